@@ -1,0 +1,1 @@
+"""Runs cases on devices and judges them."""

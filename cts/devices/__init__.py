@@ -1,0 +1,1 @@
+"""Anything that runs a kernel and can say what it supports."""

@@ -1,0 +1,1 @@
+"""Real drivers, through the Vulkan API."""

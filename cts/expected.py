@@ -1,0 +1,64 @@
+"""What a dispatch may leave in memory: a set of allowed values for each element that is written, poison everywhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from generators.types import ComponentType
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The set of allowed values of each element of an array of any shape.
+
+    Attributes:
+        component: type of the elements.
+        kind: ``exact`` (``bits`` alone), ``alternatives`` (``bits`` or any of ``others``), or ``interval`` (``low`` <= value <= ``high``).
+        bits: unsigned integers of the component's width. For ``interval``, the bits nearest to the true value.
+        others: further allowed bit patterns, each of the shape of ``bits``.
+        low, high: float64 bounds, inclusive, of the shape of ``bits``. A value outside, or NaN, is not allowed.
+        nan: elements (bool array, or one bool) for which any NaN is allowed as well.
+        either_zero: whether -0 and +0 are the same (facts.md C7: true unless SignedZeroInfNanPreserve, for computed floats).
+        center, magnitude, bound: for messages about an ``interval``: true value x, S = sum of |a*b| + |c|, and half its width, float64.
+    """
+
+    component: ComponentType
+    kind: Literal["exact", "alternatives", "interval"]
+    bits: np.ndarray
+    others: tuple[np.ndarray, ...] = ()
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    nan: np.ndarray | bool = False
+    either_zero: bool = False
+    center: np.ndarray | None = None
+    magnitude: np.ndarray | None = None
+    bound: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Elements that a store writes.
+
+    Attributes:
+        array: name of the array.
+        offsets: int64 byte offsets from the start of the array, shape (instances, rows, columns).
+        allowed: of the same shape.
+        what: the name of the stored value, for messages.
+    """
+
+    array: str
+    offsets: np.ndarray
+    allowed: Allowed
+    what: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """All elements that a dispatch writes. Where stores overlap in time, only the last one is listed. Bytes of output arrays that no
+    element covers keep what they held before."""
+
+    placed: tuple[Placed, ...]
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""The specification model: what a program must compute, in numpy over whole matrices."""

@@ -1,0 +1,1 @@
+"""The GLSL reading of a program: printed as a programmer would have written it."""

@@ -1,0 +1,1 @@
+"""Input data: patterns, each with the property that it proves."""

@@ -1,0 +1,106 @@
+"""What a device gets: a module, how to specialize and connect it, and the dispatches of its subcases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from generators.types import ComponentType
+
+
+@dataclass(frozen=True)
+class BufferSlot:
+    """A buffer that the kernel is connected to.
+
+    Attributes:
+        name: the array's name, for messages.
+        bytes: size of the buffer range that the kernel may touch.
+        written: whether the kernel may write it. A device returns the contents of these, and reports a write to any other.
+        binding: binding in descriptor set 0, or None.
+        address_offset: byte offset in the push constants where the buffer's device address goes, or None.
+    """
+
+    name: str
+    bytes: int
+    written: bool
+    binding: int | None = None
+    address_offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """The value of a specialization constant: ``constant_id`` is its SpecId."""
+
+    constant_id: int
+    component: ComponentType
+    value: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compute pipeline.
+
+    Attributes:
+        spirv: the module, little-endian words.
+        specialization: constants, without the local size.
+        local_size_constant_id: SpecId of the local size in x (u32), which the device sets to ``subgroups`` x its subgroup size.
+        subgroups: subgroups per workgroup.
+        push_constant_bytes: size of the push-constant range, 0 if none.
+        buffers: in the order of ``Dispatch.contents``.
+        entry_point: name of the entry point.
+    """
+
+    spirv: bytes
+    buffers: tuple[BufferSlot, ...]
+    specialization: tuple[Specialization, ...] = ()
+    local_size_constant_id: int = 0
+    subgroups: int = 1
+    push_constant_bytes: int = 0
+    entry_point: str = "main"
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One run of the pipeline.
+
+    Attributes:
+        push_constants: ``push_constant_bytes`` bytes; the device fills in addresses.
+        contents: what each buffer holds before the run, uint8 arrays of exactly ``BufferSlot.bytes``.
+        workgroups: number of workgroups in x, y, z.
+    """
+
+    push_constants: bytes
+    contents: tuple[np.ndarray, ...]
+    workgroups: tuple[int, int, int] = (1, 1, 1)
+
+
+@dataclass(frozen=True)
+class StrayWrite:
+    """A byte changed where the kernel had no business: in a read-only buffer, or outside every buffer's range.
+
+    Attributes:
+        buffer: name of the buffer that it lies in or nearest to.
+        where: ``"read-only"``, ``"before"`` or ``"after"`` the range.
+        offset: of the first such byte, from the start of the range (negative before it).
+        count: how many bytes.
+    """
+
+    buffer: str
+    where: Literal["read-only", "before", "after"]
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a dispatch left behind.
+
+    Attributes:
+        outputs: name of each written buffer -> its contents after the run (uint8).
+        stray: writes outside of what the kernel may write.
+    """
+
+    outputs: dict[str, np.ndarray]
+    stray: tuple[StrayWrite, ...] = ()

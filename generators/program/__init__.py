@@ -1,0 +1,5 @@
+"""The typed description of what a case's shader does.
+
+GLSL, SPIR-V and the expected result are three readings of it. Operations are frozen dataclasses, one module per group of
+instructions; each reading has a module of the same name.
+"""

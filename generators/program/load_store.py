@@ -1,0 +1,54 @@
+"""OpCooperativeMatrixLoadKHR and OpCooperativeMatrixStoreKHR (SPV_KHR_cooperative_matrix, 3.42.8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.program.memory import Array
+from generators.program.values import Matrix, Operand, ScalarValue
+from generators.types import Layout, MemoryAccess
+
+MemoryLayout = Layout | Operand
+"""A literal layout, or a specialization constant whose value is one."""
+
+
+@dataclass(frozen=True)
+class MemoryOperand:
+    """A Memory Operand mask with what it needs: the alignment in bytes for Aligned; the scope of visibility or availability is
+    the matrix's scope."""
+
+    mask: MemoryAccess
+    alignment: int | None = None
+
+
+@dataclass(frozen=True)
+class MatrixLoad:
+    """``result`` is read from ``array``, beginning at element ``first`` and with ``stride`` between rows (columns), both counted in
+    the array's pointee."""
+
+    result: Matrix
+    array: Array
+    first: ScalarValue
+    stride: ScalarValue
+    layout: MemoryLayout
+    memory: MemoryOperand | None = None
+
+
+@dataclass(frozen=True)
+class MatrixStore:
+    """``matrix`` is written to ``array``; addressing as in MatrixLoad."""
+
+    matrix: Matrix
+    array: Array
+    first: ScalarValue
+    stride: ScalarValue
+    layout: MemoryLayout
+    memory: MemoryOperand | None = None
+
+
+def layout_value(layout: MemoryLayout) -> Layout:
+    """The layout in this case."""
+    if isinstance(layout, Layout):
+        return layout
+    assert layout.value is not None, f"{layout.name}: a layout has its value in the case"
+    return Layout(layout.value)

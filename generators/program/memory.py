@@ -1,0 +1,55 @@
+"""Arrays in memory that a program reads and writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from generators.types import ComponentType, StorageClass
+
+Role = Literal["input", "output", "inout", "scratch"]
+
+
+@dataclass(frozen=True)
+class Pointee:
+    """The type that an array is declared with, which need not be the matrix's component type (KHR-PTR-04).
+
+    Attributes:
+        component: scalar type of the declared element.
+        lanes: 1 for a scalar, 2 or 4 for a vector.
+    """
+
+    component: ComponentType
+    lanes: int = 1
+
+    @property
+    def bytes(self) -> int:
+        """Size of one array element in bytes. Strides and first elements count these."""
+        return self.component.bytes * self.lanes
+
+    def __str__(self) -> str:
+        return self.component.name if self.lanes == 1 else f"{self.component.name}x{self.lanes}"
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of ``length`` elements of type ``pointee``.
+
+    Attributes:
+        name: unique in the program; GLSL identifier and key of ``Subcase.inputs``.
+        role: ``input`` is never written by the shader (NonWritable); ``output`` starts as poison; ``inout`` starts with the subcase's
+            data and is judged like an output; ``scratch`` is workgroup memory, which has no contents before or after.
+        array_stride: the ArrayStride decoration in bytes where it is not the element's size. It must be ignored (KHR-PTR-03).
+    """
+
+    name: str
+    pointee: Pointee
+    length: int
+    storage: StorageClass
+    role: Role
+    array_stride: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+        return self.length * self.pointee.bytes

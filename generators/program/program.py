@@ -1,0 +1,74 @@
+"""A program: what one case's shader does, and what its subcases feed it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from generators.program.control_flow import Loop
+from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.memory import Array
+from generators.program.muladd import MatrixMulAdd
+from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.values import Operand
+from generators.program.workgroup import Barrier, Copy
+from generators.types import Scope
+
+Operation = MatrixLoad | MatrixStore | MatrixMulAdd | InstanceIndex | ScalarArithmetic | Loop | Copy | Barrier
+
+LOCAL_SIZE_CONSTANT_ID = 0
+"""SpecId of the local size in x. The device sets it to ``subgroups`` times its subgroup size."""
+
+FIRST_FREE_CONSTANT_ID = 1
+
+
+@dataclass(frozen=True)
+class Program:
+    """The typed description of a case's shader.
+
+    Attributes:
+        arrays: every array, in the order of their bindings.
+        operands: every scalar from outside that is not a literal, in the order of their places.
+        operations: in order. Values are defined before use; each name once.
+        scope: the scope of the program's matrices, which is what InstanceIndex counts.
+        subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
+        workgroups: workgroups dispatched, in x.
+        policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
+    """
+
+    arrays: tuple[Array, ...]
+    operands: tuple[Operand, ...]
+    operations: tuple[Operation, ...]
+    scope: Scope
+    subgroups: int = 1
+    workgroups: int = 1
+    policy: str = ""
+
+    @property
+    def instances(self) -> int:
+        """Scope instances in a dispatch."""
+        return self.workgroups * (self.subgroups if self.scope is Scope.SUBGROUP else 1)
+
+    def array(self, name: str) -> Array:
+        """The array of that name."""
+        return next(array for array in self.arrays if array.name == name)
+
+
+@dataclass(frozen=True)
+class Subcase:
+    """One dispatch of a case's pipeline.
+
+    Attributes:
+        name: unique in the case, for messages.
+        inputs: contents of every ``input`` and ``inout`` array: uint8, one dimension, exactly ``Array.bytes`` long.
+        operands: value of every operand whose source is ``push_constant`` or ``buffer``.
+        properties: what the input generator proved, for reports (for example ``{"margin_bits": 3.2}``).
+    """
+
+    name: str
+    inputs: Mapping[str, np.ndarray]
+    operands: Mapping[str, int] = field(default_factory=dict)
+    properties: Mapping[str, Any] = field(default_factory=dict)

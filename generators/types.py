@@ -1,0 +1,141 @@
+"""Component types, matrix uses, scopes and layouts: names, widths, dtypes, enumerants.
+
+The names (``f16``, ``s8``, ``e4m3`` …) are the ones that cases, reports and devices use. Enumerants are those of
+SPIR-V (facts.md B) and of VkComponentTypeKHR.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import ml_dtypes
+import numpy as np
+
+Kind = Literal["float", "signed", "unsigned"]
+
+
+@dataclass(frozen=True)
+class ComponentType:
+    """A scalar numerical type that a cooperative matrix may have as its component.
+
+    Attributes:
+        name: the suite's name, for example ``"f16"``.
+        kind: ``"float"``, ``"signed"`` or ``"unsigned"``.
+        bits: width in bits.
+        dtype: the numpy (or ml_dtypes) dtype of a value.
+        vk: the VkComponentTypeKHR enumerant.
+        precision: significand bits including the hidden one; the value bits for an integer.
+    """
+
+    name: str
+    kind: Kind
+    bits: int
+    dtype: np.dtype
+    vk: int
+    precision: int
+
+    @property
+    def bytes(self) -> int:
+        """Width in bytes."""
+        return self.bits // 8
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_signed(self) -> bool:
+        """True for a signed integer type."""
+        return self.kind == "signed"
+
+    @property
+    def bits_dtype(self) -> np.dtype:
+        """The unsigned dtype of the same width, to hold bit patterns."""
+        return np.dtype(f"u{self.bytes}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _component(name: str, kind: Kind, bits: int, dtype: object, vk: int, precision: int) -> ComponentType:
+    return ComponentType(name, kind, bits, np.dtype(dtype), vk, precision)  # type: ignore[call-overload]
+
+
+COMPONENT_TYPES: Mapping[str, ComponentType] = MappingProxyType(
+    {
+        component.name: component
+        for component in (
+            _component("f16", "float", 16, np.float16, 0, 11),
+            _component("f32", "float", 32, np.float32, 1, 24),
+            _component("f64", "float", 64, np.float64, 2, 53),
+            _component("bf16", "float", 16, ml_dtypes.bfloat16, 1000141000, 8),
+            _component("e4m3", "float", 8, ml_dtypes.float8_e4m3fn, 1000491002, 4),
+            _component("e5m2", "float", 8, ml_dtypes.float8_e5m2, 1000491003, 3),
+            _component("s8", "signed", 8, np.int8, 3, 7),
+            _component("s16", "signed", 16, np.int16, 4, 15),
+            _component("s32", "signed", 32, np.int32, 5, 31),
+            _component("s64", "signed", 64, np.int64, 6, 63),
+            _component("u8", "unsigned", 8, np.uint8, 7, 8),
+            _component("u16", "unsigned", 16, np.uint16, 8, 16),
+            _component("u32", "unsigned", 32, np.uint32, 9, 32),
+            _component("u64", "unsigned", 64, np.uint64, 10, 64),
+        )
+    }
+)
+
+
+class Use(enum.IntEnum):
+    """Cooperative Matrix Use (SPV_KHR_cooperative_matrix, 3.X)."""
+
+    A = 0
+    B = 1
+    ACCUMULATOR = 2
+
+
+class Scope(enum.IntEnum):
+    """The Scope of a cooperative matrix; Vulkan allows these two (StandaloneSpirv-Scope-12243)."""
+
+    WORKGROUP = 2
+    SUBGROUP = 3
+
+
+class Layout(enum.IntEnum):
+    """Cooperative Matrix Layout (SPV_KHR_cooperative_matrix, 3.X)."""
+
+    ROW_MAJOR = 0
+    COLUMN_MAJOR = 1
+
+
+class StorageClass(enum.Enum):
+    """Where an array lives that a matrix is loaded from or stored to (VUID StandaloneSpirv-Pointer-08973)."""
+
+    STORAGE_BUFFER = "storage_buffer"
+    WORKGROUP = "workgroup"
+    PHYSICAL_STORAGE_BUFFER = "physical_storage_buffer"
+
+
+class MatrixOperands(enum.IntFlag):
+    """Cooperative Matrix Operands (SPV_KHR_cooperative_matrix, 3.X)."""
+
+    NONE = 0
+    A_SIGNED = 0x1
+    B_SIGNED = 0x2
+    C_SIGNED = 0x4
+    RESULT_SIGNED = 0x8
+    SATURATING_ACCUMULATION = 0x10
+
+
+class MemoryAccess(enum.IntFlag):
+    """SPIR-V Memory Operands that the suite generates."""
+
+    NONE = 0
+    VOLATILE = 0x1
+    ALIGNED = 0x2
+    NONTEMPORAL = 0x4
+    MAKE_POINTER_AVAILABLE = 0x8
+    MAKE_POINTER_VISIBLE = 0x10
+    NON_PRIVATE_POINTER = 0x20

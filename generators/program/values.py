@@ -19,7 +19,7 @@ class Operand:
         component: its scalar type (``u32``, ``s32``, ``u64``, ``s64``, or any component type for data).
         source: ``literal`` and ``specialization`` have the case's ``value``; ``push_constant`` and ``buffer`` take the value
             from each subcase.
-        value: the value in this case (literal, specialization), else None.
+        value: the value in this case (literal, specialization), else None; of a float its bits.
         constant_id: SpecId, for ``specialization``.
         default: the module's default for a specialization constant, different from ``value`` wherever that is legal, so that
             an implementation that forgets to specialize is seen.

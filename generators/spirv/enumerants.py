@@ -1291,6 +1291,14 @@ class CooperativeVectorMatrixLayout(enum.IntEnum):
     TrainingOptimalNV = 3
 
 
+class FPEncoding(enum.IntEnum):
+    """FPEncoding enumerants."""
+
+    BFloat16KHR = 0
+    Float8E4M3EXT = 4214
+    Float8E5M2EXT = 4215
+
+
 class ComponentType(enum.IntEnum):
     """ComponentType enumerants."""
 

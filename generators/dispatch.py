@@ -1,0 +1,68 @@
+"""From a program and a module to the kernel and the dispatches that a device gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
+from generators.program.interface import Member, interface
+from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Program, Subcase
+from generators.types import StorageClass
+
+OPERAND_BUFFER = "operands"
+"""Name of the buffer that holds buffer-sourced operands."""
+
+
+def kernel(program: Program, spirv: bytes) -> Kernel:
+    """How to connect ``spirv``, whichever front end made it, according to the program's interface."""
+    places = interface(program)
+    bindings = {array.name: binding for binding, array in places.bindings}
+    addresses = {address.array.name: address.offset for address in places.addresses}
+    slots = [
+        BufferSlot(array.name, array.bytes, array.role != "input", bindings.get(array.name), addresses.get(array.name))
+        for array in program.arrays
+        if array.storage is not StorageClass.WORKGROUP
+    ]
+    if places.operand_binding is not None:
+        slots.append(BufferSlot(OPERAND_BUFFER, places.operand_bytes, False, places.operand_binding))
+    specialization = []
+    for operand in places.specialization:
+        assert operand.constant_id is not None
+        assert operand.value is not None
+        specialization.append(Specialization(operand.constant_id, operand.component, operand.value))
+    return Kernel(
+        spirv=spirv,
+        buffers=tuple(slots),
+        specialization=tuple(specialization),
+        local_size_constant_id=LOCAL_SIZE_CONSTANT_ID,
+        subgroups=program.subgroups,
+        push_constant_bytes=places.push_constant_bytes,
+    )
+
+
+def _write(block: bytearray, members: tuple[Member, ...], operands: Mapping[str, int]) -> None:
+    for member in members:
+        component = member.operand.component
+        value = operands[member.operand.name]
+        block[member.offset : member.offset + component.bytes] = (value % (1 << component.bits)).to_bytes(component.bytes, "little")
+
+
+def dispatch(program: Program, subcase: Subcase, contents: Mapping[str, np.ndarray]) -> Dispatch:
+    """One run for ``subcase``.
+
+    Args:
+        program: the program of the kernel.
+        subcase: gives the operands.
+        contents: what each array that is a buffer holds before the run, uint8, by name.
+    """
+    places = interface(program)
+    push_constants = bytearray(places.push_constant_bytes)
+    _write(push_constants, places.push_constants, subcase.operands)
+    buffers = [contents[array.name] for array in program.arrays if array.storage is not StorageClass.WORKGROUP]
+    if places.operand_binding is not None:
+        block = bytearray(places.operand_bytes)
+        _write(block, places.operand_members, subcase.operands)
+        buffers.append(np.frombuffer(bytes(block), np.uint8))
+    return Dispatch(bytes(push_constants), tuple(buffers), (program.workgroups, 1, 1))

@@ -1,0 +1,57 @@
+"""Loops: structured control flow with OpPhi for what an iteration hands to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from generators.program.control_flow import Loop
+from generators.spirv.declarations import U32, scalar
+from generators.spirv.enumerants import LoopControl, Op
+from generators.spirv.shader import Shader
+
+Phi = tuple[int, int, int, int]
+"""Type, result, value before the first iteration, value after each iteration."""
+
+
+def counting_loop(
+    shader: Shader, name: str, start: int, limit: int, step: int, index: int, phis: Sequence[Phi], body: Callable[[], None]
+) -> None:
+    """Emits ``for (index = start; index < limit; index += step) body``, all of them ids of u32; ``name`` begins the labels' names.
+
+    The header holds the phis and decides, so that what it defines is known after the loop, also of zero iterations.
+    """
+    module, u32 = shader.module, scalar(shader.module, U32)
+    header, inside, proceed, merge = (module.new_id(f"{name}_{part}") for part in ("header", "body", "continue", "merge"))
+    before, after = shader.block, module.new_id(f"{name}_next")
+    module.instruction(Op.Branch, header)
+    shader.begin_block(header)
+    module.value(Op.Phi, u32, start, before, after, proceed, result=index)
+    for type_, result, initial, following in phis:
+        module.value(Op.Phi, type_, initial, before, following, proceed, result=result)
+    more = module.value(Op.ULessThan, module.type(Op.TypeBool), index, limit)
+    module.instruction(Op.LoopMerge, merge, proceed, LoopControl.None_)
+    module.instruction(Op.BranchConditional, more, inside, merge)
+    shader.begin_block(inside)
+    body()
+    module.instruction(Op.Branch, proceed)
+    shader.begin_block(proceed)
+    module.value(Op.IAdd, u32, index, step, result=after)
+    module.instruction(Op.Branch, header)
+    shader.begin_block(merge)
+
+
+def emit_loop(shader: Shader, loop: Loop) -> None:
+    """Emits a loop that carries matrices."""
+    phis = [
+        (
+            shader.matrix_type(carried.current.type),
+            shader.define(carried.current),
+            shader.define(carried.initial),
+            shader.define(carried.next),
+        )
+        for carried in loop.carried
+    ]
+    limit = shader.scalar(loop.trip_count)
+    counting_loop(
+        shader, loop.index.name, shader.u32(0), limit, shader.u32(1), shader.define(loop.index), phis, lambda: shader.emit(loop.body)
+    )

@@ -1,0 +1,138 @@
+"""Types and constants of the suite's words, each with the capabilities that its use needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.program.memory import Pointee
+from generators.program.values import MatrixType
+from generators.spirv.enumerants import Capability, Decoration, FPEncoding, Op, StorageClass
+from generators.spirv.module import Module
+from generators.types import COMPONENT_TYPES, ComponentType
+
+U32 = COMPONENT_TYPES["u32"]
+
+_ENCODINGS: Mapping[str, FPEncoding] = MappingProxyType(
+    {"bf16": FPEncoding.BFloat16KHR, "e4m3": FPEncoding.Float8E4M3EXT, "e5m2": FPEncoding.Float8E5M2EXT}
+)
+
+_SCALAR: Mapping[str, Capability] = MappingProxyType(
+    {
+        "f16": Capability.Float16,
+        "f64": Capability.Float64,
+        "bf16": Capability.BFloat16TypeKHR,
+        "e4m3": Capability.Float8EXT,
+        "e5m2": Capability.Float8EXT,
+        "s8": Capability.Int8,
+        "u8": Capability.Int8,
+        "s16": Capability.Int16,
+        "u16": Capability.Int16,
+        "s64": Capability.Int64,
+        "u64": Capability.Int64,
+    }
+)
+"""What a scalar type needs; f32, s32 and u32 need nothing."""
+
+_MATRIX: Mapping[str, Capability] = MappingProxyType(
+    {
+        "bf16": Capability.BFloat16CooperativeMatrixKHR,
+        "e4m3": Capability.Float8CooperativeMatrixEXT,
+        "e5m2": Capability.Float8CooperativeMatrixEXT,
+    }
+)
+"""What a cooperative matrix needs for its component type, besides CooperativeMatrixKHR."""
+
+_MEMORY: Mapping[tuple[StorageClass, int], Capability] = MappingProxyType(
+    {
+        (StorageClass.StorageBuffer, 8): Capability.StorageBuffer8BitAccess,
+        (StorageClass.StorageBuffer, 16): Capability.StorageBuffer16BitAccess,
+        (StorageClass.PhysicalStorageBuffer, 8): Capability.StorageBuffer8BitAccess,
+        (StorageClass.PhysicalStorageBuffer, 16): Capability.StorageBuffer16BitAccess,
+        (StorageClass.PushConstant, 8): Capability.StoragePushConstant8,
+        (StorageClass.PushConstant, 16): Capability.StoragePushConstant16,
+    }
+)
+"""What a scalar of so many bits in a storage class needs, besides the scalar type's own capability."""
+
+
+def scalar(module: Module, component: ComponentType) -> int:
+    """The scalar type of ``component``."""
+    capability = _SCALAR.get(component.name)
+    if capability is not None:
+        module.require(capability)
+    if not component.is_float:
+        return module.type(Op.TypeInt, component.bits, int(component.is_signed))
+    encoding = _ENCODINGS.get(component.name)
+    return module.type(Op.TypeFloat, component.bits) if encoding is None else module.type(Op.TypeFloat, component.bits, encoding)
+
+
+def scalar_in(module: Module, component: ComponentType, storage: StorageClass) -> int:
+    """The scalar type of ``component``, for an object in ``storage``."""
+    capability = _MEMORY.get((storage, component.bits))
+    if capability is not None:
+        module.require(capability)
+    return scalar(module, component)
+
+
+def pointee_in(module: Module, pointee: Pointee, storage: StorageClass) -> int:
+    """The scalar or vector type of ``pointee``, for an object in ``storage``."""
+    element = scalar_in(module, pointee.component, storage)
+    return element if pointee.lanes == 1 else module.type(Op.TypeVector, element, pointee.lanes)
+
+
+def pointer(module: Module, storage: StorageClass, type_: int) -> int:
+    """A pointer type."""
+    if storage is StorageClass.PhysicalStorageBuffer:
+        module.require(Capability.PhysicalStorageBufferAddresses)
+    return module.type(Op.TypePointer, storage, type_)
+
+
+def strided_pointer(module: Module, storage: StorageClass, type_: int, stride: int) -> int:
+    """A pointer type decorated with an ArrayStride, which a matrix access must ignore (KHR-PTR-03)."""
+
+    def declare() -> int:
+        result = module.new_type(Op.TypePointer, storage, type_)
+        module.decorate(result, Decoration.ArrayStride, stride)
+        return result
+
+    return module.once(("strided pointer", storage, type_, stride), declare)
+
+
+def runtime_array(module: Module, element: int, stride: int) -> int:
+    """A runtime array with an ArrayStride of ``stride`` bytes."""
+
+    def declare() -> int:
+        result = module.new_type(Op.TypeRuntimeArray, element)
+        module.decorate(result, Decoration.ArrayStride, stride)
+        return result
+
+    return module.once(("runtime array", element, stride), declare)
+
+
+def constant(module: Module, component: ComponentType, value: int) -> int:
+    """A constant; ``value`` is the integer, or the bits of a floating-point number."""
+    return module.constant(Op.Constant, scalar(module, component), *literal(component, value))
+
+
+def literal(component: ComponentType, value: int) -> tuple[int, ...]:
+    """The words of a number: low-order word first, a narrow one sign-extended if its type is signed (SPIR-V 2.2.1, Literal)."""
+    if component.bits == 64:
+        return value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF
+    value &= (1 << component.bits) - 1
+    if component.is_signed and value >> component.bits - 1:
+        value |= 0xFFFFFFFF << component.bits & 0xFFFFFFFF
+    return (value,)
+
+
+def matrix(module: Module, type_: MatrixType, rows: int, columns: int) -> int:
+    """OpTypeCooperativeMatrixKHR; ``rows`` and ``columns`` are ids of constants. Declares a new type at each call."""
+    component = type_.component
+    module.require(Capability.CooperativeMatrixKHR)
+    capability = _MATRIX.get(component.name)
+    if capability is not None:
+        module.require(capability)
+    element, scope, use = scalar(module, component), constant(module, U32, type_.scope), constant(module, U32, type_.use)
+    size = "x".join(str(extent) if isinstance(extent, int) else extent.name for extent in (type_.rows, type_.columns))
+    name = f"matrix_{component}_{size}_{type_.use.name}"
+    return module.new_type(Op.TypeCooperativeMatrixKHR, element, scope, rows, columns, use, name=name)

@@ -1,0 +1,76 @@
+"""OpCooperativeMatrixLoadKHR and OpCooperativeMatrixStoreKHR."""
+
+from __future__ import annotations
+
+import math
+
+from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand, layout_value
+from generators.program.memory import Array
+from generators.program.values import MatrixType
+from generators.spirv.enumerants import Op
+from generators.spirv.shader import Shader
+from generators.types import Layout, MemoryAccess, StorageClass
+
+
+def emit_load(shader: Shader, load: MatrixLoad) -> None:
+    """Emits a load."""
+    pointer = shader.element(load.array, shader.scalar(load.first))
+    shader.module.value(
+        Op.CooperativeMatrixLoadKHR,
+        shader.matrix_type(load.result.type),
+        pointer,
+        _layout(shader, load.layout),
+        shader.scalar(load.stride),
+        *_memory_operands(shader, load.array, load.result.type, load.layout, load.memory),
+        result=shader.define(load.result),
+    )
+
+
+def emit_store(shader: Shader, store: MatrixStore) -> None:
+    """Emits a store."""
+    pointer = shader.element(store.array, shader.scalar(store.first))
+    shader.module.instruction(
+        Op.CooperativeMatrixStoreKHR,
+        pointer,
+        shader.define(store.matrix),
+        _layout(shader, store.layout),
+        shader.scalar(store.stride),
+        *_memory_operands(shader, store.array, store.matrix.type, store.layout, store.memory),
+    )
+
+
+def guaranteed_alignment(type_: MatrixType, layout: Layout, array: Array) -> int:
+    """Bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
+
+    RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the lesser of 16 and the bytes of a row (row major) or column; a
+    pointer to an element is aligned to its scalar as well.
+    """
+    rows, columns = type_.shape
+    line = (columns if layout is Layout.ROW_MAJOR else rows) * type_.component.bytes
+    return max(math.gcd(16, line), array.pointee.component.bytes)
+
+
+def _layout(shader: Shader, layout: MemoryLayout) -> int:
+    return shader.u32(layout) if isinstance(layout, Layout) else shader.scalar(layout)
+
+
+def _memory_operands(
+    shader: Shader, array: Array, type_: MatrixType, layout: MemoryLayout, memory: MemoryOperand | None
+) -> tuple[int, ...]:
+    """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed."""
+    mask = 0 if memory is None else int(memory.mask)
+    if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
+        mask |= MemoryAccess.ALIGNED
+    if shader.is_shared(array) or mask & (MemoryAccess.MAKE_POINTER_AVAILABLE | MemoryAccess.MAKE_POINTER_VISIBLE):
+        mask |= MemoryAccess.NON_PRIVATE_POINTER
+    if memory is None and not mask:
+        return ()
+    words = [mask]
+    if mask & MemoryAccess.ALIGNED:
+        given = None if memory is None else memory.alignment
+        words.append(guaranteed_alignment(type_, layout_value(layout), array) if given is None else given)
+    if mask & MemoryAccess.MAKE_POINTER_AVAILABLE:
+        words.append(shader.u32(type_.scope))
+    if mask & MemoryAccess.MAKE_POINTER_VISIBLE:
+        words.append(shader.u32(type_.scope))
+    return tuple(words)

@@ -1,0 +1,181 @@
+"""A SPIR-V module under construction: sections in their order, ids, shared declarations, capabilities with their extensions.
+
+A section is a list of words; nothing is kept per instruction, so that a module of 150 instructions costs a fraction of a
+millisecond.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import MappingProxyType
+
+from generators.spirv.enumerants import (
+    MAGIC,
+    AddressingModel,
+    Capability,
+    Decoration,
+    ExecutionMode,
+    ExecutionModel,
+    FunctionControl,
+    MemoryModel,
+    Op,
+    StorageClass,
+)
+
+VERSION_1_6 = 0x00010600
+"""Version word of SPIR-V 1.6, which the Vulkan 1.3 environment accepts and which makes subgroups full (10770)."""
+
+EXTENSIONS: Mapping[Capability, str] = MappingProxyType(
+    {
+        Capability.CooperativeMatrixKHR: "SPV_KHR_cooperative_matrix",
+        Capability.BFloat16TypeKHR: "SPV_KHR_bfloat16",
+        Capability.BFloat16CooperativeMatrixKHR: "SPV_KHR_bfloat16",
+        Capability.Float8EXT: "SPV_EXT_float8",
+        Capability.Float8CooperativeMatrixEXT: "SPV_EXT_float8",
+    }
+)
+"""The extension that a capability needs declared. A capability that is not here belongs to SPIR-V 1.6 itself."""
+
+
+@functools.lru_cache(maxsize=4096)
+def string_words(text: str) -> tuple[int, ...]:
+    """A literal string: UTF-8, ended by a zero byte, padded to words."""
+    data = text.encode()
+    data += b"\0" * (4 - len(data) % 4)
+    return struct.unpack(f"<{len(data) // 4}I", data)
+
+
+class Module:
+    """Collects the sections of one module with one entry point.
+
+    Ids are given out in order of demand. Types and constants that are equal are declared once; names and decorations may be
+    added at any time.
+    """
+
+    def __init__(self) -> None:
+        self._bound = 1
+        self._capabilities: set[Capability] = set()
+        self._names: list[int] = []
+        self._decorations: list[int] = []
+        self._declarations: list[int] = []
+        self._code: list[int] = []
+        self._globals: list[int] = []
+        self._once: dict[Hashable, int] = {}
+
+    def new_id(self, name: str = "") -> int:
+        """A fresh id, with an OpName if ``name`` is not empty."""
+        result = self._bound
+        self._bound += 1
+        if name:
+            words = string_words(name)
+            self._names += (len(words) + 2 << 16 | Op.Name, result, *words)
+        return result
+
+    def require(self, *capabilities: Capability) -> None:
+        """Declares capabilities, and their extensions with them."""
+        self._capabilities.update(capabilities)
+
+    def member_name(self, type_: int, member: int, name: str) -> None:
+        """OpMemberName."""
+        words = string_words(name)
+        self._names += (len(words) + 3 << 16 | Op.MemberName, type_, member, *words)
+
+    def decorate(self, target: int, decoration: Decoration, *parameters: int) -> None:
+        """OpDecorate."""
+        self._decorations += (len(parameters) + 3 << 16 | Op.Decorate, target, decoration, *parameters)
+
+    def decorate_member(self, type_: int, member: int, decoration: Decoration, *parameters: int) -> None:
+        """OpMemberDecorate."""
+        self._decorations += (len(parameters) + 4 << 16 | Op.MemberDecorate, type_, member, decoration, *parameters)
+
+    def once(self, key: Hashable, declare: Callable[[], int]) -> int:
+        """The id of ``declare()``, which is called the first time that ``key`` is asked for."""
+        result = self._once.get(key)
+        if result is None:
+            result = self._once[key] = declare()
+        return result
+
+    def new_type(self, op: Op, *operands: int, name: str = "") -> int:
+        """A type declaration of its own, even if an equal one exists (for decorated aggregates and pointers)."""
+        result = self.new_id(name)
+        self._declarations += (len(operands) + 2 << 16 | op, result, *operands)
+        return result
+
+    def type(self, op: Op, *operands: int) -> int:
+        """The one declaration of a type."""
+        key = (op, *operands)
+        result = self._once.get(key)
+        if result is None:
+            result = self._once[key] = self.new_type(op, *operands)
+        return result
+
+    def new_constant(self, op: Op, type_: int, *operands: int, name: str = "") -> int:
+        """A constant instruction of its own (for specialization constants)."""
+        result = self.new_id(name)
+        self._declarations += (len(operands) + 3 << 16 | op, type_, result, *operands)
+        return result
+
+    def constant(self, op: Op, type_: int, *operands: int) -> int:
+        """The one declaration of a constant."""
+        key = (op, type_, *operands)
+        result = self._once.get(key)
+        if result is None:
+            result = self._once[key] = self.new_constant(op, type_, *operands)
+        return result
+
+    def variable(self, pointer: int, storage: StorageClass, name: str) -> int:
+        """A variable of the module, which joins the entry point's interface."""
+        result = self.new_constant(Op.Variable, pointer, storage, name=name)
+        self._globals.append(result)
+        return result
+
+    def instruction(self, op: Op, *operands: int) -> None:
+        """An instruction without a result, in the function."""
+        self._code += (len(operands) + 1 << 16 | op, *operands)
+
+    def value(self, op: Op, type_: int, *operands: int, result: int | None = None) -> int:
+        """An instruction with a result, in the function; ``result`` if its id has been given out already."""
+        if result is None:
+            result = self._bound
+            self._bound += 1
+        self._code += (len(operands) + 3 << 16 | op, type_, result, *operands)
+        return result
+
+    def label(self, label: int) -> None:
+        """Begins a block."""
+        self._code += (2 << 16 | Op.Label, label)
+
+    def assemble(self, entry_point: str, local_size: Sequence[int]) -> bytes:
+        """The module, little-endian: the code collected so far is the body of the entry point, from its first label to its
+        terminator.
+
+        Args:
+            entry_point: its name.
+            local_size: ids of the constants of the local size in x, y, z.
+        """
+        void = self.type(Op.TypeVoid)
+        function_type = self.type(Op.TypeFunction, void)
+        main = self.new_id(entry_point)
+        physical = Capability.PhysicalStorageBufferAddresses in self._capabilities
+        addressing = AddressingModel.PhysicalStorageBuffer64 if physical else AddressingModel.Logical
+        name = string_words(entry_point)
+
+        words: list[int] = [MAGIC, VERSION_1_6, 0, self._bound, 0]
+        for capability in sorted(self._capabilities):
+            words += (2 << 16 | Op.Capability, capability)
+        for extension in sorted({EXTENSIONS[c] for c in self._capabilities if c in EXTENSIONS}):
+            text = string_words(extension)
+            words += (len(text) + 1 << 16 | Op.Extension, *text)
+        words += (3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan)
+        interface = len(name) + len(self._globals)
+        words += (interface + 3 << 16 | Op.EntryPoint, ExecutionModel.GLCompute, main, *name, *self._globals)
+        words += (6 << 16 | Op.ExecutionModeId, main, ExecutionMode.LocalSizeId, *local_size)
+        words += self._names
+        words += self._decorations
+        words += self._declarations
+        words += (5 << 16 | Op.Function, void, main, FunctionControl.None_, function_type)
+        words += self._code
+        words.append(1 << 16 | Op.FunctionEnd)
+        return struct.pack(f"<{len(words)}I", *words)

@@ -1,0 +1,75 @@
+"""Literal numbers of a module: words of a scalar type, and their text."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import NamedTuple
+
+from generators.spirv.enumerants import FPEncoding
+from generators.spirv.reader import Instruction
+
+
+class NumberType(NamedTuple):
+    """A scalar type: OpTypeInt (``signed``) or OpTypeFloat (``encoding`` None is IEEE 754)."""
+
+    is_float: bool
+    bits: int
+    signed: bool = False
+    encoding: int | None = None
+
+
+def number_type(type_: Instruction) -> NumberType:
+    """What an OpTypeInt or OpTypeFloat declares."""
+    words = type_.operands
+    if type_.op.name == "TypeInt":
+        return NumberType(False, words[1], bool(words[2]))
+    return NumberType(True, words[1], encoding=words[2] if len(words) > 2 else None)
+
+
+def number_words(type_: NumberType) -> int:
+    """How many words a literal of ``type_`` takes."""
+    return -(-type_.bits // 32)
+
+
+def number_text(type_: NumberType, words: tuple[int, ...]) -> str:
+    """A literal as spirv-dis writes it: decimal, or hexadecimal floating point where decimal is not exact for every value of the
+    type (narrow types, infinities, NaNs, subnormals)."""
+    bits = sum(word << 32 * i for i, word in enumerate(words)) & (1 << type_.bits) - 1
+    if not type_.is_float:
+        return str(bits - (1 << type_.bits) if type_.signed and bits >> type_.bits - 1 else bits)
+    if type_.encoding is None and type_.bits in (32, 64):
+        value = struct.unpack("<f" if type_.bits == 32 else "<d", bits.to_bytes(type_.bits // 8, "little"))[0]
+        tiny = 2.0**-126 if type_.bits == 32 else 2.0**-1022
+        if value == 0 or (math.isfinite(value) and abs(value) >= tiny):
+            return f"{value:.{9 if type_.bits == 32 else 17}g}"
+    return _hexadecimal(bits, type_.bits, _fraction_bits(type_))
+
+
+def _fraction_bits(type_: NumberType) -> int:
+    match type_.encoding:
+        case FPEncoding.BFloat16KHR:
+            return 7
+        case FPEncoding.Float8E4M3EXT:
+            return 3
+        case FPEncoding.Float8E5M2EXT:
+            return 2
+    return {16: 10, 32: 23, 64: 52}[type_.bits]
+
+
+def _hexadecimal(bits: int, width: int, fraction_bits: int) -> str:
+    exponent_bits = width - 1 - fraction_bits
+    bias = (1 << exponent_bits - 1) - 1
+    sign = "-" if bits >> width - 1 else ""
+    fraction = bits & (1 << fraction_bits) - 1
+    exponent = bits >> fraction_bits & (1 << exponent_bits) - 1
+    if exponent == 0 and fraction == 0:
+        return f"{sign}0x0p+0"
+    power = exponent - bias
+    if exponent == 0:
+        shift = fraction_bits + 1 - fraction.bit_length()
+        fraction = fraction << shift & (1 << fraction_bits) - 1
+        power = 1 - bias - shift
+    digits = -(-fraction_bits // 4)
+    text = f"{fraction << 4 * digits - fraction_bits:0{digits}x}".rstrip("0")
+    return f"{sign}0x1{'.' + text if text else ''}p{power:+d}"

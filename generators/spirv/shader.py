@@ -1,0 +1,259 @@
+"""The frame of a program's shader: what it is connected to, and the ids of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from generators.errors import GeneratorError
+from generators.program.interface import interface
+from generators.program.memory import Array
+from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
+from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue
+from generators.program.workgroup import Barrier
+from generators.spirv.declarations import (
+    U32,
+    constant,
+    literal,
+    matrix,
+    pointee_in,
+    pointer,
+    runtime_array,
+    scalar,
+    scalar_in,
+    strided_pointer,
+)
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, StorageClass
+from generators.spirv.module import Module
+from generators.types import StorageClass as ArrayStorage
+
+DEFAULT_LOCAL_SIZE = 32
+"""The local size in x of a module that nobody specializes."""
+
+ENTRY_POINT = "main"
+
+_STORAGE = {
+    ArrayStorage.STORAGE_BUFFER: StorageClass.StorageBuffer,
+    ArrayStorage.WORKGROUP: StorageClass.Workgroup,
+    ArrayStorage.PHYSICAL_STORAGE_BUFFER: StorageClass.PhysicalStorageBuffer,
+}
+
+
+class Shader:
+    """A module with the interface of ``program`` and an open function, to which the emitters of operations add.
+
+    Attributes:
+        module: the module.
+        program: what is emitted.
+        local_size: id of the specialization constant of the local size in x.
+        block: id of the block that is being emitted.
+    """
+
+    block: int
+
+    def __init__(self, program: Program, emit: Callable[[Shader, Operation], None]) -> None:
+        self.module = Module()
+        self.program = program
+        self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
+        self._emit = emit
+        self._values: dict[str, int] = {}
+        self._operands: dict[str, int] = {}
+        self._matrix_types: dict[MatrixType, int] = {}
+        self._arrays: dict[str, tuple[int, StorageClass, int]] = {}
+        self._synchronizes = any(isinstance(operation, Barrier) for operation in _all(program.operations))
+        # The local size comes first: where matrices have Workgroup scope, it must be known before their types (F-CM2-16).
+        self.local_size = self.module.new_constant(Op.SpecConstant, scalar(self.module, U32), DEFAULT_LOCAL_SIZE, name="local_size")
+        self.module.decorate(self.local_size, Decoration.SpecId, LOCAL_SIZE_CONSTANT_ID)
+        self._one = self.u32(1)
+        self.begin_block(self.module.new_id("entry"))
+        self._connect()
+
+    def assemble(self) -> bytes:
+        """Ends the function and gives the module's words."""
+        self.module.instruction(Op.Return)
+        return self.module.assemble(ENTRY_POINT, (self.local_size, self._one, self._one))
+
+    def emit(self, operations: tuple[Operation, ...]) -> None:
+        """Emits operations in order into the current block and those that they open."""
+        for operation in operations:
+            self._emit(self, operation)
+
+    def begin_block(self, label: int) -> None:
+        """Begins the block with the id ``label``."""
+        self.block = label
+        self.module.label(label)
+
+    def u32(self, value: int) -> int:
+        """A u32 constant."""
+        return constant(self.module, U32, value)
+
+    def define(self, value: Matrix | Scalar) -> int:
+        """The id of a value that the shader computes, which may be asked for before its definition."""
+        result = self._values.get(value.name)
+        if result is None:
+            result = self._values[value.name] = self.module.new_id(value.name)
+        return result
+
+    def scalar(self, value: ScalarValue) -> int:
+        """The id of a scalar, whatever its source."""
+        if isinstance(value, Scalar):
+            return self.define(value)
+        if value.source == "literal":
+            return constant(self.module, value.component, _fixed(value))
+        found = self._operands.get(value.name)
+        if found is None:
+            raise GeneratorError(f"operand {value.name}: list it in Program.operands")
+        return found
+
+    def matrix_type(self, type_: MatrixType) -> int:
+        """The id of a matrix type."""
+        result = self._matrix_types.get(type_)
+        if result is None:
+            rows, columns = self._extent(type_.rows), self._extent(type_.columns)
+            result = self.module.once(
+                ("matrix", type_.component.name, type_.scope, rows, columns, type_.use), lambda: matrix(self.module, type_, rows, columns)
+            )
+            self._matrix_types[type_] = result
+        return result
+
+    def built_in(self, which: BuiltIn, name: str) -> int:
+        """A u32 (or, of WorkgroupId, three) that the environment provides, loaded."""
+        module = self.module
+        type_ = scalar(module, U32)
+        if which is BuiltIn.WorkgroupId:
+            type_ = module.type(Op.TypeVector, type_, 3)
+        if which in (BuiltIn.SubgroupId, BuiltIn.NumSubgroups):
+            module.require(Capability.GroupNonUniform)
+
+        def declare() -> int:
+            variable = module.variable(pointer(module, StorageClass.Input, type_), StorageClass.Input, name)
+            module.decorate(variable, Decoration.BuiltIn, which)
+            return variable
+
+        return module.value(Op.Load, type_, module.once(("built-in", which), declare))
+
+    def pointee(self, array: Array) -> int:
+        """The type of an element of ``array``."""
+        return pointee_in(self.module, array.pointee, _STORAGE[array.storage])
+
+    def element(self, array: Array, index: int) -> int:
+        """A pointer to the element of ``array`` whose number is in the id ``index``."""
+        base, storage, element = self._arrays[array.name]
+        if array.array_stride not in (None, array.pointee.bytes) and index != self.u32(0):
+            raise GeneratorError(
+                f"array {array.name}: with an array_stride of its own only its element 0 has one place under both strides; "
+                "use the literal u32 0 as first element, and no copies"
+            )
+        if storage is StorageClass.Workgroup:
+            return self.module.value(Op.AccessChain, element, base, index)
+        return self.module.value(Op.AccessChain, element, base, self.u32(0), index)
+
+    def is_shared(self, array: Array) -> bool:
+        """Whether invocations hand each other elements of ``array`` through barriers, so that its accesses must not be private:
+        private accesses take no part in availability and visibility (Vulkan memory model)."""
+        return array.storage is ArrayStorage.WORKGROUP or (self._synchronizes and array.role != "input")
+
+    def _extent(self, value: Extent) -> int:
+        return self.u32(value) if isinstance(value, int) else self.scalar(value)
+
+    def _connect(self) -> None:
+        """Declares the interface and loads operands and addresses, in the function's first block, which dominates all others."""
+        module, places = self.module, interface(self.program)
+        for operand in places.specialization:
+            default = _fixed(operand) if operand.default is None else operand.default
+            words = literal(operand.component, default)
+            id_ = module.new_constant(Op.SpecConstant, scalar(module, operand.component), *words, name=operand.name)
+            assert operand.constant_id is not None, f"{operand.name}: a specialization constant has a constant_id"
+            module.decorate(id_, Decoration.SpecId, operand.constant_id)
+            self._operands[operand.name] = id_
+
+        for binding, array in places.bindings:
+            variable = self._bound_variable(self._array_block(array), array.name, binding)
+            self._arrays[array.name] = variable, StorageClass.StorageBuffer, self._element_pointer(array)
+
+        for array in self.program.arrays:
+            if array.storage is ArrayStorage.WORKGROUP:
+                if array.array_stride is not None:
+                    raise GeneratorError(f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride")
+                type_ = module.type(Op.TypeArray, self.pointee(array), self.u32(array.length))
+                variable = module.variable(pointer(module, StorageClass.Workgroup, type_), StorageClass.Workgroup, array.name)
+                self._arrays[array.name] = variable, StorageClass.Workgroup, self._element_pointer(array)
+
+        pushed: list[_Member] = []
+        for address in places.addresses:
+            block = pointer(module, StorageClass.PhysicalStorageBuffer, self._array_block(address.array))
+            pushed.append((address.array.name, block, address.offset))
+        pushed += self._scalar_members([(m.operand, m.offset) for m in places.push_constants], StorageClass.PushConstant)
+        if pushed:
+            block = self._block("PushConstants", pushed)
+            variable = module.variable(pointer(module, StorageClass.PushConstant, block), StorageClass.PushConstant, "push_constants")
+            loaded = self._load_members(variable, StorageClass.PushConstant, pushed)
+            for address, id_ in zip(places.addresses, loaded, strict=False):
+                element = self._element_pointer(address.array)
+                self._arrays[address.array.name] = id_, StorageClass.PhysicalStorageBuffer, element
+            for member, id_ in zip(places.push_constants, loaded[len(places.addresses) :], strict=True):
+                self._operands[member.operand.name] = id_
+
+        if places.operand_binding is not None:
+            stored = self._scalar_members([(m.operand, m.offset) for m in places.operand_members], StorageClass.StorageBuffer)
+            block = self._block("Operands", stored, read_only=True)
+            variable = self._bound_variable(block, "operands", places.operand_binding)
+            loaded = self._load_members(variable, StorageClass.StorageBuffer, stored)
+            for member, id_ in zip(places.operand_members, loaded, strict=True):
+                self._operands[member.operand.name] = id_
+
+    def _scalar_members(self, operands: list[tuple[Operand, int]], storage: StorageClass) -> list[_Member]:
+        return [(operand.name, scalar_in(self.module, operand.component, storage), offset) for operand, offset in operands]
+
+    def _load_members(self, block: int, storage: StorageClass, members: list[_Member]) -> list[int]:
+        module = self.module
+        loaded = []
+        for i, (name, type_, _) in enumerate(members):
+            place = module.value(Op.AccessChain, pointer(module, storage, type_), block, self.u32(i))
+            loaded.append(module.value(Op.Load, type_, place, result=module.new_id(name)))
+        return loaded
+
+    def _element_pointer(self, array: Array) -> int:
+        storage, type_ = _STORAGE[array.storage], self.pointee(array)
+        if array.array_stride in (None, array.pointee.bytes):
+            return pointer(self.module, storage, type_)
+        assert array.array_stride is not None
+        return strided_pointer(self.module, storage, type_, array.array_stride)
+
+    def _array_block(self, array: Array) -> int:
+        stride = array.pointee.bytes if array.array_stride is None else array.array_stride
+        elements = runtime_array(self.module, self.pointee(array), stride)
+        return self._block(f"{array.name}_block", [("elements", elements, 0)], read_only=array.role == "input")
+
+    def _block(self, name: str, members: list[_Member], read_only: bool = False) -> int:
+        module = self.module
+        block = module.new_type(Op.TypeStruct, *(type_ for _, type_, _ in members), name=name)
+        module.decorate(block, Decoration.Block)
+        for i, (member, _, offset) in enumerate(members):
+            module.member_name(block, i, member)
+            module.decorate_member(block, i, Decoration.Offset, offset)
+            if read_only:
+                module.decorate_member(block, i, Decoration.NonWritable)
+        return block
+
+    def _bound_variable(self, block: int, name: str, binding: int) -> int:
+        module = self.module
+        variable = module.variable(pointer(module, StorageClass.StorageBuffer, block), StorageClass.StorageBuffer, name)
+        module.decorate(variable, Decoration.DescriptorSet, 0)
+        module.decorate(variable, Decoration.Binding, binding)
+        return variable
+
+
+_Member = tuple[str, int, int]
+"""Name, type and byte offset of a block's member."""
+
+
+def _fixed(operand: Operand) -> int:
+    if operand.value is None:
+        raise GeneratorError(f"operand {operand.name}: its source is {operand.source}, so give its value in the case")
+    return operand.value
+
+
+def _all(operations: tuple[Operation, ...]) -> Iterator[Operation]:
+    for operation in operations:
+        yield operation
+        yield from _all(getattr(operation, "body", ()))

@@ -1,0 +1,77 @@
+"""Reading words back, and refusing what is not a module."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generators.errors import GeneratorError
+from generators.spirv.enumerants import MAGIC, Op
+from generators.spirv.module import Module, string_words
+from generators.spirv.reader import read_header, read_instructions, read_string
+
+HEADER = (MAGIC, 0x00010600, 8 << 16 | 11, 5, 0)
+
+
+def _module(*words: int) -> bytes:
+    return struct.pack(f"<{5 + len(words)}I", *HEADER, *words)
+
+
+def test_the_header_is_read() -> None:
+    header = read_header(_module())
+    assert (header.version, header.generator, header.bound) == ((1, 6), 0x8000B, 5)
+
+
+def test_instructions_come_with_their_place() -> None:
+    first, second = read_instructions(_module(2 << 16 | Op.TypeVoid, 1, 3 << 16 | Op.TypeFunction, 2, 1))
+    assert first == (Op.TypeVoid, (1,), 5)
+    assert second == (Op.TypeFunction, (2, 1), 7)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "at least 5 whole words"),
+        (_module()[:-1], "at least 5 whole words"),
+        (b"\0" * 20, "begins with 0x07230203"),
+    ],
+)
+def test_what_is_not_a_module_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(GeneratorError, match=message):
+        read_header(data)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((3 << 16 | Op.TypeVoid, 1), "word 5: an instruction of 3 words does not fit"),
+        ((0,), "word 5: an instruction of 0 words does not fit"),
+        ((2 << 16 | Op.TypeVoid, 1, 1 << 16 | 0xFFFE), "word 7: opcode 65534"),
+    ],
+)
+def test_a_broken_instruction_is_refused(words: tuple[int, ...], message: str) -> None:
+    with pytest.raises(GeneratorError, match=message):
+        list(read_instructions(_module(*words)))
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_a_string_reads_as_it_was_written(text: str) -> None:
+    words = string_words(text)
+    assert read_string((*words, 7)) == (text, len(words))
+
+
+def test_a_string_without_an_end_is_refused() -> None:
+    with pytest.raises(GeneratorError, match="zero byte"):
+        read_string((0x41414141,))
+
+
+def test_an_empty_module_has_an_entry_point_of_one_block() -> None:
+    module = Module()
+    one = module.constant(Op.Constant, module.type(Op.TypeInt, 32, 0), 1)
+    module.label(module.new_id())
+    module.instruction(Op.Return)
+    ops = [instruction.op for instruction in read_instructions(module.assemble("main", (one, one, one)))]
+    assert ops[-4:] == [Op.Function, Op.Label, Op.Return, Op.FunctionEnd]

@@ -1,0 +1,245 @@
+"""load_store: a matrix goes from memory into registers and back, and every byte must land where the layout says.
+
+Axis values are those of cases/khr_cooperative_matrix/load_store.yaml.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from generators.errors import GeneratorError
+from generators.families.placement import fills, stage_in, stage_out
+from generators.inputs.patterns import extreme_bits, index_coded, random_bits
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.load_store import MemoryOperand
+from generators.program.memory import Pointee
+from generators.program.program import Program, Subcase
+from generators.program.values import MatrixType, ScalarValue
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, Scope, StorageClass, Use
+
+Values = Mapping[str, Any]
+
+_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
+_SCOPES = {"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP}
+_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
+_WORKGROUP_BYTES = 12 * 1024
+"""The most that one workgroup array of this family takes: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB that
+every device has for workgroup memory."""
+
+
+def _pointee(name: str, component: ComponentType) -> Pointee:
+    match name:
+        case "component":
+            return Pointee(component)
+        case "vec2":
+            return Pointee(component, 2)
+        case "vec4":
+            return Pointee(component, 4)
+        case "u32":
+            return Pointee(U32)
+        case _:
+            return Pointee(U32, 4)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Where one matrix lies in its array, all counted in the array's pointee.
+
+    Attributes:
+        pointee: of the array.
+        alignment: bytes that pointer and stride must be aligned to: the least of 16 and a row's (column's) bytes (KHR-ALIGN-01).
+        first: element of the first scope instance's matrix.
+        stride: between rows (columns).
+        pitch: between the matrices of two scope instances.
+        length: of the array.
+    """
+
+    pointee: Pointee
+    alignment: int
+    first: int
+    stride: int
+    pitch: int
+    length: int
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+def _side(values: Values, direction: str) -> Side | None:
+    """The placement that the axes ask for; None where it would be misaligned or too large."""
+    component = COMPONENT_TYPES[values["component"]]
+    rows, columns = (int(n) for n in values["shape"].split("x"))
+    layout = _LAYOUTS[values[direction]]
+    runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
+    pointee = _pointee(values[f"{direction}_pointee"], component)
+    run_bytes = run * component.bytes
+    alignment = min(16, run_bytes)
+    granule = math.lcm(alignment, pointee.bytes) // pointee.bytes
+    tight = _round_up(run_bytes, pointee.bytes) // pointee.bytes
+    if tight % granule:
+        return None
+    match values[f"{direction}_stride"]:
+        case "zero":
+            stride = 0
+        case "tight":
+            stride = tight
+        case "padded":
+            stride = tight + granule * (2 if direction == "store" else 1)
+        case "odd":
+            if granule % 2 == 0:
+                return None
+            stride = tight + granule * (2 if direction == "store" else 1)
+            stride += granule if stride % 2 == 0 else 0
+        case "large":
+            stride = _round_up(4096 // pointee.bytes + 1, granule)
+        case _:
+            stride = _round_up((1 << 16) // pointee.bytes + 1, granule)
+    match values["first"]:
+        case "zero":
+            first = 0
+        case "minimal":
+            first = granule
+        case _:
+            far = 2048 if values[f"{direction}_storage"] == "workgroup" else 1 << 16
+            first = _round_up(far // pointee.bytes + 1, granule)
+    used = stride * (runs - 1) + tight
+    pitch = _round_up(used, granule) + granule
+    instances = int(values["subgroups"]) if values["scope"] == "subgroup" else 1
+    length = first + pitch * instances
+    if values[f"{direction}_storage"] == "workgroup" and length * pointee.bytes > _WORKGROUP_BYTES:
+        return None
+    return Side(pointee, alignment, first, stride, pitch, length)
+
+
+def _aligned(values: Values) -> bool:
+    return _side(values, "load") is not None and _side(values, "store") is not None
+
+
+def _nameable(values: Values) -> bool:
+    """Index codes of 8 bits name 60,000 positions in two halves; larger arrays are for wider types."""
+    side = _side(values, "load")
+    assert side is not None
+    return side.length * side.pointee.bytes <= 60_000 * COMPONENT_TYPES[values["component"]].bytes
+
+
+def _pointee_fits(values: Values) -> bool:
+    """A u32 or uvec4 pointee adds nothing where it is the component itself; a vector needs whole vectors in every row."""
+    return all(not (values[f"{d}_pointee"] == "u32" and values["component"] == "u32") for d in ("load", "store"))
+
+
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {"aligned": _aligned, "pointee_fits": _pointee_fits}
+
+_MASKS: Mapping[str, tuple[MemoryAccess, MemoryAccess]] = {
+    "explicit_none": (MemoryAccess.NONE, MemoryAccess.NONE),
+    "volatile": (MemoryAccess.VOLATILE, MemoryAccess.VOLATILE),
+    "aligned": (MemoryAccess.ALIGNED, MemoryAccess.ALIGNED),
+    "nontemporal": (MemoryAccess.NONTEMPORAL, MemoryAccess.NONTEMPORAL),
+    "non_private": (MemoryAccess.NON_PRIVATE_POINTER, MemoryAccess.NON_PRIVATE_POINTER),
+    "coherent": (
+        MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_VISIBLE,
+        MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_AVAILABLE,
+    ),
+    "all": (
+        MemoryAccess.VOLATILE
+        | MemoryAccess.ALIGNED
+        | MemoryAccess.NONTEMPORAL
+        | MemoryAccess.NON_PRIVATE_POINTER
+        | MemoryAccess.MAKE_POINTER_VISIBLE,
+        MemoryAccess.VOLATILE
+        | MemoryAccess.ALIGNED
+        | MemoryAccess.NONTEMPORAL
+        | MemoryAccess.NON_PRIVATE_POINTER
+        | MemoryAccess.MAKE_POINTER_AVAILABLE,
+    ),
+}
+
+
+def _memory(values: Values, direction: str, alignment: int) -> MemoryOperand | None:
+    if values["memory"] == "none":
+        return None
+    mask = _MASKS[values["memory"]][0 if direction == "load" else 1]
+    return MemoryOperand(mask, alignment if mask & MemoryAccess.ALIGNED else None)
+
+
+def _place(builder: ProgramBuilder, values: Values, direction: str, side: Side) -> tuple[ScalarValue, ScalarValue]:
+    """The operands for first element and stride, from the source that the case asks for."""
+    source = values["source"]
+    component = COMPONENT_TYPES[values["integer"]]
+    granule = math.lcm(side.alignment, side.pointee.bytes) // side.pointee.bytes
+    stride = builder.operand(f"{direction}_stride", component, source, side.stride, side.stride + granule)
+    first: ScalarValue = builder.operand(f"{direction}_first", U32, source, side.first, side.first + granule)
+    if builder.instances > 1:
+        first = builder.offset(f"{direction}_element", first, builder.instance_index(), side.pitch)
+    return first, stride
+
+
+def _splat(component: ComponentType) -> int:
+    """Bits of a value that a narrower or a wider reading of it would change."""
+    if component.is_float:
+        return int(np.array(-1.75).astype(component.dtype).view(component.bits_dtype))
+    return int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big")
+
+
+def program(values: Values) -> Program:
+    """The program of a case: load, store, or both."""
+    component = COMPONENT_TYPES[values["component"]]
+    rows, columns = (int(n) for n in values["shape"].split("x"))
+    type_ = MatrixType(component, _SCOPES[values["scope"]], rows, columns, _USES[values["use"]])
+    load, store = _side(values, "load"), _side(values, "store")
+    if load is None or store is None:
+        raise GeneratorError("load_store: the constraint 'aligned' must exclude this case")
+    builder = ProgramBuilder(type_.scope, subgroups=int(values["subgroups"]))
+    action = values["action"]
+    if action == "store_only":
+        matrix = builder.splat("matrix", type_, builder.operand("value", component, values["source"], _splat(component)))
+    else:
+        source = stage_in(builder, "source", load.pointee, load.length, StorageClass(values["load_storage"]))
+    target = stage_out(builder, "target", store.pointee, store.length, StorageClass(values["store_storage"]))
+    if action != "store_only":
+        first, stride = _place(builder, values, "load", load)
+        matrix = builder.load("matrix", type_, source, first, stride, _LAYOUTS[values["load"]], _memory(values, "load", load.alignment))
+    if action != "load_only":
+        first, stride = _place(builder, values, "store", store)
+        builder.store(matrix, target.array, first, stride, _LAYOUTS[values["store"]], _memory(values, "store", store.alignment))
+        target.finish(builder)
+    return builder.build()
+
+
+def _bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    match pattern:
+        case "index":
+            return index_coded(component, count)
+        case "index_high":
+            return index_coded(component, count, half=1)
+        case "bits":
+            return random_bits(component, count, rng)
+        case _:
+            return extreme_bits(component, count)
+
+
+def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
+    """The whole source array, padding included, holds the pattern, so that a wrong address reads a wrong value. Without a load, the
+    pattern gives the stored value where that comes from outside of the shader."""
+    component = COMPONENT_TYPES[values["component"]]
+    inputs = fills(program, rng)
+    for array in program.arrays:
+        if array.name == "source":
+            count = array.bytes // component.bytes
+            data = np.zeros(array.bytes, np.uint8)
+            data[: count * component.bytes] = _bits(values["pattern"], component, count, rng).view(np.uint8)
+            inputs["source"] = data
+    outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
+    places: dict[str, int] = {}
+    for direction in ("load", "store"):
+        side = _side(values, direction)
+        assert side is not None
+        places |= {f"{direction}_first": side.first, f"{direction}_stride": side.stride}
+    if "value" in outside:
+        places["value"] = int(_bits(values["pattern"], component, 8, rng)[-1])
+    return Subcase(name, inputs, {key: value for key, value in places.items() if key in outside})

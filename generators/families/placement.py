@@ -1,0 +1,63 @@
+"""How the arrays of a program get into workgroup memory and out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from generators.program.builder import ProgramBuilder
+from generators.program.memory import Array, Pointee
+from generators.program.program import Program
+from generators.types import StorageClass
+
+
+def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Array:
+    """An input array that matrices are loaded from. In workgroup memory it is filled from a buffer called ``name``, and a barrier
+    follows."""
+    if storage is not StorageClass.WORKGROUP:
+        return builder.array(name, pointee, length, storage, "input")
+    buffer = builder.array(name, pointee, length, StorageClass.STORAGE_BUFFER, "input")
+    scratch = builder.array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch")
+    builder.copy(scratch, buffer)
+    builder.barrier()
+    return scratch
+
+
+@dataclass(frozen=True)
+class Target:
+    """An output: ``array`` is where matrices are stored, ``buffer`` what the host reads."""
+
+    array: Array
+    buffer: Array
+
+    def finish(self, builder: ProgramBuilder) -> None:
+        """After the last store: workgroup memory goes out to the buffer, after a barrier."""
+        if self.array is not self.buffer:
+            builder.barrier()
+            builder.copy(self.buffer, self.array)
+
+
+def fill_name(name: str) -> str:
+    """The input that an output in workgroup memory starts with."""
+    return f"{name}_fill"
+
+
+def stage_out(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Target:
+    """An output array that matrices are stored to. In workgroup memory it starts with the contents of an input called
+    ``fill_name(name)``, so that what a store leaves alone is seen."""
+    if storage is not StorageClass.WORKGROUP:
+        array = builder.array(name, pointee, length, storage, "output")
+        return Target(array, array)
+    fill = builder.array(fill_name(name), pointee, length, StorageClass.STORAGE_BUFFER, "input")
+    buffer = builder.array(name, pointee, length, StorageClass.STORAGE_BUFFER, "output")
+    scratch = builder.array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch")
+    builder.copy(scratch, fill)
+    builder.barrier()
+    return Target(scratch, buffer)
+
+
+def fills(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Random contents for every fill of ``program``, uint8 by name."""
+    names = [array for array in program.arrays if array.name.endswith("_fill")]
+    return {array.name: rng.integers(0, 256, array.bytes, np.uint8) for array in names}

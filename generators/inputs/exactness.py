@@ -1,0 +1,151 @@
+"""Proof that a float multiply-add gives one value under every order, grouping and rounding of its summation.
+
+If all products and c are multiples of a quantum q and S = sum |a*b| + |c| < 2**p q, every partial sum in every order is a multiple
+of q below 2**p q, so it is representable in p bits and no implementation with at least p bits ever rounds. The specification
+leaves order and internal precision open (KHR-MAD-04, facts.md C1): only data with this property can be demanded bit for bit.
+
+Arrays are float64 (or integers below 2**53): a (..., M, K), b (..., K, N), c (..., M, N); quanta are exponents, q = 2**quantum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import ml_dtypes
+import numpy as np
+
+from generators.errors import GeneratorError
+from generators.types import ComponentType
+
+NO_TERM = 8192
+"""The quantum exponent of zero, which is a multiple of everything; above the exponent of any product of finite float64."""
+
+FP8_ACCUMULATION = 14
+"""Bits of the narrowest accumulator known for 8-bit float inputs: one with 13 fraction bits, whatever the result's type."""
+
+_LARGEST_BLOCK = 1 << 22
+"""Terms for which quanta are computed one by one; beyond, one quantum serves a row of A and a column of B."""
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """What can be proved of each element of a result.
+
+    Attributes:
+        precision: p, the bits of the narrowest plausible accumulation.
+        quantum: exponent of q, int16, (..., M, N); NO_TERM where every term is zero.
+        magnitude: S, float64.
+        margin_bits: log2(2**p q / S), float64: at most 0 means that nothing is proved; infinite where every term is zero.
+        exact: whether every order and grouping gives the exact value: a positive margin, no overflow, and no operand or
+            partial sum in the denormal range, where flushing is allowed (facts.md C29).
+    """
+
+    precision: int
+    quantum: np.ndarray
+    magnitude: np.ndarray
+    margin_bits: np.ndarray
+    exact: np.ndarray
+
+
+@dataclass(frozen=True)
+class History:
+    """The terms that a c has already summed, for a chain of multiply-adds: smallest quantum and sum of magnitudes per element."""
+
+    quantum: np.ndarray
+    magnitude: np.ndarray
+
+
+@cache
+def smallest_normal(component: ComponentType) -> float:
+    """The smallest positive normal value of a float type."""
+    return float(ml_dtypes.finfo(component.dtype).smallest_normal)  # type: ignore[no-untyped-call]
+
+
+@cache
+def largest_finite(component: ComponentType) -> float:
+    """The largest finite value of a float type."""
+    return float(ml_dtypes.finfo(component.dtype).max)  # type: ignore[no-untyped-call]
+
+
+def accumulation_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
+    """Significand bits of the narrowest accumulation that is plausible for a multiply-add of these float types."""
+    precision = min(c.precision, result.precision)
+    return min(precision, FP8_ACCUMULATION) if min(a.bits, b.bits) == 8 else precision
+
+
+def quantum_exponents(values: np.ndarray) -> np.ndarray:
+    """Exponent of the largest power of two that divides each value, int16; NO_TERM for zero. ``values`` are finite."""
+    fraction, exponent = np.frexp(np.asarray(values, np.float64))
+    digits = np.ldexp(fraction, 53).astype(np.int64)
+    _, lowest = np.frexp((digits & -digits).astype(np.float64))
+    return np.asarray(np.where(digits == 0, NO_TERM, exponent + lowest - 54).astype(np.int16))
+
+
+def product_quanta(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Smallest quantum exponent among the products of each element of ``a`` x ``b``, int16 (..., M, N)."""
+    of_a, of_b = quantum_exponents(a), quantum_exponents(b)
+    if a.size * b.shape[-1] > _LARGEST_BLOCK:
+        quanta = of_a.min(axis=-1)[..., :, None] + of_b.min(axis=-2)[..., None, :]
+    else:
+        quanta = (of_a[..., :, :, None] + of_b[..., None, :, :]).min(axis=-2)
+    return np.asarray(np.where(quanta > NO_TERM // 2, NO_TERM, quanta).astype(np.int16))
+
+
+def denormals(values: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Which values are denormal in ``component``, so that an implementation may take them for zero (facts.md C29)."""
+    return np.asarray((values != 0) & (np.abs(values) < smallest_normal(component)))
+
+
+def _smallest_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite where there are none."""
+    least_a = np.where(a == 0, np.inf, np.abs(a)).min(axis=-1)
+    least_b = np.where(b == 0, np.inf, np.abs(b)).min(axis=-2)
+    return np.asarray(least_a[..., :, None] * least_b[..., None, :])
+
+
+def exactness(
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    types: tuple[ComponentType, ComponentType, ComponentType, ComponentType],
+    history: History | None = None,
+) -> Exactness:
+    """What can be proved of ``a`` x ``b`` + ``c``.
+
+    Args:
+        a, b, c: finite values.
+        types: component types of A, B, C and Result, all floats.
+        history: of a ``c`` that is itself the sum of earlier products, so that the proof holds for the whole chain; its magnitude is
+            at least |c|, its quantum divides c.
+
+    Raises:
+        GeneratorError: a value is NaN or infinite, for which the specification promises nothing (facts.md C30).
+    """
+    a, b, c = (np.asarray(values, np.float64) for values in (a, b, c))
+    magnitude = np.abs(a) @ np.abs(b) + (np.abs(c) if history is None else history.magnitude)
+    if not np.isfinite(magnitude).all():
+        raise GeneratorError(
+            "a multiply-add has NaN, infinity or an overflowing sum among its operands; use finite, smaller values (facts.md C30)"
+        )
+    result = types[3]
+    precision = accumulation_precision(*types)
+    quantum = np.minimum(product_quanta(a, b), quantum_exponents(c) if history is None else history.quantum)
+    with np.errstate(divide="ignore"):
+        margin_bits = np.where(magnitude == 0, np.inf, precision + quantum - np.log2(magnitude))
+    fits = (magnitude < np.ldexp(1.0, np.minimum(precision + quantum.astype(np.int32), 1023))) & (magnitude <= largest_finite(result))
+    # A partial sum is a multiple of q; and where all terms have one sign, it is no smaller than the smallest of them.
+    floor = max(smallest_normal(result), smallest_normal(types[2]))
+    normal = np.ldexp(1.0, np.minimum(quantum, 1023).astype(np.int32)) >= floor
+    if not normal.all():
+        one_sign = np.abs(a @ b + c) == magnitude
+        normal |= one_sign & (_smallest_terms(a, b) >= floor)
+    tiny_rows = np.asarray(denormals(a, types[0]).any(axis=-1))
+    tiny_columns = np.asarray(denormals(b, types[1]).any(axis=-2))
+    flushable = tiny_rows[..., :, None] | tiny_columns[..., None, :] | denormals(c, types[2])
+    return Exactness(precision, quantum, magnitude, margin_bits, (fits & normal & ~flushable) | (magnitude == 0))
+
+
+def is_exact(a: np.ndarray, b: np.ndarray, c: np.ndarray, types: tuple[ComponentType, ComponentType, ComponentType, ComponentType]) -> bool:
+    """Whether every element of ``a`` x ``b`` + ``c`` is proved exact; see exactness."""
+    return bool(exactness(a, b, c, types).exact.all())

@@ -1,0 +1,108 @@
+"""Integer operands of a chain of multiply-adds: wrapping (facts.md C2) and saturating (C3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from generators.inputs.products import Chain, Operands
+from generators.property_rows import PropertyRow
+from generators.types import ComponentType
+
+
+def _limits(component: ComponentType) -> tuple[int, int]:
+    """(lowest, highest) value."""
+    if component.is_signed:
+        return -(1 << (component.bits - 1)), (1 << (component.bits - 1)) - 1
+    return 0, (1 << component.bits) - 1
+
+
+def _random(component: ComponentType, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    low, high = _limits(component)
+    return np.asarray(rng.integers(low, high, shape, component.dtype, endpoint=True))
+
+
+def _shapes(chain: Chain) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    row = chain.row
+    steps = max(1, chain.steps)
+    return (chain.instances, steps, row.m, row.k), (chain.instances, steps, row.k, row.n), (chain.instances, row.m, row.n)
+
+
+def wrapping(chain: Chain, rng: np.random.Generator) -> Operands:
+    """Every bit of every operand random."""
+    shape_a, shape_b, shape_c = _shapes(chain)
+    row = chain.row
+    return Operands(_random(row.a, shape_a, rng), _random(row.b, shape_b, rng), _random(row.c, shape_c, rng))
+
+
+def edges(chain: Chain, rng: np.random.Generator) -> Operands:
+    """The ends of the types in a and b, and c so near the ends of its own that most sums cross them."""
+    shape_a, shape_b, shape_c = _shapes(chain)
+    row = chain.row
+    draws = []
+    for component, shape in ((row.a, shape_a), (row.b, shape_b)):
+        low, high = _limits(component)
+        choices = np.array([low, low + 1, high, high - 1, high // 2, 1], dtype=object).astype(component.dtype)
+        draws.append(rng.choice(choices, shape))
+    low, high = _limits(row.c)
+    near = rng.integers(0, 64, shape_c).astype(object)
+    c = np.where(rng.integers(0, 2, shape_c).astype(bool), low + near, high - near).astype(row.c.dtype)
+    return Operands(draws[0], draws[1], c)
+
+
+def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
+    """A is a permutation matrix times one or (where signed) minus one: B comes through row by row, and c is index-coded."""
+    shape_a, shape_b, shape_c = _shapes(chain)
+    row = chain.row
+    a = np.zeros(shape_a, row.a.dtype)
+    order = rng.permutation(max(row.m, row.k))[: row.m] % row.k
+    signs = rng.choice(np.array([1, -1] if row.a.is_signed else [1]), row.m)
+    a[..., np.arange(row.m), order] = signs.astype(row.a.dtype)
+    c = (np.arange(int(np.prod(shape_c)), dtype=np.uint64).reshape(shape_c) * np.uint64(2654435761)).astype(row.c.dtype)
+    return Operands(a, _random(row.b, shape_b, rng), c)
+
+
+def _bounded(component: ComponentType, limit: int, shape: tuple[int, ...], rng: np.random.Generator, sign: int) -> np.ndarray:
+    """Non-zero values of at most ``limit`` in magnitude; all of one sign for ``sign`` 1 or -1, of both for 0."""
+    low, high = _limits(component)
+    magnitude = rng.integers(1, min(limit, high), shape, np.uint64, endpoint=True).astype(object)
+    if sign == 0 and low < 0:
+        magnitude = magnitude * rng.choice(np.array([1, -1]), shape)
+    elif sign < 0:
+        magnitude = -magnitude
+    return magnitude.astype(component.dtype)
+
+
+def _product_limits(row: PropertyRow) -> tuple[int, int]:
+    """Magnitudes of a and b for which no sum of K products leaves the result's range, nor any order of them (KHR-MAD-10)."""
+    _, highest = _limits(row.result)
+    budget = highest // row.k
+    first = min(_limits(row.a)[1], int(budget**0.5))
+    return first, min(_limits(row.b)[1], budget // first)
+
+
+def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
+    """``end`` ``"high"``: sums pass the highest value of the result, ``"low"``: the lowest (signed results only), in different places by
+    different amounts, with some that just do not; ``"inside"``: none does."""
+    shape_a, shape_b, shape_c = _shapes(chain)
+    row = chain.row
+    limit_a, limit_b = _product_limits(row)
+    signed_products = row.result.is_signed and (row.a.is_signed or row.b.is_signed)
+    if end == "inside":
+        a = _bounded(row.a, limit_a, shape_a, rng, 0 if signed_products else 1)
+        b = _bounded(row.b, limit_b, shape_b, rng, 0 if signed_products else 1)
+        low, high = _limits(row.c)
+        room = max(1, high // 4)
+        c = rng.integers(max(low, -room), room, shape_c, endpoint=True).astype(row.c.dtype)
+        return Operands(a, b, c)
+    negative = end == "low"
+    a = _bounded(row.a, limit_a, shape_a, rng, -1 if negative and row.a.is_signed else 1)
+    b = _bounded(row.b, limit_b, shape_b, rng, -1 if negative and not row.a.is_signed else 1)
+    # No sum of products leaves the result's range, so the widest integers of its signedness hold it.
+    wide = np.int64 if row.result.is_signed else np.uint64
+    total = (a.astype(wide) @ b.astype(wide)).sum(axis=1).astype(object)
+    low_c, high_c = _limits(row.c)
+    low_r, high_r = _limits(row.result)
+    # From half the sum too far to a quarter short of it: most elements saturate, some end exactly inside.
+    part = rng.integers(-2, 5, shape_c).astype(object)
+    c = (low_r if negative else high_r) - total + total * part // 4
+    return Operands(a, b, np.clip(c, low_c, high_c).astype(row.c.dtype))

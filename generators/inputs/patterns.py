@@ -1,0 +1,94 @@
+"""Patterns of bits for value moves: what loads and stores must carry from one place to another unchanged.
+
+Facts.md C16 lists matrix loads and stores as bit-preserving, but promises NaN, infinity and minus zero only under
+SignedZeroInfNanPreserve; float patterns leave those out and keep denormals in.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from generators.types import ComponentType
+
+_LOW_PERIOD, _HIGH_PERIOD = 241, 239
+"""Primes, and less than the number of finite patterns of any 8-bit type, so that no stride of a power of two aliases."""
+
+
+@cache
+def finite_bits(component: ComponentType) -> np.ndarray:
+    """Every bit pattern of an 8- or 16-bit type that a move must preserve, ascending; read-only."""
+    bits = np.arange(1 << component.bits, dtype=np.uint32).astype(component.bits_dtype)
+    if component.is_float:
+        values = bits.view(component.dtype).astype(np.float32)
+        bits = bits[np.isfinite(values) & ~((values == 0) & np.signbit(values))]
+    bits.setflags(write=False)
+    return bits
+
+
+def _spread(component: ComponentType, codes: np.ndarray) -> np.ndarray:
+    """Different codes (below 2**31) to different finite bit patterns, neighbours far apart and using the whole width."""
+    if component.bits <= 16:
+        table = finite_bits(component)
+        return np.asarray(table[(codes * 7919 + 12345) % len(table)])
+    multiplier, start = (2654435761, 0x9E3779B9) if component.bits == 32 else (0x9E3779B97F4A7C15, 0x7F4A7C159E3779B9)
+    return _make_finite(component, codes.astype(np.uint64) * np.uint64(multiplier) + np.uint64(start))
+
+
+def _make_finite(component: ComponentType, mixed: np.ndarray) -> np.ndarray:
+    """Clears one exponent bit of the float patterns that are NaN or infinite, and the sign of minus zero."""
+    bits = mixed.astype(component.bits_dtype)
+    if component.is_float:
+        values = bits.view(component.dtype)
+        bits[~np.isfinite(values)] ^= component.bits_dtype.type(1 << (component.precision - 1))
+        bits[values == 0] = 0
+    return bits
+
+
+def index_coded(component: ComponentType, count: int, half: int = 0) -> np.ndarray:
+    """Bits that name their own position, so that a transposition, a shift or a wrong layout cannot hide.
+
+    For types of 16 bits and more up to 60,000 positions have different bits. 8 bits cannot name more than about 250:
+    ``half`` 0 names the position modulo 241, ``half`` 1 the quotient, and both together the position.
+
+    Returns:
+        Unsigned integers of the component's width, shape (count,).
+    """
+    positions = np.arange(count, dtype=np.int64)
+    if component.bits == 8:
+        positions = positions % _LOW_PERIOD if half == 0 else (positions // _LOW_PERIOD) % _HIGH_PERIOD
+    elif half:
+        positions = positions + 30011
+    return _spread(component, positions)
+
+
+def random_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Full-range bits; for floats every finite value with equal chance per pattern, denormals included. Shape (count,)."""
+    if component.bits <= 16:
+        table = finite_bits(component)
+        return table[rng.integers(0, len(table), count)]
+    return _make_finite(component, rng.integers(0, 1 << component.bits, count, dtype=np.uint64))
+
+
+def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
+    """The ends of the type in turn: for floats the denormal and normal limits of both signs, for integers the limits and single
+    bits. The period is odd, so that rows of a power of two differ. Shape (count,)."""
+    width = component.bits
+    if component.is_float:
+        hidden = component.precision - 1
+        if width <= 16:
+            positive = finite_bits(component)
+            largest = int(positive[positive < (1 << (width - 1))].max())
+        else:
+            largest = (((1 << (width - 1)) - 1) >> hidden << hidden) - 1
+        magnitudes = [1, (1 << hidden) - 1, 1 << hidden, (1 << hidden) + 1, largest - 1, largest]
+        sign = 1 << (width - 1)
+        patterns = [0, *(m | s for m in magnitudes for s in (0, sign))]
+    else:
+        top = 1 << (width - 1)
+        patterns = [0, 1, top - 1, top, (1 << width) - 1, top + 1, top >> 1, 0x55 * ((1 << width) // 255), (1 << width) - 2]
+    if len(patterns) % 2 == 0:
+        patterns.append(3)
+    table = np.array(patterns, np.uint64).astype(component.bits_dtype)
+    return table[np.arange(count) % len(table)]

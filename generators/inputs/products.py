@@ -1,0 +1,166 @@
+"""Float operands of a chain of multiply-adds, for exact comparison and for the envelope.
+
+Exact data are integers times a power of two: every product and every c is a multiple of one quantum q, and the sum of all
+absolute values stays below 2**p q, where p is the narrowest accumulation that is plausible. Then every partial sum in every
+order is representable, and every implementation with at least p bits returns the exact value (facts.md, recipe after C31).
+The results use the top bits of that budget and odd low bits, so that a sum kept in a narrower type shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from generators.inputs.exactness import accumulation_precision
+from generators.property_rows import PropertyRow
+from generators.types import ComponentType
+
+
+@dataclass(frozen=True)
+class Operands:
+    """Values of a chain, of their dtypes: ``a`` (instances, steps, M, K), ``b`` (instances, steps, K, N), ``c`` (instances, M, N)."""
+
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain of multiply-adds: ``steps`` products with operands of their own, each added ``repeats`` times."""
+
+    row: PropertyRow
+    instances: int
+    steps: int
+    repeats: int = 1
+
+    @property
+    def terms(self) -> int:
+        """Products that enter one element of the result."""
+        return self.row.k * max(1, self.steps) * max(1, self.repeats)
+
+
+def _nonzero(rng: np.random.Generator, limit: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Integers from -limit to limit without 0, int64."""
+    return np.asarray(rng.integers(1, limit, shape, endpoint=True) * rng.choice(np.array([-1, 1]), shape))
+
+
+def _shapes(chain: Chain) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    row = chain.row
+    steps = max(1, chain.steps)
+    return (
+        (chain.instances, steps, row.m, row.k),
+        (chain.instances, steps, row.k, row.n),
+        (chain.instances, row.m, row.n),
+    )
+
+
+def _factors(budget: int, a: ComponentType, b: ComponentType) -> tuple[int, int]:
+    """Largest magnitudes of a and b, whole numbers that their types hold exactly, whose product is at most ``budget``."""
+    limit_a, limit_b = 1 << a.precision, 1 << b.precision
+    first = max(1, min(limit_a, int(budget**0.5)))
+    second = max(1, min(limit_b, budget // first))
+    return max(1, min(limit_a, budget // second)), second
+
+
+def _scaled(values: np.ndarray, exponent: int, component: ComponentType) -> np.ndarray:
+    return np.ldexp(values.astype(np.float64), exponent).astype(component.dtype)
+
+
+def _integers(chain: Chain, rng: np.random.Generator, budget: int) -> tuple[np.ndarray, np.ndarray]:
+    """a and b whose products' absolute values sum to at most ``budget`` for every element."""
+    shape_a, shape_b, _ = _shapes(chain)
+    per_term = budget // chain.terms
+    limit_a, limit_b = _factors(max(per_term, 4), chain.row.a, chain.row.b)
+    a, b = _nonzero(rng, limit_a, shape_a), _nonzero(rng, limit_b, shape_b)
+    if per_term < 4:
+        # A dense matrix would have only ones: keep as many terms as the budget pays for, at places that differ from row to row.
+        kept = max(1, budget // (limit_a * limit_b * max(1, chain.repeats)))
+        order = rng.random((chain.instances, chain.row.m, max(1, chain.steps) * chain.row.k)).argsort(axis=-1).argsort(axis=-1)
+        mask = (order < kept).reshape(chain.instances, chain.row.m, max(1, chain.steps), chain.row.k)
+        a = a * mask.transpose(0, 2, 1, 3)
+    return a, b
+
+
+def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (0, 0)) -> Operands:
+    """Results near the end of the accumulation's width, with odd low bits; a and b scaled by powers of two."""
+    row = chain.row
+    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
+    largest_c = min(budget // 2, 1 << row.c.precision)
+    a, b = _integers(chain, rng, budget - largest_c)
+    _, _, shape_c = _shapes(chain)
+    c = (largest_c - rng.integers(0, max(1, largest_c // 8), shape_c)) * rng.choice(np.array([-1, 1]), shape_c)
+    return Operands(_scaled(a, exponents[0], row.a), _scaled(b, exponents[1], row.b), _scaled(c, sum(exponents), row.c))
+
+
+def cancelling_exact(chain: Chain, rng: np.random.Generator) -> Operands:
+    """c is the negated sum of the products but for a small odd rest: a sum that drops low bits on the way shows in all of the result."""
+    row = chain.row
+    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
+    a, b = _integers(chain, rng, max(1, min(budget // 2 - 8, (1 << row.c.precision) - 8)))
+    total = max(1, chain.repeats) * np.einsum("ismk,iskn->imn", a, b)
+    c = -total + 2 * rng.integers(-3, 3, total.shape) + 1
+    return Operands(_scaled(a, 0, row.a), _scaled(b, 0, row.b), _scaled(c, 0, row.c))
+
+
+def _normal_values(component: ComponentType, count: int, rng: np.random.Generator, exponent_range: tuple[int, int]) -> np.ndarray:
+    """Finite values of both signs with full significands and binary exponents in ``exponent_range`` (inclusive); float64."""
+    significand = rng.integers(1 << (component.precision - 1), 1 << component.precision, count).astype(np.float64)
+    exponent = rng.integers(exponent_range[0], exponent_range[1], count, endpoint=True) - (component.precision - 1)
+    return np.asarray(np.ldexp(significand, exponent) * rng.choice(np.array([-1.0, 1.0]), count))
+
+
+def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
+    """Binary exponents that values of ``side`` and the result's type both have as normal numbers."""
+    widest = {"e4m3": (-6, 7), "e5m2": (-14, 14), "f16": (-13, 14)}
+    low_side, high_side = widest.get(side.name, (-20, 20))
+    low_result, high_result = widest.get(row.result.name, (-20, 20))
+    low_c, high_c = widest.get(row.c.name, (-20, 20))
+    return max(low_side, low_result, low_c), min(high_side, high_result, high_c)
+
+
+def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
+    """One operand has a single one (or, permuted, plus or minus one) in each row or column, so that the other comes through.
+
+    ``which``: ``"a"`` for A an identity matrix and B distinct values, ``"b"`` the reverse, ``"permutation"`` for A a signed
+    permutation matrix. c is zero. A result is a single product: exact in any accumulation that holds the type.
+    """
+    row = chain.row
+    shape_a, shape_b, shape_c = _shapes(chain)
+    other, shape_one, shape_other = (row.b, shape_a, shape_b) if which != "b" else (row.a, shape_b, shape_a)
+    ones = np.zeros(shape_one)
+    if which == "b":
+        ones[..., np.arange(row.n) % row.k, np.arange(row.n)] = 1
+    elif which == "a":
+        ones[..., np.arange(row.m), np.arange(row.m) % row.k] = 1
+    else:
+        order = rng.permutation(max(row.m, row.k))[: row.m] % row.k
+        ones[..., np.arange(row.m), order] = rng.choice(np.array([-1.0, 1.0]), row.m)
+    values = _normal_values(other, int(np.prod(shape_other)), rng, _reachable(row, other)).reshape(shape_other)
+    precision = min(other.precision, row.result.precision, accumulation_precision(row.a, row.b, row.c, row.result))
+    if precision < other.precision:
+        mantissa, exponent = np.frexp(values)
+        values = np.ldexp(np.trunc(np.ldexp(mantissa, precision)), exponent - precision)
+    a, b = (ones, values) if which != "b" else (values, ones)
+    return Operands(a.astype(row.a.dtype), b.astype(row.b.dtype), np.zeros(shape_c).astype(row.c.dtype))
+
+
+def general(chain: Chain, rng: np.random.Generator) -> Operands:
+    """Values of several binary exponents, whose sums round: for the envelope. No partial sum overflows."""
+    row = chain.row
+    shape_a, shape_b, shape_c = _shapes(chain)
+    span = 2 if row.result.bits == 8 else 4
+    low = -2 if row.result.bits <= 16 else -4
+    draw_a = _normal_values(row.a, int(np.prod(shape_a)), rng, (low, low + span)).reshape(shape_a)
+    draw_b = _normal_values(row.b, int(np.prod(shape_b)), rng, (low, low + span)).reshape(shape_b)
+    draw_c = _normal_values(row.c, int(np.prod(shape_c)), rng, (low, low + span)).reshape(shape_c)
+    return Operands(draw_a.astype(row.a.dtype), draw_b.astype(row.b.dtype), draw_c.astype(row.c.dtype))
+
+
+def cancelling_general(chain: Chain, rng: np.random.Generator) -> Operands:
+    """As ``general``, with c near the negated sum: the bound is relative to the magnitudes, not to the small result."""
+    drawn = general(chain, rng)
+    products = np.einsum("ismk,iskn->imn", drawn.a.astype(np.float64), drawn.b.astype(np.float64))
+    c = (-max(1, chain.repeats) * products).astype(chain.row.c.dtype)
+    return Operands(drawn.a, drawn.b, c)

@@ -1,0 +1,74 @@
+"""From GLSL to SPIR-V by glslang, where it is installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from generators.errors import CtsError, GeneratorError
+
+TIMEOUT_SECONDS = 60
+"""A compilation takes about 0.05 s; one that takes longer than this does not end."""
+
+_TESTED = "16.6"
+"""The version that the suite is tested with. Older ones lack some of the extensions that shaders use."""
+
+_ERROR = re.compile(r"^ERROR: \S*?:(\d+): (.*)$", re.MULTILINE)
+_CONTEXT = 3
+
+
+def find_glslang() -> str | None:
+    """The path of glslang, by either of its names, or None."""
+    return shutil.which("glslang") or shutil.which("glslangValidator")
+
+
+def compile_glsl(source: str) -> bytes:
+    """The SPIR-V 1.6 module of a compute shader, for Vulkan 1.3. Modules are kept, so that the same source costs once.
+
+    Raises:
+        CtsError: glslang is not installed, or too old.
+        GeneratorError: it rejects the source; the message has its complaint and the lines around it.
+    """
+    glslang = find_glslang()
+    if glslang is None:
+        raise CtsError(f"the GLSL front end needs glslang: install glslang {_TESTED} or newer (glslang-tools), or use --front-end spirv")
+    return _compile(glslang, source)
+
+
+@lru_cache(maxsize=256)
+def _compile(glslang: str, source: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="glslang-") as folder:
+        text, module = Path(folder, "shader.comp"), Path(folder, "shader.spv")
+        text.write_text(source, encoding="utf-8")
+        command = [glslang, "--target-env", "vulkan1.3", "-o", str(module), str(text)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            raise GeneratorError(f"glslang did not end within {TIMEOUT_SECONDS} s; stop it and use --front-end spirv") from None
+        except OSError as error:
+            raise CtsError(f"{glslang} cannot be run ({error.strerror}): install glslang {_TESTED} or newer") from None
+        if done.returncode == 0 and module.exists():
+            return module.read_bytes()
+        raise _rejection(glslang, source, done.stdout + done.stderr, done.returncode)
+
+
+def _rejection(glslang: str, source: str, output: str, status: int) -> CtsError:
+    unknown = re.search(r"'(GL_\w+)' : extension not supported", output)
+    if unknown:
+        return CtsError(f"{glslang} does not know {unknown[1]}: install glslang {_TESTED} or newer")
+    found = _ERROR.search(output)
+    if found is None:
+        return GeneratorError(f"glslang failed with status {status}: {output.strip() or 'no message'}")
+    line = int(found[1])
+    return GeneratorError(f"glslang rejects line {line} of the shader: {found[2].strip()}\n{excerpt(source, line)}")
+
+
+def excerpt(source: str, line: int) -> str:
+    """The lines around ``line`` (from 1), numbered, with a mark at it."""
+    lines = source.splitlines()
+    first, last = max(1, line - _CONTEXT), min(len(lines), line + _CONTEXT)
+    return "\n".join(f"{'>' if n == line else ' '} {n:4d} | {lines[n - 1]}" for n in range(first, last + 1))

@@ -1,0 +1,68 @@
+"""Loops that carry matrices: each carried matrix is a variable that the body assigns."""
+
+from __future__ import annotations
+
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import identifier
+from generators.program.construction import MatrixSplat
+from generators.program.control_flow import Carried, Loop
+from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.muladd import MatrixMulAdd
+from generators.program.program import Operation
+
+
+def emit_loop(shader: Shader, loop: Loop) -> None:
+    """Writes a loop."""
+    for carried in loop.carried:
+        shader.line(f"{shader.assignee(carried.current)} = {shader.matrix(carried.initial)};")
+    in_place = {carried.next.name for carried in loop.carried if _in_place(loop, carried)}
+    for carried in loop.carried:
+        if carried.next.name in in_place:
+            shader.variables[carried.next.name] = shader.matrix(carried.current)
+    index, trip_count = identifier(loop.index.name), shader.scalar(loop.trip_count)
+    with shader.braces(f"for (uint {index} = 0u; {index} < {trip_count}; ++{index})"):
+        shader.emit(loop.body)
+        _assign(shader, [carried for carried in loop.carried if carried.next.name not in in_place])
+
+
+def _assign(shader: Shader, carried: list[Carried]) -> None:
+    """All at once: what another assignment overwrites is kept first."""
+    current = {item.current.name for item in carried}
+    carried = [item for item in carried if item.next != item.current]
+    values = {}
+    for item in carried:
+        values[item.current.name] = shader.matrix(item.next)
+        if item.next.name in current:
+            values[item.current.name] = identifier(f"{item.current.name}_next")
+            shader.line(f"{shader.matrix_type(item.next.type)} {values[item.current.name]} = {shader.matrix(item.next)};")
+    for item in carried:
+        shader.line(f"{shader.matrix(item.current)} = {values[item.current.name]};")
+
+
+def _in_place(loop: Loop, carried: Carried) -> bool:
+    """Whether the operation that computes the next value may write it to the carried variable right away: the body reads the
+    current value no more, and no other carried matrix takes it or the next one over."""
+    computed = [
+        isinstance(operation, MatrixLoad | MatrixSplat | MatrixMulAdd) and operation.result == carried.next for operation in loop.body
+    ]
+    if True not in computed:
+        return False
+    later = loop.body[computed.index(True) + 1 :]
+    others = {other.next.name for other in loop.carried if other is not carried}
+    return not any(carried.current.name in _reads(operation) for operation in later) and others.isdisjoint(
+        (carried.current.name, carried.next.name)
+    )
+
+
+def _reads(operation: Operation) -> set[str]:
+    """The names of the matrices that an operation reads."""
+    match operation:
+        case MatrixStore():
+            return {operation.matrix.name}
+        case MatrixMulAdd():
+            return {operation.a.name, operation.b.name, operation.c.name}
+        case Loop():
+            ends = {matrix.name for carried in operation.carried for matrix in (carried.initial, carried.next)}
+            return ends.union(*(_reads(inner) for inner in operation.body))
+        case _:
+            return set()

@@ -1,0 +1,108 @@
+"""What stands before ``main``: specialization constants, buffers, references, push constants and shared arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.errors import NotExpressible
+from generators.glsl.memory_operands import qualify
+from generators.glsl.shader import REFERENCE_MEMBER, Shader
+from generators.glsl.spelling import identifier, literal
+from generators.program.interface import Member, interface
+from generators.program.memory import Array
+from generators.types import StorageClass
+
+
+@dataclass(frozen=True)
+class Block:
+    """A buffer or push-constant block: ``head`` is all before the brace, ``members`` its declarations."""
+
+    head: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """The declarations of a shader, each a line (``constants``, ``shared``) or a block."""
+
+    constants: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    shared: tuple[str, ...]
+
+
+def declare(shader: Shader) -> Declarations:
+    """The declarations of the shader's program, laid out by its interface.
+
+    Raises:
+        NotExpressible: no declaration gives an array its stride or its accesses their memory operands.
+    """
+    places = interface(shader.program)
+    blocks = [_reference(shader, address.array) for address in places.addresses]
+    blocks += [_buffer(shader, binding, array) for binding, array in places.bindings]
+    if places.operand_binding is not None:
+        members = tuple(_member(shader, member) for member in places.operand_members)
+        blocks.append(Block(f"layout(set = 0, binding = {places.operand_binding}) readonly buffer Operands", members))
+    pushed = [f"layout(offset = {a.offset}) {_reference_name(a.array)} {identifier(a.array.name)};" for a in places.addresses]
+    pushed += [_member(shader, member) for member in places.push_constants]
+    if pushed:
+        blocks.append(Block("layout(push_constant) uniform PushConstants", tuple(pushed)))
+    shared = [array for array in shader.program.arrays if array.storage is StorageClass.WORKGROUP]
+    return Declarations(_constants(shader), tuple(blocks), tuple(_shared(shader, array) for array in shared))
+
+
+def _constants(shader: Shader) -> tuple[str, ...]:
+    lines = []
+    for operand in interface(shader.program).specialization:
+        value = operand.value if operand.default is None else operand.default
+        assert value is not None, f"{operand.name}: a specialization constant has its value in the case"
+        type_ = shader.scalar_type(operand.component)
+        initial = literal(operand.component, value)
+        lines.append(f"layout(constant_id = {operand.constant_id}) const {type_} {identifier(operand.name)} = {initial};")
+    return tuple(lines)
+
+
+def _member(shader: Shader, member: Member) -> str:
+    operand = member.operand
+    return f"layout(offset = {member.offset}) {shader.scalar_type(operand.component)} {identifier(operand.name)};"
+
+
+def _title(array: Array) -> str:
+    return array.name[:1].upper() + identifier(array.name)[1:]
+
+
+def _reference_name(array: Array) -> str:
+    return f"{_title(array)}Reference"
+
+
+def _elements(shader: Shader, array: Array, name: str) -> str:
+    """The array as the member of a block."""
+    if array.array_stride not in (None, array.pointee.bytes):
+        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")
+    qualifiers = qualify(array, shader.program.operations).qualifiers
+    if "nontemporal" in qualifiers:
+        shader.require("GL_EXT_nontemporal_keyword")
+    shader.require("GL_KHR_memory_scope_semantics" if qualifiers else None)
+    return " ".join((*qualifiers, shader.pointee_type(array.pointee), f"{name}[];"))
+
+
+def _access(array: Array) -> str:
+    return "readonly buffer" if array.role == "input" else "buffer"
+
+
+def _buffer(shader: Shader, binding: int, array: Array) -> Block:
+    head = f"layout(set = 0, binding = {binding}) {_access(array)} {_title(array)}Buffer"
+    return Block(head, (_elements(shader, array, identifier(array.name)),))
+
+
+def _reference(shader: Shader, array: Array) -> Block:
+    shader.require("GL_EXT_buffer_reference")
+    alignment = qualify(array, shader.program.operations).alignment
+    head = f"layout(buffer_reference, buffer_reference_align = {alignment}) {_access(array)} {_reference_name(array)}"
+    return Block(head, (_elements(shader, array, REFERENCE_MEMBER),))
+
+
+def _shared(shader: Shader, array: Array) -> str:
+    if array.array_stride is not None:
+        raise NotExpressible(f"GLSL lays out shared arrays itself, so that '{array.name}' cannot have a stride of {array.array_stride}")
+    qualify(array, shader.program.operations)
+    return f"shared {shader.pointee_type(array.pointee)} {identifier(array.name)}[{array.length}];"

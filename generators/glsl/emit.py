@@ -1,0 +1,101 @@
+"""The GLSL reading of a program: a compute shader as a programmer would write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from jinja2 import Environment, Template
+
+from generators.glsl.construction import emit_splat
+from generators.glsl.control_flow import emit_loop
+from generators.glsl.declarations import declare
+from generators.glsl.load_store import emit_load, emit_store
+from generators.glsl.muladd import emit_muladd
+from generators.glsl.scalars import emit_arithmetic, emit_instance_index
+from generators.glsl.shader import Shader
+from generators.glsl.workgroup import emit_barrier, emit_copy
+from generators.program.construction import MatrixSplat
+from generators.program.control_flow import Loop
+from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.muladd import MatrixMulAdd
+from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
+from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.workgroup import Barrier, Copy
+
+EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
+    {
+        MatrixLoad: emit_load,
+        MatrixStore: emit_store,
+        MatrixSplat: emit_splat,
+        MatrixMulAdd: emit_muladd,
+        InstanceIndex: emit_instance_index,
+        ScalarArithmetic: emit_arithmetic,
+        Loop: emit_loop,
+        Copy: emit_copy,
+        Barrier: emit_barrier,
+    }
+)
+"""By class of operation: the function that adds its statements to a shader."""
+
+_FRAME = """\
+#version 460
+{% for extension in extensions %}
+#extension {{ extension }} : require
+{% endfor %}
+
+layout(local_size_x_id = {{ local_size_id }}) in;
+{% for constant in declarations.constants %}
+{{ constant }}
+{% endfor %}
+{% for block in declarations.blocks %}
+
+{{ block.head }} {
+{% for member in block.members %}
+    {{ member }}
+{% endfor %}
+};
+{% endfor %}
+{% if declarations.shared %}
+
+{% endif %}
+{% for array in declarations.shared %}
+{{ array }}
+{% endfor %}
+
+void main() {
+{% for line in lines %}
+{{ line }}
+{% endfor %}
+}
+"""
+
+
+@cache
+def _frame() -> Template:
+    # Nothing is escaped: what goes in is GLSL of our own making.
+    environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False)
+    return environment.from_string(_FRAME)
+
+
+def emit(program: Program) -> str:
+    """The shader of ``program``: GLSL 4.60 with its extensions, for Vulkan 1.3, laid out by ``generators.program.interface``.
+
+    Raises:
+        NotExpressible: the program says something that GLSL, or glslang, cannot.
+    """
+    shader = Shader(program, _emit_operation)
+    shader.emit(program.operations)
+    declarations = declare(shader)
+    return _frame().render(
+        extensions=sorted(shader.extensions),
+        local_size_id=LOCAL_SIZE_CONSTANT_ID,
+        declarations=declarations,
+        lines=shader.lines,
+    )
+
+
+def _emit_operation(shader: Shader, operation: Operation) -> None:
+    EMITTERS[type(operation)](shader, operation)

@@ -1,0 +1,55 @@
+"""coopMatLoad and coopMatStore (GL_KHR_cooperative_matrix, 8.X)."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import LAYOUTS
+from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout
+from generators.program.memory import Array
+from generators.program.values import ScalarValue
+from generators.types import Layout
+
+
+def emit_load(shader: Shader, load: MatrixLoad) -> None:
+    """Writes a load."""
+    if load.result.name not in shader.variables:
+        shader.line(f"{shader.assignee(load.result)};")
+    shader.line(f"coopMatLoad({_arguments(shader, shader.matrix(load.result), load.array, load.first, load.stride, load.layout)});")
+
+
+def emit_store(shader: Shader, store: MatrixStore) -> None:
+    """Writes a store."""
+    shader.line(f"coopMatStore({_arguments(shader, shader.matrix(store.matrix), store.array, store.first, store.stride, store.layout)});")
+
+
+def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
+    if array.pointee.component.name == "u64":
+        # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; int64_t it takes.
+        raise NotExpressible(f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
+    parts = (
+        matrix,
+        shader.elements(array),
+        _uint(shader, first, "first element"),
+        _uint(shader, stride, "stride"),
+        _layout(shader, layout),
+    )
+    return ", ".join(parts)
+
+
+def _uint(shader: Shader, value: ScalarValue, what: str) -> str:
+    """The parameters are uint. An int is the same bits; any other width would be converted, and the module would then not have what
+    the program says."""
+    if value.component.is_float or value.component.bits != 32:
+        raise NotExpressible(f"the {what} is a uint in GLSL, not {value.component}")
+    return shader.scalar(value)
+
+
+def _layout(shader: Shader, layout: MemoryLayout) -> str:
+    """A specialization constant of type uint is converted, which is a constant instruction still."""
+    if isinstance(layout, Layout):
+        return LAYOUTS[layout]
+    if layout.source not in ("literal", "specialization"):
+        raise NotExpressible(f"the layout is a constant, and '{layout.name}' is none")
+    expression = shader.scalar(layout)
+    return expression if layout.component.name == "s32" else f"int({expression})"

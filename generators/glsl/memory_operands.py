@@ -1,0 +1,135 @@
+"""From memory operands of single accesses to the qualifiers of the array that they go to.
+
+GLSL qualifies declarations, never an access, and glslang turns the qualifiers into memory operands: ``nonprivate`` into
+NonPrivatePointer, ``subgroupcoherent`` into that and MakePointerVisible or MakePointerAvailable at subgroup scope,
+``nontemporal`` into Nontemporal, ``buffer_reference_align`` into Aligned.
+
+An access without memory operands is private, but for arrays that invocations hand to each other through a barrier: what one
+writes, another sees only if both accesses are non-private (Vulkan memory model). ``shared`` arrays are that by themselves,
+buffers are declared ``workgroupcoherent``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from generators.errors import NotExpressible
+from generators.program.control_flow import Loop
+from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
+from generators.program.memory import Array
+from generators.program.program import Operation
+from generators.program.workgroup import Barrier, Copy
+from generators.types import Layout, MemoryAccess, Scope, StorageClass
+
+Access = MatrixLoad | MatrixStore
+
+_COHERENT = {Scope.SUBGROUP: "subgroupcoherent", Scope.WORKGROUP: "workgroupcoherent"}
+
+
+@dataclass(frozen=True)
+class Qualification:
+    """What the declaration of an array says of every access to it.
+
+    Attributes:
+        qualifiers: memory qualifiers.
+        alignment: in bytes, for ``buffer_reference_align``.
+    """
+
+    qualifiers: tuple[str, ...]
+    alignment: int
+
+
+def accesses(operations: Sequence[Operation], array: Array) -> Iterator[Access]:
+    """The loads and stores of ``array``, those in loops included."""
+    for operation in _all(operations):
+        if isinstance(operation, MatrixLoad | MatrixStore) and operation.array == array:
+            yield operation
+
+
+def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
+    """The qualification of ``array`` that gives each access among ``operations`` its memory operands.
+
+    Raises:
+        NotExpressible: there is none.
+    """
+    found = list(accesses(operations, array))
+    unstated = ("workgroupcoherent",) if _is_handed_over(array, operations, len(found)) else ()
+    wanted = {unstated if access.memory is None else _qualifiers(array, access) for access in found}
+    if len(wanted) > 1:
+        raise NotExpressible(f"GLSL qualifies arrays, not accesses, and those of '{array.name}' differ in memory operands")
+    return Qualification(wanted.pop() if wanted else (), _alignment(array, found))
+
+
+def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_accesses: int) -> bool:
+    """Whether a buffer may be written by one invocation and read by another, with a barrier between. Copies alone do not: an
+    element is always the same invocation's."""
+    if array.storage is StorageClass.WORKGROUP or array.role == "input" or not matrix_accesses:
+        return False
+    everything = list(_all(operations))
+    copies = sum(isinstance(operation, Copy) and array in (operation.target, operation.source) for operation in everything)
+    return matrix_accesses + copies > 1 and any(isinstance(operation, Barrier) for operation in everything)
+
+
+def _all(operations: Sequence[Operation]) -> Iterator[Operation]:
+    for operation in operations:
+        yield operation
+        if isinstance(operation, Loop):
+            yield from _all(operation.body)
+
+
+def _scope(access: Access) -> Scope:
+    return (access.result if isinstance(access, MatrixLoad) else access.matrix).type.scope
+
+
+def _hand_over(access: Access) -> MemoryAccess:
+    """What a coherent access has."""
+    load = isinstance(access, MatrixLoad)
+    return MemoryAccess.NON_PRIVATE_POINTER | (MemoryAccess.MAKE_POINTER_VISIBLE if load else MemoryAccess.MAKE_POINTER_AVAILABLE)
+
+
+def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
+    assert access.memory is not None
+    mask = access.memory.mask
+    if array.storage is StorageClass.WORKGROUP:
+        if mask != _hand_over(access) or _scope(access) is not Scope.WORKGROUP:
+            raise NotExpressible("GLSL's shared memory takes no qualifiers: its accesses are always visible to the whole workgroup")
+        return ()
+    if MemoryAccess.ALIGNED in mask and array.storage is StorageClass.STORAGE_BUFFER:
+        raise NotExpressible("GLSL states no alignment for accesses to a storage buffer (Aligned)")
+    if MemoryAccess.VOLATILE in mask:
+        raise NotExpressible("GLSL's volatile is Volatile and coherent over the queue family at once")
+    nontemporal = ("nontemporal",) if MemoryAccess.NONTEMPORAL in mask else ()
+    rest = mask & ~(MemoryAccess.ALIGNED | MemoryAccess.NONTEMPORAL)
+    if rest == MemoryAccess.NONE:
+        return nontemporal
+    if rest == MemoryAccess.NON_PRIVATE_POINTER:
+        return (*nontemporal, "nonprivate")
+    if rest == _hand_over(access):
+        return (*nontemporal, _COHERENT[_scope(access)])
+    raise NotExpressible(f"no GLSL qualifier gives the memory operands 0x{int(mask):x}")
+
+
+def _guaranteed_alignment(array: Array, access: Access) -> int:
+    """Bytes, a power of two: that of the pointer by RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 (a row's or column's bytes, at
+    most 16), and at least the scalar's."""
+    type_ = (access.result if isinstance(access, MatrixLoad) else access.matrix).type
+    rows, columns = type_.shape
+    line = columns if layout_value(access.layout) is Layout.ROW_MAJOR else rows
+    return max(math.gcd(16, line * type_.component.bytes), array.pointee.component.bytes)
+
+
+def _alignment(array: Array, found: Sequence[Access]) -> int:
+    """glslang gives every matrix access the alignment of the reference, and a copied element what its size leaves of that."""
+    stated = {access.memory.alignment for access in found if access.memory is not None and access.memory.alignment is not None}
+    guaranteed = min((_guaranteed_alignment(array, access) for access in found), default=16)
+    if not stated or array.storage is not StorageClass.PHYSICAL_STORAGE_BUFFER:
+        return guaranteed
+    alignment = stated.pop()
+    unstated = [access for access in found if access.memory is None or access.memory.alignment is None]
+    if stated or any(_guaranteed_alignment(array, access) != alignment for access in unstated):
+        raise NotExpressible(f"GLSL aligns references, not accesses, and those of '{array.name}' differ in alignment")
+    if alignment & (alignment - 1):
+        raise NotExpressible(f"GLSL aligns references to powers of two, not to {alignment} bytes")
+    return alignment

@@ -1,0 +1,41 @@
+"""coopMatMulAdd (GL_KHR_cooperative_matrix, 8.X)."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.program.muladd import MatrixMulAdd
+from generators.types import MatrixOperands
+
+_SIGNED = (MatrixOperands.A_SIGNED, MatrixOperands.B_SIGNED, MatrixOperands.C_SIGNED, MatrixOperands.RESULT_SIGNED)
+
+
+def derived_operands(operation: MatrixMulAdd) -> MatrixOperands:
+    """The signed flags as GLSL derives them from the component types."""
+    matrices = (operation.a, operation.b, operation.c, operation.result)
+    mask = MatrixOperands.NONE
+    for flag, matrix in zip(_SIGNED, matrices, strict=True):
+        if matrix.type.component.is_signed:
+            mask |= flag
+    return mask
+
+
+def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
+    """Writes a multiply-add.
+
+    Raises:
+        NotExpressible: Result's type is not C's, or the signed flags are not those of the types.
+    """
+    if operation.c.type != operation.result.type:
+        raise NotExpressible("the result of coopMatMulAdd has the type of C in GLSL")
+    operands = MatrixOperands.NONE if operation.operands is None else operation.operands
+    saturating = operands & MatrixOperands.SATURATING_ACCUMULATION
+    derived = derived_operands(operation)
+    if operands & ~saturating != derived:
+        raise NotExpressible(
+            f"GLSL takes the signed flags from the component types (0x{int(derived):x}), and not 0x{int(operands & ~saturating):x}"
+        )
+    arguments = [shader.matrix(operation.a), shader.matrix(operation.b), shader.matrix(operation.c)]
+    if saturating:
+        arguments.append("gl_MatrixOperandsSaturatingAccumulation")
+    shader.line(f"{shader.assignee(operation.result)} = coopMatMulAdd({', '.join(arguments)});")

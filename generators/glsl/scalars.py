@@ -1,0 +1,33 @@
+"""The number of the scope instance, and the arithmetic of addresses."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import identifier
+from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.types import Scope
+
+_OPERATORS = {"add": "+", "multiply": "*"}
+
+
+def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
+    """Writes the number of the scope instance."""
+    index = "gl_WorkGroupID.x"
+    if shader.program.scope is Scope.SUBGROUP:
+        shader.require("GL_KHR_shader_subgroup_basic")
+        index = "gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID"
+    shader.line(f"uint {identifier(operation.result.name)} = {index};")
+
+
+def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
+    """Writes a sum or a product.
+
+    Raises:
+        NotExpressible: the type has no arithmetic in GLSL.
+    """
+    component = operation.result.component
+    if component.name in ("bf16", "e4m3", "e5m2"):
+        raise NotExpressible(f"GLSL has no arithmetic on {component}")
+    left, right = shader.scalar(operation.left), shader.scalar(operation.right)
+    shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")

@@ -1,0 +1,108 @@
+"""The text of a shader while it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from generators.errors import NotExpressible
+from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, literal
+from generators.program.memory import Array, Pointee
+from generators.program.program import Operation, Program
+from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
+from generators.types import ComponentType, StorageClass
+
+REFERENCE_MEMBER = "elements"
+"""The array in a buffer reference."""
+
+
+class Shader:
+    """Collects the statements of ``main`` and the extensions that the shader needs.
+
+    Attributes:
+        program: what is written.
+        extensions: names of extensions.
+        variables: names of matrices that live in another's variable -> that variable.
+        lines: the statements so far.
+    """
+
+    def __init__(self, program: Program, emit_operation: Callable[[Shader, Operation], None]) -> None:
+        self.program = program
+        self.extensions: set[str] = set()
+        self.variables: dict[str, str] = {}
+        self.lines: list[str] = []
+        self._emit_operation = emit_operation
+        self._depth = 1
+
+    def emit(self, operations: Sequence[Operation]) -> None:
+        """Writes ``operations`` at the present depth."""
+        for operation in operations:
+            self._emit_operation(self, operation)
+
+    def line(self, text: str) -> None:
+        """Writes one line."""
+        self.lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def braces(self, head: str) -> Iterator[None]:
+        """A block that begins with ``head``."""
+        self.line(f"{head} {{")
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.line("}")
+
+    def require(self, *extensions: str | None) -> None:
+        """Notes that the shader needs ``extensions``; None is none."""
+        self.extensions.update(extension for extension in extensions if extension is not None)
+
+    def pointee_type(self, pointee: Pointee) -> str:
+        """The type of an array's elements."""
+        spelling = SPELLINGS[pointee.component.name]
+        self.require(spelling.extension)
+        return spelling.scalar if pointee.lanes == 1 else f"{spelling.vector}{pointee.lanes}"
+
+    def scalar_type(self, component: ComponentType) -> str:
+        """The type of a scalar."""
+        return self.pointee_type(Pointee(component))
+
+    def matrix_type(self, type_: MatrixType) -> str:
+        """``coopmat<…>``.
+
+        Raises:
+            NotExpressible: GLSL has no matrices of this component type.
+        """
+        spelling = SPELLINGS[type_.component.name]
+        if not spelling.matrix:
+            raise NotExpressible(f"glslang has no coopmat of {type_.component}")
+        self.require("GL_KHR_cooperative_matrix", "GL_KHR_memory_scope_semantics", spelling.extension)
+        parameters = (spelling.scalar, SCOPES[type_.scope], self._extent(type_.rows), self._extent(type_.columns), USES[type_.use])
+        return f"coopmat<{', '.join(parameters)}>"
+
+    def _extent(self, value: Extent) -> str:
+        if isinstance(value, int):
+            return str(value)
+        if value.source not in ("literal", "specialization"):
+            raise NotExpressible(f"rows and columns are constants in GLSL, and '{value.name}' is none")
+        return self.scalar(value)
+
+    def scalar(self, value: ScalarValue) -> str:
+        """The expression for a scalar."""
+        if not isinstance(value, Operand) or value.source != "literal":
+            return identifier(value.name)
+        assert value.value is not None, f"{value.name}: a literal has its value"
+        self.require(SPELLINGS[value.component.name].extension)
+        return literal(value.component, value.value)
+
+    def matrix(self, value: Matrix) -> str:
+        """The variable that holds a matrix."""
+        return self.variables.get(value.name, identifier(value.name))
+
+    def assignee(self, result: Matrix) -> str:
+        """What stands left of ``=`` where ``result`` gets its value: a declaration, unless its variable is there already."""
+        return self.variables.get(result.name) or f"{self.matrix_type(result.type)} {identifier(result.name)}"
+
+    def elements(self, array: Array) -> str:
+        """The expression for the elements of ``array``."""
+        name = identifier(array.name)
+        return f"{name}.{REFERENCE_MEMBER}" if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER else name

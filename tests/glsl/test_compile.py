@@ -1,0 +1,76 @@
+"""Running glslang: found, fed, and its complaints passed on. A script stands in for it where what matters is how it fails."""
+
+import os
+import stat
+
+import pytest
+
+from generators.errors import CtsError, GeneratorError
+from generators.glsl.compile import compile_glsl, excerpt, find_glslang
+
+
+@pytest.fixture
+def pretended(tmp_path, monkeypatch):
+    """Puts a glslang on the path, alone, that runs the given lines of shell."""
+
+    def pretend(script):
+        path = tmp_path / "glslang"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", str(tmp_path) + os.pathsep + "/bin" + os.pathsep + "/usr/bin")
+        return path
+
+    return pretend
+
+
+def test_without_glslang_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_glslang() is None
+    with pytest.raises(CtsError, match="install glslang") as caught:
+        compile_glsl("void main() {}")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_same_source_is_compiled_once(pretended, tmp_path):
+    pretended(f"echo run >> {tmp_path}/runs\nprintf module > $4")
+    assert compile_glsl("void main() { /* once */ }") == b"module"
+    assert compile_glsl("void main() { /* once */ }") == b"module"
+    assert (tmp_path / "runs").read_text() == "run\n"
+
+
+def test_a_rejection_shows_the_message_and_the_lines_around_it(pretended):
+    pretended("echo \"ERROR: /x/shader.comp:3: 'y' : undeclared identifier \"; exit 2")
+    with pytest.raises(GeneratorError, match="'y' : undeclared identifier") as caught:
+        compile_glsl("one\ntwo\nthree\nfour\n")
+    assert ">    3 | three" in str(caught.value)
+
+
+def test_a_glslang_that_is_too_old_is_named(pretended):
+    path = pretended("echo \"ERROR: s.comp:2: '#extension' : x\"; echo \"ERROR: s.comp:2: 'GL_X' : extension not supported: GL_X\"; exit 2")
+    with pytest.raises(CtsError, match="does not know GL_X") as caught:
+        compile_glsl("#version 460\n#extension GL_X : require\n")
+    assert str(path) in str(caught.value)
+
+
+def test_a_glslang_that_dies_without_a_word_is_an_error(pretended):
+    pretended("exit 139")
+    with pytest.raises(GeneratorError, match="status 139"):
+        compile_glsl("void main() { /* dies */ }")
+
+
+def test_an_excerpt_stays_inside_the_source():
+    assert excerpt("a\nb", 1) == ">    1 | a\n     2 | b"
+
+
+@pytest.mark.skipif(find_glslang() is None, reason="glslang is not installed")
+def test_glslang_itself_compiles_and_rejects():
+    good = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
+    assert compile_glsl(good)[:4] == b"\x03\x02\x23\x07"
+    with pytest.raises(GeneratorError, match=r">    3 \| void main\(\) \{ y = 1; \}"):
+        compile_glsl(good.replace("{}", "{ y = 1; }"))
+
+
+@pytest.mark.skipif(find_glslang() is None, reason="glslang is not installed")
+def test_glslang_names_an_extension_that_it_does_not_know():
+    with pytest.raises(CtsError, match="GL_EXT_of_tomorrow"):
+        compile_glsl("#version 460\n#extension GL_EXT_of_tomorrow : require\nvoid main() {}\n")

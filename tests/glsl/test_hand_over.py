@@ -1,0 +1,38 @@
+"""A buffer that matrices and copies exchange through a barrier is coherent; others are private, as the program leaves them."""
+
+import pytest
+
+from generators.glsl.emit import emit
+from generators.program.builder import ProgramBuilder
+from generators.program.memory import Pointee
+from generators.program.values import MatrixType
+from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
+
+COMPONENT = COMPONENT_TYPES["f32"]
+TYPE = MatrixType(COMPONENT, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
+
+
+def exchange(storage, barrier):
+    """A matrix is stored to ``between``, which is then copied to ``result``."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    between = builder.array("between", Pointee(COMPONENT), 64, storage, "inout")
+    result = builder.array("result", Pointee(COMPONENT), 64, StorageClass.STORAGE_BUFFER, "output")
+    matrix = builder.splat("matrix", TYPE, builder.literal(0, COMPONENT))
+    builder.store(matrix, between, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
+    if barrier:
+        builder.barrier()
+    builder.copy(result, between)
+    return emit(builder.build())
+
+
+@pytest.mark.parametrize("storage", [StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER])
+def test_a_store_that_others_read_after_a_barrier_is_coherent(storage):
+    assert exchange(storage, barrier=True).count("workgroupcoherent float") == 1
+
+
+def test_without_a_barrier_nothing_is_handed_over():
+    assert "coherent" not in exchange(StorageClass.STORAGE_BUFFER, barrier=False)
+
+
+def test_copies_alone_hand_nothing_over(matrix_copy):
+    assert "coherent" not in emit(matrix_copy(source=StorageClass.WORKGROUP, target=StorageClass.WORKGROUP))

@@ -1,0 +1,110 @@
+"""What GLSL cannot say is refused with a reason, and never said otherwise."""
+
+import dataclasses
+
+import pytest
+
+from generators.errors import NotExpressible
+from generators.glsl.emit import emit
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.load_store import MatrixStore, MemoryOperand
+from generators.program.memory import Pointee
+from generators.program.values import MatrixType
+from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
+
+SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
+
+
+def refused(program, reason):
+    with pytest.raises(NotExpressible, match=reason) as caught:
+        emit(program)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["u64", "s64", "u16", "s8"])
+def test_a_stride_that_is_not_32_bits_wide(matrix_copy, name):
+    refused(matrix_copy(stride_type=name, stride_source="push_constant"), f"stride is a uint in GLSL, not {name}")
+
+
+@pytest.mark.parametrize("source", ["literal", "push_constant", "buffer", "specialization"])
+def test_a_first_element_of_64_bits(matrix_copy, source):
+    refused(matrix_copy(first_type="u64", stride_source=source), "first element is a uint in GLSL, not u64")
+
+
+@pytest.mark.parametrize("component", ["f64", "s64", "u64"])
+def test_matrices_of_64_bit_components(matrix_copy, component):
+    refused(matrix_copy(component), f"no coopmat of {component}")
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4])
+def test_matrices_in_arrays_of_u64(matrix_copy, lanes):
+    refused(matrix_copy("f32", pointee=Pointee(COMPONENT_TYPES["u64"], lanes)), "no matrix access to arrays of uint64_t")
+
+
+def test_a_result_of_another_type_than_c(multiply):
+    refused(multiply("f16", "f16", "f16", "f32"), "has the type of C")
+
+
+@pytest.mark.parametrize("flag", [flag for flag in MatrixOperands if flag in SIGNED])
+def test_a_signed_flag_that_the_type_does_not_give(multiply, flag):
+    refused(multiply("s8", "s8", "s32", operands=SIGNED & ~flag), "signed flags from the component types")
+    refused(multiply("u8", "u8", "u32", operands=flag), "signed flags from the component types")
+
+
+def test_no_flags_for_signed_types(multiply):
+    refused(multiply("s8", "s8", "s32"), "signed flags from the component types")
+
+
+def test_an_array_stride_of_its_own(matrix_copy):
+    refused(matrix_copy(array_stride=4), "'source' cannot have 4")
+
+
+@pytest.mark.parametrize(
+    ("mask", "reason"),
+    [
+        (MemoryAccess.ALIGNED, "Aligned"),
+        (MemoryAccess.VOLATILE, "volatile"),
+        (MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_AVAILABLE, "0x28"),
+    ],
+)
+def test_memory_operands_of_a_load_from_a_buffer(matrix_copy, mask, reason):
+    alignment = 16 if mask & MemoryAccess.ALIGNED else None
+    refused(matrix_copy(load_memory=MemoryOperand(mask, alignment)), reason)
+
+
+@pytest.mark.parametrize("mask", [MemoryAccess.NONE, MemoryAccess.NONTEMPORAL, MemoryAccess.NON_PRIVATE_POINTER])
+def test_memory_operands_of_workgroup_memory(matrix_copy, mask):
+    refused(matrix_copy(source=StorageClass.WORKGROUP, load_memory=MemoryOperand(mask)), "shared memory takes no qualifiers")
+
+
+def test_accesses_to_one_array_with_different_memory_operands(matrix_copy):
+    program = matrix_copy(store_memory=MemoryOperand(MemoryAccess.NONTEMPORAL))
+    store = program.operations[-1]
+    assert isinstance(store, MatrixStore)
+    again = dataclasses.replace(store, memory=None)
+    refused(dataclasses.replace(program, operations=(*program.operations, again)), "those of 'target' differ in memory operands")
+
+
+def test_accesses_to_one_array_with_different_alignments(matrix_copy):
+    physical = StorageClass.PHYSICAL_STORAGE_BUFFER
+    program = matrix_copy(target=physical, store_memory=MemoryOperand(MemoryAccess.ALIGNED, 16))
+    store = program.operations[-1]
+    assert isinstance(store, MatrixStore)
+    again = dataclasses.replace(store, memory=MemoryOperand(MemoryAccess.ALIGNED, 8))
+    refused(dataclasses.replace(program, operations=(*program.operations, again)), "those of 'target' differ in alignment")
+
+
+def test_arithmetic_on_bf16():
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    value = builder.operand("value", COMPONENT_TYPES["bf16"], "push_constant")
+    builder.arithmetic("sum", "add", value, value)
+    refused(builder.build(), "no arithmetic on bf16")
+
+
+def test_rows_that_are_no_constant():
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    rows = builder.operand("rows", U32, "push_constant")
+    array = builder.array("source", Pointee(U32), 256, StorageClass.STORAGE_BUFFER, "input")
+    type_ = MatrixType(U32, Scope.SUBGROUP, rows, 16, Use.ACCUMULATOR)
+    builder.load("matrix", type_, array, builder.literal(0), builder.literal(16), Layout.ROW_MAJOR)
+    refused(builder.build(), "'rows' is none")

@@ -11,17 +11,16 @@ buffers are declared ``workgroupcoherent``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from generators.errors import NotExpressible
 from generators.program.control_flow import Loop
-from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
+from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.program import Operation
 from generators.program.workgroup import Barrier, Copy
-from generators.types import Layout, MemoryAccess, Scope, StorageClass
+from generators.types import MemoryAccess, Scope, StorageClass
 
 Access = MatrixLoad | MatrixStore
 
@@ -112,12 +111,8 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
 
 
 def _guaranteed_alignment(array: Array, access: Access) -> int:
-    """Bytes, a power of two: that of the pointer by RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 (a row's or column's bytes, at
-    most 16), and at least the scalar's."""
-    type_ = (access.result if isinstance(access, MatrixLoad) else access.matrix).type
-    rows, columns = type_.shape
-    line = columns if layout_value(access.layout) is Layout.ROW_MAJOR else rows
-    return max(math.gcd(16, line * type_.component.bytes), array.pointee.component.bytes)
+    matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
+    return guaranteed_alignment(matrix.type, layout_value(access.layout), array)
 
 
 def _alignment(array: Array, found: Sequence[Access]) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from generators.program.memory import Array
-from generators.program.values import Matrix, Operand, ScalarValue
+from generators.program.values import Matrix, MatrixType, Operand, ScalarValue
 from generators.types import Layout, MemoryAccess
 
 MemoryLayout = Layout | Operand
@@ -52,3 +53,14 @@ def layout_value(layout: MemoryLayout) -> Layout:
         return layout
     assert layout.value is not None, f"{layout.name}: a layout has its value in the case"
     return Layout(layout.value)
+
+
+def guaranteed_alignment(type_: MatrixType, layout: Layout, array: Array) -> int:
+    """Bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
+
+    RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the lesser of 16 and the bytes of a row (row major) or column; a
+    pointer to an element is aligned to its scalar as well.
+    """
+    rows, columns = type_.shape
+    line = (columns if layout is Layout.ROW_MAJOR else rows) * type_.component.bytes
+    return max(math.gcd(16, line), array.pointee.component.bytes)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand, layout_value
+from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.values import MatrixType
 from generators.spirv.enumerants import Op
@@ -37,17 +35,6 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
         shader.scalar(store.stride),
         *_memory_operands(shader, store.array, store.matrix.type, store.layout, store.memory),
     )
-
-
-def guaranteed_alignment(type_: MatrixType, layout: Layout, array: Array) -> int:
-    """Bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
-
-    RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the lesser of 16 and the bytes of a row (row major) or column; a
-    pointer to an element is aligned to its scalar as well.
-    """
-    rows, columns = type_.shape
-    line = (columns if layout is Layout.ROW_MAJOR else rows) * type_.component.bytes
-    return max(math.gcd(16, line), array.pointee.component.bytes)
 
 
 def _layout(shader: Shader, layout: MemoryLayout) -> int:

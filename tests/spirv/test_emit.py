@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
+from generators.program.load_store import guaranteed_alignment
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program
 from generators.program.values import MatrixType
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.spirv.enumerants import Capability, Op
-from generators.spirv.load_store import guaranteed_alignment
 from generators.spirv.reader import Instruction, read_header, read_instructions, read_string
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
 

@@ -1,0 +1,32 @@
+"""``python -m reports JOURNAL... --to DIR``: writes the reports of one or several journals."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from generators.errors import CtsError
+from reports.writer import write
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0, or 2 with a line on standard error where something cannot be read or written."""
+    parser = argparse.ArgumentParser(prog="python -m reports", description="Writes summary.json, junit.xml, summary.md and index.html.")
+    parser.add_argument(
+        "journals", nargs="+", type=Path, metavar="JOURNAL", help="a results.jsonl, or the directory that holds it; several are merged"
+    )
+    parser.add_argument("--to", type=Path, metavar="DIR", help="where to write; by default beside the first journal")
+    options = parser.parse_args(arguments)
+    first: Path = options.journals[0]
+    try:
+        write(options.journals, options.to or (first if first.is_dir() else first.parent))
+    except CtsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

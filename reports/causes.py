@@ -1,0 +1,88 @@
+"""Groups failures by what they have in common, so that a broken rule is one entry and not a thousand."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from cts.verdict import CaseResult, Verdict
+from reports.verdicts import EXPLAINED, SEVERITY
+
+TELLING = 3
+"""Fewer cases than this share labels by chance."""
+
+_NUMBERS = re.compile(r"\b(0x[0-9a-fA-F]+|\d+(\.\d+)?)((, … |, | to | and )\d+( more)?)*\b")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Cases of one family that came to the same verdict in the same way.
+
+    Attributes:
+        verdict, family: of all of them.
+        words: how they failed: the defect that the comparator recognised, the pattern of the wrong elements, or the reason; ``N`` stands
+            for numbers in which they differ.
+        results: ordered by id.
+        labels: axis labels that all of them have, and not every case of the family that ran.
+        with_labels: how many cases of the family ran that have all of these labels.
+    """
+
+    verdict: Verdict
+    family: str
+    words: str
+    results: tuple[CaseResult, ...]
+    labels: tuple[str, ...]
+    with_labels: int
+
+
+def causes(results: Sequence[CaseResult]) -> list[Cause]:
+    """The causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
+    groups: dict[tuple[Verdict, str, str], list[CaseResult]] = defaultdict(list)
+    ran: dict[str, list[list[str]]] = defaultdict(list)
+    for result in results:
+        if result.verdict in EXPLAINED:
+            groups[result.verdict, result.family, _NUMBERS.sub("N", _words(result))].append(result)
+    families = {family for _, family, _ in groups}
+    for result in results:
+        if result.family in families and result.verdict is not Verdict.NOT_SUPPORTED:
+            ran[result.family].append(labels(result.id))
+    found = []
+    for (verdict, family, words), group in groups.items():
+        shared, with_labels = _shared([labels(result.id) for result in group], ran[family]) if len(group) >= TELLING else ((), 0)
+        exact = {_words(result) for result in group}
+        common = exact.pop() if len(exact) == 1 else words
+        found.append(Cause(verdict, family, common, tuple(sorted(group, key=lambda result: result.id)), shared, with_labels))
+    return sorted(found, key=lambda cause: (SEVERITY[cause.verdict], -len(cause.results), cause.family, cause.words))
+
+
+def labels(id_: str) -> list[str]:
+    """The axis labels of a case id, in the order of the family's axes."""
+    return id_.partition("[")[2].removesuffix("]").split("-")
+
+
+def _words(result: CaseResult) -> str:
+    """How a case failed, in words that but for their numbers are the same for cases that failed in the same way."""
+    for failure in result.failures:
+        if matches := failure.get("matches"):
+            return "; ".join(map(str, matches))
+    if result.failures:
+        first = result.failures[0]
+        # The pattern of bytes lists them, which no two cases have in common.
+        which = first.get("pattern") if first.get("shape") else first.get("what")
+        return ": ".join(str(part) for part in (first.get("kind"), which) if part)
+    return result.reason or "no reason given"
+
+
+def _shared(group: Iterable[list[str]], ran: Sequence[list[str]]) -> tuple[tuple[str, ...], int]:
+    """The labels that all of ``group`` have in the same place and not all of ``ran``, and how many of ``ran`` have them all."""
+    first, *others = group
+    common = {
+        place: label
+        for place, label in enumerate(first)
+        if all(place < len(other) and other[place] == label for other in others)
+        and any(place >= len(other) or other[place] != label for other in ran)
+    }
+    having = sum(all(place < len(other) and other[place] == label for place, label in common.items()) for other in ran)
+    return tuple(common.values()), having if common else 0

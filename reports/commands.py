@@ -1,0 +1,42 @@
+"""The commands that run one case again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cts.verdict import CaseResult
+
+
+def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_files: Mapping[str, str]) -> dict[str, str]:
+    """What it is for -> command line. The pytest one is left out where the family's file is not at hand."""
+    options = _options(result, metas)
+    lines = {
+        "Write a folder with the shader, its buffers, what was expected and what came back": shlex.join(
+            ["cts", "repro", result.id, "DIR", *options]
+        )
+    }
+    if path := family_files.get(result.family):
+        lines["Judge it again"] = shlex.join(["pytest", f"{path}::{result.id}", *options])
+    return lines
+
+
+def _options(result: CaseResult, metas: Sequence[Mapping[str, Any]]) -> list[str]:
+    options = []
+    for meta in metas:
+        device = meta.get("device")
+        if isinstance(device, Mapping) and device.get("name") == result.device:
+            selector = "embedded" if device.get("kind") == "embedded" else str(device.get("uuid") or result.device)
+            options = ["--device", selector]
+    if result.front_end not in ("", "spirv"):
+        options += ["--front-end", result.front_end]
+    return options
+
+
+def family_files(cases: Path) -> Mapping[str, str]:
+    """Family -> path of its YAML file, as pytest is given it at the top of a checkout."""
+    return {
+        path.stem: f"cases/{path.parent.name}/{path.name}" for path in sorted(cases.glob("*/*.yaml")) if path.parent.name != "requirements"
+    }

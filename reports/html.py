@@ -1,0 +1,139 @@
+"""The HTML report: ``index.html``, and a page for each failure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from cts.verdict import CaseResult, Verdict
+from reports import formats
+from reports.causes import Cause
+from reports.context import Context, Headline
+from reports.journals import Run
+from reports.picture import failing_array
+from reports.requirement_texts import RequirementText
+from reports.summary import Summary
+from reports.verdicts import EXPLAINED, SEVERITY, WORDING
+
+PAGES = 2_000
+"""Failures that get a page of their own."""
+
+ARRAYS = 12
+"""Failing arrays that one page draws; the rest are listed."""
+
+_VERDICTS = tuple(WORDING)
+
+
+def index(
+    run: Run,
+    summary: Summary,
+    causes: Sequence[Cause],
+    context: Context,
+    headline: Headline,
+    texts: Mapping[str, RequirementText],
+    pages: Mapping[str, str],
+) -> str:
+    """``index.html``. ``pages`` is case id -> path of its page, for those that have one."""
+    return _template("index.html").render(
+        summary=summary,
+        causes=causes,
+        context=context,
+        headline=headline,
+        texts=texts,
+        pages=pages,
+        explained=sum(summary.verdicts.get(verdict, 0) for verdict in EXPLAINED),
+        shown=tuple(summary.verdicts),
+        cases=case_table(run.results, pages),
+    )
+
+
+def failure_page(result: CaseResult, context: Context, texts: Mapping[str, RequirementText], commands: Mapping[str, str]) -> str:
+    """The page of one case that neither passed nor lacked support. ``commands`` is purpose -> command line."""
+    return _template("failure.html").render(
+        result=result,
+        arrays=[failing_array(failure) for failure in result.failures],
+        drawn=ARRAYS,
+        commands=commands,
+        texts=texts,
+        context=context,
+    )
+
+
+def pages(results: Sequence[CaseResult]) -> dict[str, str]:
+    """Case id -> path of its page, for at most PAGES failures. Each family and verdict gets its first ones, so that none hides another."""
+    places: Counter[tuple[str, Verdict]] = Counter()
+    ranked = []
+    for result in results:
+        if result.verdict in EXPLAINED:
+            ranked.append((places[result.family, result.verdict], SEVERITY[result.verdict], result.id))
+            places[result.family, result.verdict] += 1
+    return {id_: f"failures/{slug(id_)}.html" for _, _, id_ in sorted(ranked)[:PAGES]}
+
+
+def slug(id_: str) -> str:
+    """A file name for a case: readable, at most 100 characters, and unique by the digest of the id."""
+    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", id_).strip("_.-")[:91]
+    return f"{readable}-{hashlib.sha256(id_.encode()).hexdigest()[:8]}"
+
+
+def case_table(results: Sequence[CaseResult], pages: Mapping[str, str]) -> dict[str, Any]:
+    """All cases, compact: each is [family, labels, verdict, milliseconds, reason, requirements, has a page], where family, verdict,
+    reason and requirements are places in the lists of the same name."""
+    families: dict[str, int] = defaultdict(lambda: len(families))
+    reasons: dict[str, int] = defaultdict(lambda: len(reasons))
+    requirements: dict[tuple[str, ...], int] = defaultdict(lambda: len(requirements))
+    rows = []
+    for result in results:
+        rows.append(
+            (
+                families[result.family],
+                result.id.removeprefix(result.family),
+                SEVERITY[result.verdict],
+                round(result.seconds * 1000, 2),
+                reasons[result.reason],
+                requirements[result.requirements],
+                pages.get(result.id, 0),
+            )
+        )
+    return {
+        "families": list(families),
+        "verdicts": [[verdict, WORDING[verdict].label, WORDING[verdict].mark] for verdict in _VERDICTS],
+        "reasons": list(reasons),
+        "requirements": list(requirements),
+        "cases": rows,
+    }
+
+
+def _embedded(value: Any) -> Markup:
+    """JSON that may stand inside a script element."""
+    return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "json": _embedded,
+        "count": formats.count,
+        "duration": formats.duration,
+        "percent": formats.percent,
+        "rate": formats.rate,
+        "number": lambda number: f"{number:,}",
+    }
+    environment.globals |= {"wording": WORDING}
+    return environment.get_template(name)

@@ -1,0 +1,101 @@
+"""JUnit XML for continuous integration: a test suite for each family."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from cts.verdict import CaseResult, Verdict
+from reports.context import Context
+from reports.formats import count
+from reports.verdicts import BAD, EXPLAINED, WORDING
+
+LISTED_CASES = 20_000
+"""A run with more cases lists its failures alone, and counts the rest by family and reason: viewers stop at some 250,000 XML objects,
+30 MB or 500,000 cases."""
+
+LONG_MESSAGES = 1_000
+"""Failures that keep their whole message; later ones have their reason alone, which keeps the file below 30 MB."""
+
+_MESSAGE_CHARACTERS = 8_000
+
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(results: Sequence[CaseResult], context: Context) -> str:
+    """The document. Failed, crashed, timed out and lost cases are ``failure``, the suite's own errors ``error``, what the device does not
+    support ``skipped``."""
+    families: dict[str, list[CaseResult]] = defaultdict(list)
+    for result in results:
+        families[result.family].append(result)
+    root = ET.Element("testsuites", name="cts")
+    listed = len(results) <= LISTED_CASES
+    room = LONG_MESSAGES
+    for family in sorted(families):
+        suite = ET.SubElement(root, "testsuite", name=family)
+        _properties(suite, families[family], context)
+        for result in families[family]:
+            if listed or result.verdict in EXPLAINED:
+                _case(suite, result, whole=room > 0)
+                room -= result.verdict in EXPLAINED
+        if not listed:
+            _counted(suite, families[family])
+        _total(suite, (suite,))
+        suite.set("time", f"{sum(result.seconds for result in families[family]):.3f}")
+        if began := _TIMESTAMP.match(context.started):
+            suite.set("timestamp", began.group())
+    _total(root, root)
+    root.set("time", f"{sum(result.seconds for result in results):.3f}")
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _properties(suite: ET.Element, results: Iterable[CaseResult], context: Context) -> None:
+    properties = ET.SubElement(suite, "properties")
+    facts = {heading.lower().replace(" ", "_"): text for heading, text in context.facts.items()}
+    verdicts = Counter(result.verdict for result in results)
+    facts |= {f"cases_{verdict}": str(verdicts[verdict]) for verdict in WORDING if verdicts[verdict]}
+    for name, value in facts.items():
+        ET.SubElement(properties, "property", name=name, value=_printable(value))
+
+
+def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
+    case = ET.SubElement(suite, "testcase", classname=result.family, name=_printable(result.id), time=f"{result.seconds:.4f}")
+    reason = _printable(result.reason)
+    if result.verdict is Verdict.NOT_SUPPORTED:
+        ET.SubElement(case, "skipped", type=result.verdict, message=reason)
+    elif result.verdict in EXPLAINED:
+        element = ET.SubElement(case, "failure" if result.verdict in BAD else "error", type=result.verdict, message=reason)
+        element.text = _printable(result.message[:_MESSAGE_CHARACTERS] if whole else "") or reason
+
+
+def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
+    """One test case for all passes of a family, and one for each reason why cases were not run."""
+    passes = [result for result in results if result.verdict is Verdict.PASS]
+    if passes:
+        seconds = sum(result.seconds for result in passes)
+        ET.SubElement(
+            suite, "testcase", classname=suite.get("name", ""), name=count(len(passes), "case") + " passed", time=f"{seconds:.3f}"
+        )
+    reasons = Counter(result.reason for result in results if result.verdict is Verdict.NOT_SUPPORTED)
+    for reason, number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        name = f"{count(number, 'case')} not supported: {_printable(reason)}"
+        case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time="0")
+        ET.SubElement(case, "skipped", type=Verdict.NOT_SUPPORTED, message=_printable(reason))
+
+
+def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:
+    """Sets the counts of the elements that are there, which is what viewers count."""
+    cases = [case for suite in suites for case in suite.iter("testcase")]
+    element.set("tests", str(len(cases)))
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        element.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
+
+
+def _printable(text: str) -> str:
+    """The text without the characters that XML cannot hold: a crashed driver's last words may have any."""
+    return _NOT_XML.sub("\ufffd", text)

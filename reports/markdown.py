@@ -1,0 +1,90 @@
+"""A Markdown summary of one screen, for job summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cts.verdict import Verdict
+from reports.causes import Cause
+from reports.context import Context, Headline
+from reports.formats import count, duration, percent, rate
+from reports.summary import Summary
+from reports.verdicts import EXPLAINED, WORDING
+
+LISTED_CAUSES = 20
+LISTED_CASES = 5
+LISTED_REASONS = 20
+
+_ICON = {"bad": "❌", "unsure": "⚠️", "good": "✅"}
+
+
+def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headline: Headline) -> str:
+    """The document."""
+    parts = [f"## {_ICON[headline.level]} {headline.title}", headline.detail]
+    parts += [f"> **Note:** {_text(note)}" for note in context.notes]
+    parts.append(
+        "\n".join(f"* **{heading}:** {_code(text) if heading == 'Command' else _text(text)}" for heading, text in context.facts.items())
+    )
+    if causes:
+        parts.append("### What failed")
+        parts += [_cause(cause) for cause in causes[:LISTED_CAUSES]]
+        if len(causes) > LISTED_CAUSES:
+            parts.append(f"… and {count(len(causes) - LISTED_CAUSES, 'more cause')} in `index.html`.")
+    if summary.families:
+        parts += ["### Families", _families(summary.families)]
+    if summary.not_supported:
+        rows = [(_code(reason), f"{number:,}") for reason, number in list(summary.not_supported.items())[:LISTED_REASONS]]
+        rest = len(summary.not_supported) - len(rows)
+        parts.append(
+            _folded("Not supported", _table(("Missing", "Cases"), rows) + (f"\n\n… and {count(rest, 'more reason')}." if rest > 0 else ""))
+        )
+    if summary.steps:
+        steps = [(_code(step.step), duration(step.seconds), percent(step.share)) for step in summary.steps]
+        pace = f"{duration(summary.seconds)} in all cases, {rate(summary.cases_per_second)} in one process."
+        pace += f" The run took {duration(context.elapsed)}: {rate(summary.cases / context.elapsed)}." if context.elapsed else ""
+        parts.append(_folded("Time", f"{pace}\n\n{_table(('Step', 'Time', 'Share'), steps)}"))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _cause(cause: Cause) -> str:
+    wording = WORDING[cause.verdict]
+    title = f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of <code>{cause.family}</code> – {_text(cause.words)}"
+    cases = "\n".join(f"* {_code(result.id)}: {_text(result.reason)}" for result in cause.results[:LISTED_CASES])
+    if len(cause.results) > LISTED_CASES:
+        cases += f"\n* … and {len(cause.results) - LISTED_CASES:,} more"
+    if cause.labels:
+        labels = ", ".join(map(_code, cause.labels))
+        cases = f"All have {labels}; {count(cause.with_labels, 'case')} with these labels ran.\n\n{cases}"
+    return _folded(title, cases)
+
+
+def _families(families: Mapping[str, Mapping[Verdict, int]]) -> str:
+    shown = [verdict for verdict in WORDING if any(verdict in tally for tally in families.values())]
+    rows = []
+    for family, tally in families.items():
+        mark = (
+            WORDING[next((verdict for verdict in EXPLAINED if verdict in tally), Verdict.PASS)].mark
+            if tally.keys() - {Verdict.NOT_SUPPORTED}
+            else "–"
+        )
+        rows.append((f"{mark} {_code(family)}", *(f"{tally.get(verdict, 0):,}" for verdict in shown), f"{sum(tally.values()):,}"))
+    return _table(("Family", *(WORDING[verdict].label for verdict in shown), "Cases"), rows)
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    rule = ["---"] + ["--:"] * (len(headings) - 1)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rule, *rows))
+
+
+def _folded(title: str, body: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+
+
+def _code(text: str) -> str:
+    return "`" + " ".join(text.replace("`", "'").replace("|", "\\|").split()) + "`"
+
+
+def _text(text: str) -> str:
+    """Text that Markdown and HTML leave as it is, in one line."""
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{character}" if character in "\\`*_[]|~#" else character for character in text)

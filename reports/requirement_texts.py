@@ -1,0 +1,51 @@
+"""The text of requirements, where the case files are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cts.checkout import find_root
+from generators.errors import CtsError
+
+
+@dataclass(frozen=True)
+class RequirementText:
+    """What a requirement says, and its place in the specification."""
+
+    text: str
+    place: str
+
+
+def case_files() -> Path:
+    """The folder ``cases`` of the checkout that the command runs in or that this package lies in; it need not exist."""
+    try:
+        return find_root(Path.cwd()) / "cases"
+    except CtsError:
+        return Path("cases")
+
+
+def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
+    """Requirement id -> text, from ``cases/requirements/*.yaml``. A report can do without, so what cannot be read is left out."""
+    texts = {}
+    for path in sorted((cases / "requirements").glob("*.yaml")):
+        try:
+            document = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        except (OSError, yaml.YAMLError):
+            continue
+        for id_, entry in _entries(document):
+            texts[id_] = RequirementText(str(entry.get("text") or ""), str(entry.get("place") or ""))
+    return texts
+
+
+def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The requirements of a file: a mapping id -> entry, or a list of entries with an ``id``."""
+    requirements = document.get("requirements", document) if isinstance(document, Mapping) else document
+    if isinstance(requirements, Mapping):
+        yield from ((str(id_), entry) for id_, entry in requirements.items() if isinstance(entry, Mapping))
+    elif isinstance(requirements, list):
+        yield from ((str(entry["id"]), entry) for entry in requirements if isinstance(entry, Mapping) and "id" in entry)

@@ -1,0 +1,132 @@
+"""Totals of a run: by verdict, family, requirement, missing feature and step."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cts.verdict import CaseResult, Verdict
+from reports.verdicts import BAD, EXPLAINED, SEVERITY, WORDING
+
+SLOWEST = 20
+"""How many of the slowest cases a summary names."""
+
+Tally = Mapping[Verdict, int]
+"""Cases by verdict. Verdicts that did not occur are left out; the order is that of WORDING."""
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Wall time spent in one step of judging. ``share`` is its part of the time of all cases, 0 to 1. Steps may lie within others
+    (``pipeline`` within ``device``), so shares do not add up to 1."""
+
+    step: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class SlowCase:
+    """A case and its wall time."""
+
+    id: str
+    seconds: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The totals.
+
+    Attributes:
+        cases: cases judged. ``subcases``: dispatches that ran.
+        verdicts: of all cases.
+        families: by family; ``requirements``: by requirement id, a case counting for each that it covers. Both ordered by the worst
+            verdict, then by name.
+        not_supported: what is missing -> how many cases need it; most first.
+        policies: why verdicts rest on a policy of the suite -> how many do; most first. Cases that were not run do not count.
+        slowest: at most SLOWEST, slowest first.
+        seconds: sum of the cases' wall times, of all processes.
+        cases_per_second: cases that ran, per second of their own time; 0 if none ran. It is the rate of one process.
+        steps: most time first.
+    """
+
+    cases: int
+    subcases: int
+    verdicts: Tally
+    families: Mapping[str, Tally]
+    requirements: Mapping[str, Tally]
+    not_supported: Mapping[str, int]
+    policies: Mapping[str, int]
+    slowest: tuple[SlowCase, ...]
+    seconds: float
+    cases_per_second: float
+    steps: tuple[StepTime, ...]
+
+    @property
+    def bad(self) -> int:
+        """Cases whose verdict speaks against the device."""
+        return sum(self.verdicts.get(verdict, 0) for verdict in BAD)
+
+    @property
+    def ran(self) -> int:
+        """Cases that the device was asked to run."""
+        return self.cases - self.verdicts.get(Verdict.NOT_SUPPORTED, 0)
+
+
+def summarise(results: Iterable[CaseResult]) -> Summary:
+    """The totals of results, each of another case."""
+    results = list(results)
+    verdicts: Counter[Verdict] = Counter()
+    families: dict[str, Counter[Verdict]] = defaultdict(Counter)
+    requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
+    not_supported: Counter[str] = Counter()
+    policies: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
+    seconds = ran_seconds = 0.0
+    for result in results:
+        verdict = result.verdict
+        verdicts[verdict] += 1
+        families[result.family][verdict] += 1
+        for requirement in result.requirements:
+            requirements[requirement][verdict] += 1
+        seconds += result.seconds
+        if verdict is Verdict.NOT_SUPPORTED:
+            not_supported[result.reason or "no reason given"] += 1
+        else:
+            ran_seconds += result.seconds
+            if result.policy:
+                policies[result.policy] += 1
+        for step, time in result.steps.items():
+            steps[step] += time  # type: ignore[assignment]
+    ran = len(results) - verdicts[Verdict.NOT_SUPPORTED]
+    slowest = sorted(results, key=lambda result: (-result.seconds, result.id))[:SLOWEST]
+    return Summary(
+        cases=len(results),
+        subcases=sum(result.subcases for result in results),
+        verdicts=_tally(verdicts),
+        families=_worst_first(families),
+        requirements=_worst_first(requirements),
+        not_supported=_most_first(not_supported),
+        policies=_most_first(policies),
+        slowest=tuple(SlowCase(result.id, result.seconds, result.verdict) for result in slowest if result.seconds > 0),
+        seconds=seconds,
+        cases_per_second=ran / ran_seconds if ran_seconds > 0 else 0.0,
+        steps=tuple(StepTime(step, time, time / seconds if seconds > 0 else 0.0) for step, time in _most_first(steps).items()),
+    )
+
+
+def _tally(counts: Mapping[Verdict, int]) -> Tally:
+    return {verdict: counts[verdict] for verdict in WORDING if counts.get(verdict)}
+
+
+def _worst_first(tallies: Mapping[str, Mapping[Verdict, int]]) -> dict[str, Tally]:
+    def place(name: str) -> tuple[int, str]:
+        return min((SEVERITY[verdict] for verdict in tallies[name] if verdict in EXPLAINED), default=len(SEVERITY)), name
+
+    return {name: _tally(tallies[name]) for name in sorted(tallies, key=place)}
+
+
+def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,47 @@
+"""How reports speak of verdicts: their order, words and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from cts.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How a verdict is shown.
+
+    Attributes:
+        label: the column heading and the badge.
+        mark: a character that tells verdicts apart without colour.
+        sentence: what the verdict says of the case, for someone who meets it for the first time.
+    """
+
+    label: str
+    mark: str
+    sentence: str
+
+
+WORDING: Mapping[Verdict, Wording] = MappingProxyType(
+    {
+        Verdict.FAIL: Wording("Fail", "✗", "The device ran the case, and what it left in memory is not what the specification allows."),
+        Verdict.CRASH: Wording("Crash", "▼", "The process that held the device died while it ran this case."),
+        Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, and again when a fresh device ran it alone."),
+        Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
+        Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
+        Verdict.PASS: Wording("Pass", "✓", "Every element and every byte is what the specification allows."),
+        Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
+    }
+)
+"""Worst first: the order of columns and lists in every report."""
+
+BAD = (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT)
+"""The verdicts that speak against the device."""
+
+EXPLAINED = (*BAD, Verdict.ERROR)
+"""The verdicts that get a page of their own."""
+
+SEVERITY: Mapping[Verdict, int] = MappingProxyType({verdict: place for place, verdict in enumerate(WORDING)})
+"""Place of a verdict in WORDING."""

@@ -1,0 +1,91 @@
+"""Writes every report of a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cts.verdict import CaseResult
+from generators.errors import CtsError
+from reports import html
+from reports.atomic import write_text
+from reports.causes import Cause, causes
+from reports.commands import commands, family_files
+from reports.context import Context, Headline, context, headline
+from reports.journals import Run, read, whole_results
+from reports.junit import junit
+from reports.markdown import markdown
+from reports.requirement_texts import case_files, requirement_texts
+from reports.summary import Summary, summarise
+
+SCHEMA = 1
+"""Version of the structure of ``summary.json``."""
+
+_PAGE = re.compile(r".*-[0-9a-f]{8}\.html")
+
+
+class ReportError(CtsError):
+    """The reports cannot be written; the message names the file and why."""
+
+
+def write(results: Path | Sequence[Path], directory: Path) -> None:
+    """Writes ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html`` and ``failures/*.html`` to ``directory``.
+
+    Args:
+        results: one journal or several (shards), which are merged.
+        directory: made if it does not exist. Failure pages of an earlier report in it are removed.
+
+    Raises:
+        JournalError: a journal cannot be read.
+        ReportError: the directory cannot be written.
+    """
+    run = read(results)
+    summary, found, about = summarise(run.results), causes(run.results), context(run)
+    title, pages = headline(summary, about), html.pages(run.results)
+    cases = case_files()
+    texts, files = requirement_texts(cases), family_files(cases)
+    try:
+        (directory / "failures").mkdir(parents=True, exist_ok=True)
+        for result in whole_results(run, pages.keys()):
+            page = html.failure_page(result, about, texts, commands(result, run.metas, files))
+            write_text(directory / pages[result.id], page)
+        write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages))
+        write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
+        write_text(directory / "summary.md", markdown(summary, found, about, title))
+        write_text(directory / "junit.xml", junit(run.results, about))
+        current = {Path(place).name for place in pages.values()}
+        for path in (directory / "failures").iterdir():
+            if path.name not in current and _PAGE.fullmatch(path.name):
+                path.unlink()
+    except OSError as error:
+        place = error.filename or directory
+        raise ReportError(f"cannot write the report {place}: {error.strerror}; choose another directory") from error
+
+
+def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Context, title: Headline, pages: dict[str, str]) -> str:
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "headline": asdict(title),
+        "context": {**asdict(about), "meta": list(run.metas)},
+        **asdict(summary),
+        "causes": [
+            {
+                "verdict": cause.verdict,
+                "family": cause.family,
+                "cause": cause.words,
+                "labels": cause.labels,
+                "cases_with_labels": cause.with_labels,
+                "cases": [_brief(result, pages) for result in cause.results],
+            }
+            for cause in found
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _brief(result: CaseResult, pages: dict[str, str]) -> dict[str, Any]:
+    return {"id": result.id, "reason": result.reason, "page": pages.get(result.id)}

@@ -1,0 +1,178 @@
+"""Journals of runs that never were: every verdict, every kind of failure, several shapes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cts.compare import Kind, Mismatch, Picture, WrongElement
+from cts.elements import values
+from cts.pattern import pattern
+from generators.types import COMPONENT_TYPES
+
+DEVICE = {"name": "Example GPU 9000", "driver": "example 1.2.3", "uuid": "00112233445566778899aabbccddeeff", "kind": "vulkan"}
+
+TYPES = ("f16", "bf16", "f32", "s8", "u8", "e4m3")
+SHAPES = {"8x8": (8, 8), "16x16": (16, 16), "8x32": (8, 32), "64x64": (64, 64), "256x256": (256, 256)}
+LAYOUTS = ("row_major", "column_major")
+STORAGE = ("storage_buffer", "workgroup", "physical")
+REQUIREMENTS = {"load_store": ("KHR-LOAD-03", "KHR-LOAD-04", "KHR-STORE-01"), "muladd": ("KHR-MAD-03", "KHR-MAD-06")}
+
+
+def record(id_: str, verdict: str = "pass", **changes: Any) -> dict[str, Any]:
+    """A line of ``results.jsonl``."""
+    family = id_.partition("[")[0]
+    return {
+        "id": id_,
+        "family": family,
+        "verdict": verdict,
+        "reason": "" if verdict == "pass" else f"because of {verdict}",
+        "device": DEVICE["name"],
+        "driver": DEVICE["driver"],
+        "front_end": "spirv",
+        "tier": "nightly",
+        "requirements": list(REQUIREMENTS.get(family, ())),
+        "subcases": 0 if verdict == "not_supported" else 3,
+        "seconds": 0.0125,
+        "message": "",
+        "policy": "",
+        "steps": {
+            "emit": 0.001,
+            "inputs": 0.0005,
+            "expect": 0.001,
+            "device": 0.009,
+            "pipeline": 0.006,
+            "dispatch": 0.002,
+            "compare": 0.001,
+        },
+        "failures": [],
+    } | changes
+
+
+def failure(rows: int, columns: int, wrong: Callable[[int, int], bool], kind: Kind = "wrong value", **changes: Any) -> dict[str, Any]:
+    """What the comparator records of two scope instances of f16 elements, of which the second is wrong where ``wrong(row, column)``."""
+    f16 = COMPONENT_TYPES["f16"]
+    mask = np.array([[[False] * columns] * rows, [[wrong(row, column) for column in range(columns)] for row in range(rows)]])
+    expected = np.arange(mask.size, dtype=np.uint16).reshape(mask.shape) + np.uint16(0x3C00)
+    got = np.where(mask, expected ^ np.uint16(0x8001), expected)
+    value, returned = values(expected, f16), values(got, f16)
+    places = [(int(i), int(r), int(c)) for i, r, c in np.argwhere(mask)[:12]]
+    elements = tuple(
+        WrongElement(
+            *at, 2 * int(np.ravel_multi_index(at, mask.shape)), f16, int(expected[at]), str(value[at]), int(got[at]), str(returned[at])
+        )
+        for at in places
+    )
+    picture = Picture(mask, expected, got, f16)
+    mismatch = Mismatch(kind, "D", "d", 1, int(mask.sum()), mask.size, pattern(mask), elements, picture)
+    return mismatch.record() | {"subcase": "first=far"} | changes
+
+
+def write_journal(directory: Path, records: Iterable[dict[str, Any]], **meta: Any) -> Path:
+    """``results.jsonl`` and ``meta.json`` in ``directory``."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "results.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in records))
+    (directory / "meta.json").write_text(json.dumps(meta))
+    return path
+
+
+def realistic(cases: int) -> list[dict[str, Any]]:
+    """A run as a vendor may see it: mostly passes, a tenth not supported, some thirty failures of all kinds."""
+    random_numbers = random.Random(1)
+    records = []
+    for number in range(cases):
+        family = ("load_store", "muladd")[number % 2]
+        labels = (*(random_numbers.choice(axis) for axis in (TYPES, tuple(SHAPES), LAYOUTS, STORAGE)), f"n{number}")
+        changes: dict[str, Any] = {"seconds": random_numbers.lognormvariate(-4.4, 0.6)}
+        verdict = "pass"
+        if labels[0] == "e4m3" and random_numbers.random() < 0.8:
+            verdict, changes["reason"] = "not_supported", "feature shaderFloat8CooperativeMatrix"
+        elif family == "muladd" and labels[1] == "8x32" and random_numbers.random() < 0.3:
+            verdict, changes["reason"] = "not_supported", f"no property row for A {labels[0]} 8x32 at subgroup scope"
+        if family == "muladd" and labels[0] == "f16":
+            changes["policy"] = "sums that are not exact are judged by the envelope (K+1) 2^(1-p) S"
+        records.append(record(f"{family}[{'-'.join(labels)}]", verdict, **changes))
+    passing = [place for place, line in enumerate(records) if line["verdict"] == "pass" and line["family"] == "load_store"]
+    transposed = [place for place in passing if "-column_major-workgroup-" in records[place]["id"]][:14]
+    for place in transposed:
+        rows, columns = next(size for name, size in SHAPES.items() if f"-{name}-" in records[place]["id"])
+        off_diagonal = failure(rows, columns, lambda row, column: row != column)
+        fail(
+            records[place],
+            off_diagonal | {"matches": ["matrix a loaded row major instead of column major"]},
+            off_diagonal | {"subcase": "first=0"},
+        )
+    others: list[Callable[[int, int], dict[str, Any]]] = [
+        lambda rows, columns: failure(rows, columns, lambda row, column: row == rows // 2),
+        lambda rows, columns: failure(rows, columns, lambda row, column: column >= columns // 2 and row >= rows // 2),
+        lambda rows, columns: failure(rows, columns, lambda row, column: (row, column) == (3, 5), "not written"),
+        lambda rows, columns: failure(rows, columns, lambda row, column: (row * 7 + column * 13) % 11 == 0),
+        lambda rows, columns: failure(rows, columns, lambda row, column: row % 4 == 0, "not written"),
+        lambda rows, columns: overwritten(),
+    ]
+    for place, number in zip([place for place in passing if place not in transposed][:600:50], range(12), strict=False):
+        rows, columns = next(size for name, size in SHAPES.items() if f"-{name}-" in records[place]["id"])
+        fail(records[place], others[number % len(others)](rows, columns))
+    envelope = failure(16, 16, lambda row, column: column == 9)
+    for element in envelope["elements"]:
+        element |= {"low": 1.9990234375, "high": 2.001953125, "center": 2.0, "bound": 0.00146484375, "magnitude": 9.25}
+    muladds = [place for place, line in enumerate(records) if line["verdict"] == "pass" and line["family"] == "muladd"]
+    fail(records[muladds[5]], envelope)
+    records[muladds[5]]["policy"] = "sums that are not exact are judged by the envelope (K+1) 2^(1-p) S"
+    for place, verdict, reason in (
+        (muladds[10], "crash", "device process ended by SIGSEGV while it made the pipeline"),
+        (muladds[11], "crash", "device process ended by SIGSEGV while it made the pipeline"),
+        (muladds[20], "timeout", "no answer within 60 s in step run"),
+        (muladds[30], "device_lost", "VK_ERROR_DEVICE_LOST from vkWaitForFences (and again, alone on a fresh device)"),
+        (muladds[40], "error", "error of the suite, not of the device: IndexError: list index out of range"),
+    ):
+        records[place] |= {
+            "verdict": verdict,
+            "reason": reason,
+            "message": reason + "\nlast words of the process:\n  llvm: assertion failed at <unknown>",
+            "failures": [],
+        }
+    return records
+
+
+def overwritten() -> dict[str, Any]:
+    """What the comparator records of bytes between rows."""
+    mismatch = Mismatch("padding overwritten", "D", "bytes that no store may touch", 0, 12, 96, "at byte 32 (0xa5 became 0x00) and 11 more")
+    return mismatch.record() | {"subcase": "first=far"}
+
+
+def fail(line: dict[str, Any], *failures: dict[str, Any]) -> None:
+    """Makes a record one of a failed case."""
+    first = failures[0]
+    summary = "{kind}: {count} of {total} elements: {pattern}".format_map(first)
+    line |= {
+        "verdict": "fail",
+        "reason": f"{len(failures)} of 3 subcases wrong: {summary}",
+        "message": "subcase first=far:\n  (0, 1): expected 0x3c01 (1), got 0x3c10 (16)\n",
+        "failures": list(failures),
+    }
+
+
+@pytest.fixture(scope="session")
+def example() -> SimpleNamespace:
+    """The makers above."""
+    makers = (record, failure, overwritten, fail, write_journal, realistic)
+    return SimpleNamespace(DEVICE=DEVICE, **{maker.__name__: maker for maker in makers})
+
+
+@pytest.fixture(scope="session")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The journal of a realistic run of 2,000 cases that came to its end."""
+    directory = tmp_path_factory.mktemp("run")
+    times = {"started": "2027-03-01T12:00:00Z", "finished": "2027-03-01T12:00:14Z", "seconds": 14.2}
+    return write_journal(
+        directory, realistic(2000), suite_version="0.1.0+1a2b3c4", device=DEVICE, command="pytest cts --tier nightly", **times
+    )

@@ -1,0 +1,156 @@
+"""The HTML report."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports import html, read, write
+from reports.journals import result_of
+
+VOID = {"meta", "input", "br", "link"}
+
+
+class Page(HTMLParser):
+    """Checks that every element is closed where it must be, and collects ids, links and titles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags[tag] += 1
+        values = dict(attributes)
+        self.ids += [values["id"]] if "id" in values else []
+        self.links += [values[name] for name in ("href", "src") if name in values]
+        if tag not in VOID and not self.get_starttag_text().endswith("/>"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags[tag] += 1
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def report(journal, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("report")
+    write(journal, directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def pages(report):
+    return {path.name: path.read_text() for path in (report / "index.html", *sorted((report / "failures").iterdir()))}
+
+
+def test_every_page_is_well_formed_with_unique_ids(pages):
+    for text in pages.values():
+        page = Page(text)
+        assert len(page.ids) == len(set(page.ids))
+
+
+def test_no_page_needs_a_network(pages):
+    for text in pages.values():
+        assert not re.search(r"(https?:)?//\w+\.", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL))
+        assert "@import" not in text
+
+
+def test_every_link_leads_somewhere(report, pages):
+    for name, text in pages.items():
+        base = report if name == "index.html" else report / "failures"
+        page = Page(text)
+        for link in page.links:
+            file, _, anchor = link.partition("#")
+            target = (base / file).read_text() if file else text
+            assert not anchor or f'id="{anchor}"' in target
+
+
+def test_each_failure_has_a_page_and_is_linked_from_the_index(journal, pages):
+    bad = [result for result in read(journal).results if result.verdict not in ("pass", "not_supported")]
+    assert len(pages) == len(bad) + 1 == 33
+    for result in bad:
+        assert f'href="failures/{html.slug(result.id)}.html">{result.id}</a>' in pages["index.html"]
+
+
+def test_the_index_does_not_hold_a_row_for_each_case(pages):
+    assert Page(pages["index.html"]).tags["tr"] < 100
+
+
+def test_the_embedded_list_has_every_case(journal, pages):
+    table = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', pages["index.html"]).group(1))
+    ids = [table["families"][row[0]] + row[1] for row in table["cases"]]
+    assert ids == [result.id for result in read(journal).results]
+    assert {table["verdicts"][row[2]][0] for row in table["cases"]} == {str(result.verdict) for result in read(journal).results}
+
+
+def test_what_a_driver_says_cannot_become_markup(example, tmp_path):
+    reason = "</script><script>alert(1)</script><b>"
+    path = example.write_journal(tmp_path, [example.record("a[<i>]", "crash", reason=reason, message=reason, driver=reason)])
+    write(path, tmp_path)
+    for page in (tmp_path / "index.html", *(tmp_path / "failures").iterdir()):
+        assert "<script>alert" not in page.read_text()
+        assert "<b>" not in page.read_text()
+        Page(page.read_text())
+
+
+def test_a_failure_page_tells_how_to_run_the_case_again(pages):
+    text = next(text for name, text in pages.items() if name.startswith("load_store"))
+    id_ = re.search(r'<h1 class="id">(.*?)</h1>', text).group(1)
+    assert f"cts repro &#39;{id_}&#39; DIR --device 00112233" in text
+    assert f"pytest &#39;cases/khr_cooperative_matrix/load_store.yaml::{id_}&#39; --device 00112233" in text
+
+
+def test_a_failure_page_has_the_text_of_its_requirements(pages):
+    text = next(text for name, text in pages.items() if name.startswith("load_store"))
+    assert re.search(r"KHR-LOAD-03</dt><dd>RowMajor", text)
+
+
+def test_elements_that_were_not_written_look_different(pages):
+    for name, text in pages.items():
+        if name != "index.html":
+            assert ('class="unwritten' in text) == ("Not written in" in text)
+            assert ('class="wrong' in text) == ("Wrong value in" in text)
+
+
+def test_pages_are_capped_so_that_every_family_and_verdict_has_some(example, monkeypatch):
+    monkeypatch.setattr(html, "PAGES", 6)
+    records = [example.record(f"a[{n:03}]", "fail") for n in range(50)] + [example.record(f"b[{n}]", "crash") for n in range(2)]
+    assert sorted(html.pages([result_of(record) for record in records]).keys()) == ["a[000]", "a[001]", "a[002]", "a[003]", "b[0]", "b[1]"]
+
+
+def test_a_capped_report_says_so(example, tmp_path, monkeypatch):
+    monkeypatch.setattr(html, "PAGES", 2)
+    write(example.write_journal(tmp_path, [example.record(f"a[{n}]", "fail") for n in range(5)]), tmp_path)
+    assert len(list((tmp_path / "failures").iterdir())) == 2
+    assert "Only 2 of them have a page" in (tmp_path / "index.html").read_text()
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_slugs_are_file_names_and_differ_where_ids_do(one, other):
+    assert re.fullmatch(r"[A-Za-z0-9._-]{9,100}", html.slug(one))
+    assert (html.slug(one) == html.slug(other)) == (one == other)
+
+
+@pytest.mark.parametrize("verdict", ["pass", "not_supported", "fail", "error"])
+def test_a_run_of_one_verdict_makes_a_page(example, tmp_path, verdict):
+    write(example.write_journal(tmp_path, [example.record("a[1]", verdict)]), tmp_path)
+    Page((tmp_path / "index.html").read_text())
+
+
+def test_an_empty_journal_makes_a_page_that_says_so(example, tmp_path):
+    write(example.write_journal(tmp_path, []), tmp_path)
+    assert "No case was judged" in (tmp_path / "index.html").read_text()

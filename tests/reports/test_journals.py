@@ -1,0 +1,63 @@
+"""Reading journals."""
+
+from __future__ import annotations
+
+import pytest
+
+from cts.verdict import Verdict
+from generators.errors import CtsError
+from reports import read
+from reports.journals import whole_results
+
+
+def test_the_last_result_of_a_case_wins(example, tmp_path):
+    path = example.write_journal(tmp_path, [example.record("a[1]", "crash"), example.record("a[2]"), example.record("a[1]")])
+    assert [(result.id, result.verdict) for result in read(path).results] == [("a[1]", Verdict.PASS), ("a[2]", Verdict.PASS)]
+
+
+def test_later_journals_win_over_earlier_ones(example, tmp_path):
+    first = example.write_journal(tmp_path / "1", [example.record("a[1]"), example.record("a[2]")], tier="smoke")
+    second = example.write_journal(tmp_path / "2", [example.record("a[2]", "fail"), example.record("a[3]")], tier="full")
+    run = read([first, second])
+    assert [str(result.verdict) for result in run.results] == ["pass", "fail", "pass"]
+    assert [meta["tier"] for meta in run.metas] == ["smoke", "full"]
+
+
+def test_a_directory_stands_for_its_journal(example, tmp_path):
+    path = example.write_journal(tmp_path, [example.record("a[1]")])
+    assert read(tmp_path) == read(path)
+
+
+def test_what_grows_with_the_matrix_is_read_only_when_asked_for(example, tmp_path):
+    line = example.record("a[1]")
+    example.fail(line, example.failure(8, 8, lambda row, column: True))
+    run = read(example.write_journal(tmp_path, [line, example.record("a[2]")]))
+    assert "elements" not in run.results[0].failures[0]
+    (whole,) = whole_results(run, {"a[1]"})
+    assert len(whole.failures[0]["elements"]) == 12
+
+
+def test_a_torn_last_line_is_no_result(example, tmp_path):
+    path = example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]")])
+    path.write_bytes(path.read_bytes()[:-20])
+    assert [result.id for result in read(path).results] == ["a[1]"]
+
+
+def test_a_record_may_lack_everything_but_id_and_verdict(tmp_path):
+    (tmp_path / "results.jsonl").write_text('{"id": "muladd[f16]", "verdict": "pass"}\n')
+    run = read(tmp_path)
+    assert run.metas == ()
+    assert run.results[0].family == "muladd"
+    assert run.results[0].requirements == ()
+
+
+def test_a_verdict_that_this_version_does_not_know_is_an_error_of_the_suite(tmp_path):
+    (tmp_path / "results.jsonl").write_text('{"id": "muladd[f16]", "verdict": "marvellous"}\n')
+    (result,) = read(tmp_path).results
+    assert result.verdict is Verdict.ERROR
+    assert "marvellous" in result.reason
+
+
+def test_a_journal_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(CtsError, match=r"missing\.jsonl"):
+        read(tmp_path / "missing.jsonl")

@@ -1,0 +1,86 @@
+"""JUnit XML."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from reports import junit as module
+from reports import read
+from reports.context import context
+from reports.journals import Run, result_of
+
+ALLOWED = {
+    "testsuites": {"name", "tests", "failures", "errors", "skipped", "time"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"},
+    "properties": set(),
+    "property": {"name", "value"},
+    "testcase": {"classname", "name", "time"},
+    "failure": {"type", "message"},
+    "error": {"type", "message"},
+    "skipped": {"type", "message"},
+}
+"""Attributes that the xunit2 schema has."""
+
+
+def document(results):
+    run = Run((), tuple(results))
+    return ET.fromstring(module.junit(run.results, context(run)))
+
+
+@pytest.fixture
+def results(journal):
+    return read(journal).results
+
+
+@pytest.mark.parametrize("limit", [1, 20_000])
+def test_every_element_and_attribute_is_one_of_the_schema(results, monkeypatch, limit):
+    monkeypatch.setattr(module, "LISTED_CASES", limit)
+    for element in document(results).iter():
+        assert set(element.keys()) <= ALLOWED[element.tag]
+
+
+def test_verdicts_become_the_element_that_viewers_know(example):
+    verdicts = {
+        "fail": "failure",
+        "crash": "failure",
+        "timeout": "failure",
+        "device_lost": "failure",
+        "error": "error",
+        "not_supported": "skipped",
+    }
+    root = document(result_of(example.record(f"a[{verdict}]", verdict)) for verdict in verdicts)
+    assert {case.get("name"): case[0].tag for case in root.iter("testcase")} == {f"a[{verdict}]": tag for verdict, tag in verdicts.items()}
+
+
+@pytest.mark.parametrize("limit", [1, 20_000])
+def test_counts_are_those_of_the_elements(results, monkeypatch, limit):
+    monkeypatch.setattr(module, "LISTED_CASES", limit)
+    root = document(results)
+    for holder in (root, *root.iter("testsuite")):
+        assert int(holder.get("tests")) == len(list(holder.iter("testcase")))
+        assert int(holder.get("failures")) == len(list(holder.iter("failure")))
+        assert int(holder.get("errors")) == len(list(holder.iter("error")))
+        assert int(holder.get("skipped")) == len(list(holder.iter("skipped")))
+
+
+def test_a_large_run_lists_failures_and_counts_the_rest(results, monkeypatch):
+    monkeypatch.setattr(module, "LISTED_CASES", 1)
+    root = document(results)
+    names = [case.get("name") for case in root.iter("testcase")]
+    assert len(names) < 60
+    passed = sum(result.verdict == "pass" and result.family == "muladd" for result in results)
+    assert f"{passed} cases passed" in names
+    assert len(list(root.iter("failure"))) == sum(result.verdict in ("fail", "crash", "timeout", "device_lost") for result in results)
+
+
+def test_messages_of_very_many_failures_are_shortened_to_the_reason(example, monkeypatch):
+    monkeypatch.setattr(module, "LONG_MESSAGES", 1)
+    texts = [e.text for e in document(result_of(example.record(f"a[{n}]", "fail", message="long")) for n in range(2)).iter("failure")]
+    assert texts == ["long", "because of fail"]
+
+
+def test_last_words_that_are_no_xml_are_kept_readable(example):
+    root = document([result_of(example.record("a[1]", "crash", message="died \x00\x1b[31m <&> \ud800 end"))])
+    assert root.find(".//failure").text == "died \ufffd\ufffd[31m <&> \ufffd end"

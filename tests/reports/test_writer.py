@@ -1,0 +1,84 @@
+"""Writing all reports."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from generators.errors import CtsError
+from reports import write
+from reports.__main__ import main
+from reports.atomic import write_text
+
+
+def contents(directory):
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_every_report_is_there_and_nothing_else(journal, tmp_path):
+    write(journal, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"summary.json", "summary.md", "junit.xml", "index.html", "failures"}
+
+
+def test_the_same_results_in_another_order_give_the_same_bytes(journal, tmp_path):
+    lines = journal.read_text().splitlines(keepends=True)
+    random.Random(3).shuffle(lines)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "results.jsonl").write_text("".join(lines))
+    (tmp_path / "run" / "meta.json").write_bytes(journal.with_name("meta.json").read_bytes())
+    write(journal, tmp_path / "1")
+    write(tmp_path / "run" / "results.jsonl", tmp_path / "2")
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+def test_the_json_summary_has_the_totals_and_the_failures(journal, tmp_path):
+    write(journal, tmp_path)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["schema"] == 1
+    assert summary["verdicts"]["fail"] == 27
+    assert sum(len(cause["cases"]) for cause in summary["causes"]) == 32
+    for cause in summary["causes"]:
+        for case in cause["cases"]:
+            assert (tmp_path / case["page"]).is_file()
+
+
+def test_pages_of_failures_that_are_gone_are_removed_and_other_files_are_not(example, tmp_path):
+    write(example.write_journal(tmp_path, [example.record("a[1]", "fail")]), tmp_path)
+    (tmp_path / "failures" / "notes.html").write_text("mine")
+    write(example.write_journal(tmp_path, [example.record("a[1]")]), tmp_path)
+    assert [path.name for path in (tmp_path / "failures").iterdir()] == ["notes.html"]
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_line(journal, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CtsError, match=r"^cannot write the report .*file.*; choose another directory$"):
+        write(journal, tmp_path / "file" / "report")
+
+
+def test_a_file_that_cannot_be_replaced_stays_whole_and_leaves_nothing_behind(tmp_path):
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(OSError, match=r"report\.html"):
+        write_text(tmp_path / "report.html", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_command_merges_journals(example, tmp_path):
+    for shard in ("1", "2"):
+        example.write_journal(tmp_path / shard, [example.record(f"a[{shard}]")])
+    assert main([str(tmp_path / "1"), str(tmp_path / "2"), "--to", str(tmp_path / "all")]) == 0
+    assert json.loads((tmp_path / "all" / "summary.json").read_text())["cases"] == 2
+
+
+def test_the_command_ends_with_2_and_one_line_where_there_is_no_journal(tmp_path, capsys):
+    assert main([str(tmp_path / "none.jsonl")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_page_of_a_case_that_was_judged_twice_shows_the_last_result(example, tmp_path):
+    first, last = example.record("a[1]", "crash", message="first words"), example.record("a[1]", "crash", message="last words")
+    write(example.write_journal(tmp_path, [first, last]), tmp_path)
+    (page,) = (tmp_path / "failures").iterdir()
+    assert "last words" in page.read_text()
+    assert "first words" not in page.read_text()

@@ -1,0 +1,24 @@
+"""From YAML to cases: families, axes, constraints, tiers and stable ids. docs/casebook.md documents the files."""
+
+from generators.casebook.book import Casebook, find_case, load_casebook
+from generators.casebook.cases import Case, Tier, build_program, build_subcases, expand
+from generators.casebook.family import Axis, Family, Product, load_family
+from generators.casebook.requirements import Requirement, TestKind, load_requirements
+
+__all__ = [
+    "Axis",
+    "Case",
+    "Casebook",
+    "Family",
+    "Product",
+    "Requirement",
+    "TestKind",
+    "Tier",
+    "build_program",
+    "build_subcases",
+    "expand",
+    "find_case",
+    "load_casebook",
+    "load_family",
+    "load_requirements",
+]

@@ -1,0 +1,106 @@
+"""All families together, and a case by its id."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from generators.casebook.cases import Case, violated
+from generators.casebook.family import Family, check_property_row, load_family
+from generators.casebook.requirements import Requirement, cases_folder, load_requirements
+from generators.errors import CasebookError
+
+_ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
+
+
+@dataclass(frozen=True)
+class Casebook:
+    """What the suite tests.
+
+    Attributes:
+        root: the folder of cases.
+        families: by name, in the order of their files.
+        requirements: by id.
+    """
+
+    root: Path
+    families: Mapping[str, Family]
+    requirements: Mapping[str, Requirement]
+
+    def __iter__(self) -> Iterator[Family]:
+        return iter(self.families.values())
+
+    def family(self, name: str) -> Family:
+        """The family of that name.
+
+        Raises:
+            CasebookError: there is none.
+        """
+        try:
+            return self.families[name]
+        except KeyError:
+            raise CasebookError(f"there is no family '{name}'; {_nearest(name, self.families)}") from None
+
+
+def _nearest(name: str, known: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(known) or '(none yet)'}"
+
+
+def load_casebook(root: Path) -> Casebook:
+    """Every family below ``root``, sorted by specification and name.
+
+    Args:
+        root: the checkout, or its folder ``cases``.
+
+    Raises:
+        CasebookError: see ``load_family``; or two families have one name.
+    """
+    folder = cases_folder(root)
+    requirements = load_requirements(folder)
+    families: dict[str, Family] = {}
+    for path in sorted(folder.glob("*/*.yaml")):
+        if path.parent.name == "requirements":
+            continue
+        family = load_family(path, requirements)
+        if family.name in families:
+            raise CasebookError(f"{path}:1: family: '{family.name}' is already the family of {families[family.name].path}")
+        families[family.name] = family
+    return Casebook(folder, MappingProxyType(families), requirements)
+
+
+def find_case(casebook: Casebook, id_: str) -> Case:
+    """The case that ``id_`` names, found without expanding its family. It need not be in a product, but the constraints must allow it.
+
+    Args:
+        casebook: all families.
+        id_: ``family[label-…]``, with or without ``path.yaml::`` before it.
+
+    Raises:
+        CasebookError: the id has another form, names an unknown family or label, or a case that a constraint forbids.
+    """
+    match = _ID.fullmatch(id_.strip())
+    if match is None:
+        raise CasebookError(f"'{id_}' is not a case id; expected family[label-label-…]")
+    family = casebook.family(match["family"])
+    if match["path"] is not None and Path(match["path"]).name != family.path.name:
+        raise CasebookError(f"'{id_}': the family '{family.name}' is in {family.path}")
+    labels = tuple(match["labels"].split("-"))
+    if len(labels) != len(family.axes):
+        names = "-".join(axis.name for axis in family.axes)
+        raise CasebookError(f"'{id_}' has {len(labels)} labels; the axes of '{family.name}' are {names}")
+    for axis, label in zip(family.axes, labels, strict=True):
+        if label in axis.values:
+            continue
+        if not axis.property_rows:
+            raise CasebookError(f"'{id_}': axis '{axis.name}' has no label '{label}'; expected one of {', '.join(axis.labels)}")
+        check_property_row(label)
+    case = Case(family, labels)
+    because = violated(case)
+    if because:
+        raise CasebookError(f"'{id_}' is not a case of the suite: {because}")
+    return case

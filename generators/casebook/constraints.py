@@ -1,0 +1,251 @@
+"""Constraints between axes, decided on cases whose values are known only in part.
+
+An assignment is a list with the number of a label for each axis, or UNASSIGNED. A constraint looks at it and answers ALLOWED,
+FORBIDDEN, or the axis that it needs to know next. That is enough to enumerate the allowed cases without visiting the others,
+and to tell whether a partial case can be completed at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Protocol
+
+from generators.errors import CasebookError
+
+UNASSIGNED = -1
+ALLOWED = -1
+FORBIDDEN = -2
+
+Assignment = list[int]
+Row = tuple[int, ...]
+
+
+class Constraint(Protocol):
+    """A rule on the axes of a family."""
+
+    @property
+    def because(self) -> str:
+        """Why the rule is there."""
+        ...
+
+    def decide(self, assignment: Assignment) -> int:
+        """ALLOWED, FORBIDDEN, or the number of the axis that it needs next."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """Forbids the cases that have, on every axis named, one of the labels named.
+
+    Attributes:
+        labels: (axis, labels), both by number.
+    """
+
+    labels: tuple[tuple[int, frozenset[int]], ...]
+    because: str
+
+    def decide(self, assignment: Assignment) -> int:
+        needed = FORBIDDEN
+        for axis, labels in self.labels:
+            label = assignment[axis]
+            if label == UNASSIGNED:
+                needed = axis
+            elif label not in labels:
+                return ALLOWED
+        return needed
+
+
+class _Needed(BaseException):
+    """A predicate asked for an axis that has no value yet. Not an Exception, so that no predicate catches it by accident."""
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+
+class _Observed(Mapping[str, Any]):
+    """The values of an assignment, which notes the axes that are read, in order."""
+
+    def __init__(self, predicate: Predicate, assignment: Assignment) -> None:
+        self._predicate = predicate
+        self._assignment = assignment
+        self.read: dict[int, None] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        axis = self._predicate.numbers[name]
+        label = self._assignment[axis]
+        if label == UNASSIGNED:
+            raise _Needed(axis)
+        self.read[axis] = None
+        return self._predicate.values[axis][label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._predicate.numbers)
+
+    def __len__(self) -> int:
+        return len(self._predicate.numbers)
+
+
+@dataclass(slots=True)
+class _Question:
+    """A node of a predicate's decision tree: the axis to ask for, and what follows from each label."""
+
+    axis: int
+    answers: dict[int, _Question | bool] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Predicate:
+    """Forbids the cases for which a function of the values is false.
+
+    The function must depend on nothing but the values that it reads. What it read, and what it said, is kept as a decision tree,
+    so that it runs once for each combination of the values that matter to it.
+
+    Attributes:
+        name: for messages.
+        function: gets axis name -> value.
+        numbers: axis name -> number.
+        values: by axis and label number.
+    """
+
+    name: str
+    because: str
+    function: Callable[[Mapping[str, Any]], bool]
+    numbers: Mapping[str, int]
+    values: Sequence[Sequence[Any]]
+    _root: dict[int, _Question | bool] = field(default_factory=dict)
+
+    def decide(self, assignment: Assignment) -> int:
+        answers, answer = self._root, 0
+        while True:
+            node = answers.get(answer)
+            if node is None:
+                return self._ask(assignment)
+            if node is True:
+                return ALLOWED
+            if node is False:
+                return FORBIDDEN
+            answer = assignment[node.axis]
+            if answer == UNASSIGNED:
+                return node.axis
+            answers = node.answers
+
+    def _ask(self, assignment: Assignment) -> int:
+        observed = _Observed(self, assignment)
+        leaf: bool | _Question
+        try:
+            leaf = bool(self.function(observed))
+        except _Needed as needed:
+            leaf = _Question(needed.axis)
+        except Exception as error:
+            values = ", ".join(f"{name}={observed[name]!r}" for name, axis in self.numbers.items() if assignment[axis] != UNASSIGNED)
+            problem = f"{type(error).__name__}: {error}"
+            raise CasebookError(f"predicate '{self.name}' cannot judge {values}: {problem}; it may read axes alone") from error
+        answers, answer = self._root, 0
+        for axis in observed.read:
+            node = answers.setdefault(answer, _Question(axis))
+            assert isinstance(node, _Question)
+            answers, answer = node.answers, assignment[axis]
+        answers[answer] = leaf
+        return leaf.axis if isinstance(leaf, _Question) else (ALLOWED if leaf else FORBIDDEN)
+
+
+Choices = Sequence[Sequence[int]]
+"""For each axis the numbers of the labels to choose from; empty for an axis that stays unassigned."""
+
+
+def _pending(constraints: Sequence[Constraint], assignment: Assignment, choices: Choices) -> list[tuple[int, Constraint]] | None:
+    """The constraints that are still open, each with the axis that it needs; None if one is violated."""
+    pending = []
+    for constraint in constraints:
+        needed = constraint.decide(assignment)
+        if needed == FORBIDDEN:
+            return None
+        if needed >= 0 and choices[needed]:
+            pending.append((needed, constraint))
+    return pending
+
+
+def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assignment | None = None) -> list[Row]:
+    """Every allowed row, in lexicographic order of ``choices``.
+
+    Args:
+        constraints: a constraint that asks for an axis without choices is left undecided.
+        choices: what to enumerate.
+        assignment: axes assigned beforehand, which have no choices.
+    """
+    found: list[Row] = []
+    current = [UNASSIGNED] * len(choices) if assignment is None else list(assignment)
+    free = [axis for axis, labels in enumerate(choices) if len(labels) > 1]
+    for axis, labels in enumerate(choices):
+        if len(labels) == 1:
+            current[axis] = labels[0]
+    opening = _pending(constraints, current, choices)
+    if opening is None:
+        return found
+    waiting: dict[int, tuple[Constraint, ...]] = {}
+    for axis, constraint in opening:
+        waiting[axis] = (*waiting.get(axis, ()), constraint)
+
+    def descend(depth: int, waiting: dict[int, tuple[Constraint, ...]]) -> None:
+        if depth == len(free):
+            found.append(tuple(current))
+            return
+        axis = free[depth]
+        if not waiting:
+            tails = [choices[a] if len(choices[a]) > 1 else (current[a],) for a in range(axis, len(choices))]
+            head = tuple(current[:axis])
+            found.extend(head + tail for tail in product(*tails))
+            return
+        here = waiting.get(axis)
+        for label in choices[axis]:
+            current[axis] = label
+            if here is None:
+                descend(depth + 1, waiting)
+                continue
+            later = {a: constraints for a, constraints in waiting.items() if a != axis}
+            for constraint in here:
+                needed = constraint.decide(current)
+                if needed == FORBIDDEN:
+                    break
+                if needed >= 0 and choices[needed]:
+                    later[needed] = (*later.get(needed, ()), constraint)
+            else:
+                descend(depth + 1, later)
+        current[axis] = UNASSIGNED
+
+    descend(0, waiting)
+    return found
+
+
+class Completion:
+    """Tells whether partial rows can be completed within ``choices``."""
+
+    def __init__(self, constraints: Sequence[Constraint], choices: Choices) -> None:
+        self._choices = choices
+        self._constraints = constraints
+        self._known: dict[Row, bool] = {}
+
+    def possible(self, assignment: Assignment) -> bool:
+        """Whether an allowed row contains ``assignment``."""
+        key = tuple(assignment)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._search(list(assignment), self._constraints)
+        return known
+
+    def _search(self, assignment: Assignment, constraints: Sequence[Constraint]) -> bool:
+        pending = _pending(constraints, assignment, self._choices)
+        if pending is None:
+            return False
+        if not pending:
+            return True
+        axis = pending[0][0]
+        open_ = [constraint for _, constraint in pending]
+        for label in self._choices[axis]:
+            assignment[axis] = label
+            if self._search(assignment, open_):
+                return True
+        assignment[axis] = UNASSIGNED
+        return False

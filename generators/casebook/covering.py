@@ -1,0 +1,64 @@
+"""Covering arrays: few rows in which every allowed combination of ``strength`` labels occurs.
+
+The array is covertable's. It gets one constraint: that a partial row can still be completed. So it never runs into a dead end,
+and a combination that it drops is one that no allowed row contains. Its order depends on a hash of its own, not on Python's,
+and is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import covertable
+
+from generators.casebook.constraints import UNASSIGNED, Choices, Completion, Constraint, Row, rows
+
+
+def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength: int, given: Sequence[Row] = ()) -> list[Row]:
+    """Rows that cover every allowed combination of ``strength`` axes, in lexicographic order.
+
+    Args:
+        constraints: on the rows.
+        choices: for each axis the labels; axes with one label are fixed, axes with none stay unassigned.
+        strength: 0 asks for nothing; as many as there are free axes or more asks for every allowed row.
+        given: rows that are part of the result whatever they cover.
+    """
+    if strength == 0:
+        return sorted(set(given))
+    start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
+    completion = Completion(constraints, choices)
+    if not completion.possible(start):
+        return []
+
+    def reachable(axis: int, label: int) -> bool:
+        return completion.possible([label if a == axis else assigned for a, assigned in enumerate(start)])
+
+    narrowed = [labels if len(labels) < 2 else [label for label in labels if reachable(axis, label)] for axis, labels in enumerate(choices)]
+    free = [axis for axis, labels in enumerate(narrowed) if len(labels) > 1]
+    if strength >= len(free):
+        return rows(constraints, narrowed)
+    start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in narrowed]
+    completion = Completion(constraints, narrowed)
+
+    def impossible(partial: Mapping[int, int]) -> bool | None:
+        assignment = list(start)
+        for place, label in partial.items():
+            assignment[free[place]] = label
+        # None means undecided; covertable would not ask again after True
+        return None if completion.possible(assignment) else False
+
+    condition: dict[str, Any] = {"operator": "fn", "requires": [], "evaluate": impossible}
+    chosen = covertable.make(
+        [list(narrowed[axis]) for axis in free],
+        strength=strength,
+        presets=[[row[axis] for axis in free] for row in given],
+        constraints=[condition] if constraints else None,
+    )
+    found = set(given)
+    for labels in chosen:
+        row = list(start)
+        for axis, label in zip(free, labels, strict=True):
+            row[axis] = label
+        found.add(tuple(row))
+    return sorted(found)

@@ -1,0 +1,175 @@
+"""YAML whose every value knows its place, so that an error can name file, line and key.
+
+Scalars follow the core schema of YAML 1.2: ``on``, ``off``, ``yes`` and ``no`` are text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from generators.errors import CasebookError
+
+if TYPE_CHECKING:
+    _Base = yaml.SafeLoader
+else:
+    _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _CoreLoader(_Base):
+    """Resolves null, booleans, integers and floats of YAML 1.2 and nothing else."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (the base class declares it so)
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|", ["~", "n", ""]),
+    ("bool", r"true|false", ["t", "f"]),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+", list("-+0123456789")),
+    ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+|[-+]?\.inf|\.nan", list("-+.0123456789")),
+):
+    _CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), _first)
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+_KINDS = {yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list", yaml.ScalarNode: "a scalar"}
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A value of a document.
+
+    Attributes:
+        node: what the parser saw, with its marks.
+        path: the file.
+        key: the path of keys from the top, for messages (``axes.stride.tight``).
+        line: of the key, or of the value where there is none; counted from 1.
+    """
+
+    node: yaml.Node
+    path: Path
+    key: str
+    line: int
+
+    def error(self, problem: str) -> CasebookError:
+        """An error at this place, to be raised."""
+        return CasebookError(f"{self.path}:{self.line}: {self.key + ': ' if self.key else ''}{problem}")
+
+    def _expected(self, what: str) -> CasebookError:
+        found = _KINDS[type(self.node)]
+        if isinstance(self.node, yaml.ScalarNode):
+            found = f"'{self.node.value}'" if self.node.value else "nothing"
+        return self.error(f"expected {what}, found {found}")
+
+    @property
+    def is_mapping(self) -> bool:
+        return isinstance(self.node, yaml.MappingNode)
+
+    @property
+    def is_sequence(self) -> bool:
+        return isinstance(self.node, yaml.SequenceNode)
+
+    def _child(self, key_node: yaml.Node, key: str, value: yaml.Node) -> Element:
+        return Element(value, self.path, f"{self.key}.{key}" if self.key else key, _line(key_node))
+
+    def entries(self, what: str = "a mapping") -> dict[str, Element]:
+        """The entries of a mapping with any keys, in order. ``what`` it is, for the message."""
+        if not isinstance(self.node, yaml.MappingNode):
+            raise self._expected(what)
+        entries: dict[str, Element] = {}
+        for key_node, value_node in self.node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self._child(key_node, "?", key_node)._expected("a scalar as key")
+            key = key_node.value
+            if key in entries:
+                raise self._child(key_node, key, value_node).error(f"duplicate key; it was already given in line {entries[key].line}")
+            entries[key] = self._child(key_node, key, value_node)
+        return entries
+
+    def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Element]:
+        """The entries of a mapping whose keys are known."""
+        known = (*required, *optional)
+        entries = self.entries(f"a mapping with the keys {', '.join(known)}")
+        for key, value in entries.items():
+            if key not in known:
+                raise value.error(f"unknown key; expected one of {', '.join(known)}")
+        for key in required:
+            if key not in entries:
+                raise self.error(f"key '{key}' is missing; expected {', '.join(required)}")
+        return entries
+
+    def items(self, what: str) -> list[Element]:
+        """The items of a list of ``what``."""
+        if not isinstance(self.node, yaml.SequenceNode):
+            raise self._expected(f"a list of {what}")
+        return [Element(node, self.path, f"{self.key}[{index}]", _line(node)) for index, node in enumerate(self.node.value)]
+
+    def label(self, what: str = "a scalar") -> str:
+        """The text of a scalar as it is written."""
+        if not isinstance(self.node, yaml.ScalarNode):
+            raise self._expected(what)
+        return str(self.node.value)
+
+    def text(self, what: str = "text") -> str:
+        """A scalar that is not empty, as text."""
+        text = self.label(what).strip()
+        if not text:
+            raise self._expected(what)
+        return text
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer from ``low`` to ``high``."""
+        value = self.data()
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise self._expected(f"an integer from {low} to {high}")
+        return value
+
+    def flag(self) -> bool:
+        """True or false."""
+        value = self.data()
+        if not isinstance(value, bool):
+            raise self._expected("true or false")
+        return value
+
+    def data(self) -> Any:
+        """The value as plain Python objects."""
+        loader = _CoreLoader("")
+        try:
+            return loader.construct_document(self.node)
+        except yaml.constructor.ConstructorError as error:
+            raise self.error(f"expected plain data: {error.problem}") from error
+        finally:
+            loader.dispose()
+
+
+def read_document(path: Path) -> Element:
+    """The top of the YAML document in ``path``.
+
+    Raises:
+        CasebookError: the file cannot be read or is not one YAML document.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise CasebookError(f"{path}: cannot be read: {reason}") from error
+    try:
+        node = yaml.compose(text, Loader=_CoreLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark is not None else 1
+        context = f" {error.context} of line {error.context_mark.line + 1}" if error.context and error.context_mark else ""
+        raise CasebookError(f"{path}:{line}: malformed YAML: {error.problem}{context}") from error
+    except yaml.YAMLError as error:
+        raise CasebookError(f"{path}:1: malformed YAML: {' '.join(str(error).split())}") from error
+    if node is None:
+        raise CasebookError(f"{path}:1: the document is empty; expected a mapping")
+    return Element(node, path, "", _line(node))

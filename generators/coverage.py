@@ -1,0 +1,111 @@
+"""What the families cover of the specifications, and what is still open."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from generators.casebook.book import Casebook
+from generators.casebook.family import Family
+from generators.casebook.requirements import Requirement
+
+
+class Status(enum.StrEnum):
+    """Where a requirement stands."""
+
+    COVERED = "covered"
+    OPEN = "open"
+    NOT_TESTABLE = "not_testable"
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementCoverage:
+    """A requirement and the families that cover it.
+
+    Attributes:
+        requirement: the statement.
+        families: names, in the casebook's order.
+        status: covered if a family names it; else not_testable or open.
+        reason: why no case can test it; empty unless not_testable.
+    """
+
+    requirement: Requirement
+    families: tuple[str, ...]
+    status: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """Missing coverage that a family's author wrote down."""
+
+    family: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedLabel:
+    """A label of an axis that no product takes, so that no tier has a case with it."""
+
+    family: str
+    axis: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The state of the whole casebook.
+
+    Attributes:
+        requirements: every one, in the order of the specifications.
+        todo: of all families.
+        unused: labels that are in no product.
+    """
+
+    requirements: tuple[RequirementCoverage, ...]
+    todo: tuple[Todo, ...]
+    unused: tuple[UnusedLabel, ...]
+
+    @property
+    def totals(self) -> Mapping[str, Mapping[Status, int]]:
+        """Specification -> status -> number of requirements."""
+        totals: dict[str, Counter[Status]] = {}
+        for entry in self.requirements:
+            totals.setdefault(entry.requirement.specification, Counter())[entry.status] += 1
+        return {name: {status: counts[status] for status in Status} for name, counts in totals.items()}
+
+    @property
+    def open(self) -> tuple[RequirementCoverage, ...]:
+        """The requirements that a case could test and none does."""
+        return tuple(entry for entry in self.requirements if entry.status is Status.OPEN)
+
+
+def _unused(family: Family) -> list[UnusedLabel]:
+    return [
+        UnusedLabel(family.name, axis.name, label)
+        for number, axis in enumerate(family.axes)
+        for index, label in enumerate(axis.labels)
+        if not any(index in product.choices[number] for product in family.products)
+    ]
+
+
+def _entry(requirement: Requirement, families: tuple[str, ...]) -> RequirementCoverage:
+    if families:
+        return RequirementCoverage(requirement, families, Status.COVERED, "")
+    if requirement.testable:
+        return RequirementCoverage(requirement, families, Status.OPEN, "")
+    return RequirementCoverage(requirement, families, Status.NOT_TESTABLE, requirement.why_not_testable)
+
+
+def coverage(casebook: Casebook) -> Coverage:
+    """What ``casebook`` covers."""
+    covering: dict[str, list[str]] = {}
+    for family in casebook:
+        for id_ in family.covers:
+            covering.setdefault(id_, []).append(family.name)
+    entries = tuple(_entry(requirement, tuple(covering.get(id_, ()))) for id_, requirement in casebook.requirements.items())
+    todo = tuple(Todo(family.name, text) for family in casebook for text in family.todo)
+    unused = tuple(label for family in casebook for label in _unused(family))
+    return Coverage(entries, todo, unused)

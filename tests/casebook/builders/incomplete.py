@@ -1,0 +1,3 @@
+"""A builder that lacks what a builder needs."""
+
+PREDICATES: dict[str, object] = {}

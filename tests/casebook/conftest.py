@@ -1,0 +1,118 @@
+"""A casebook of one family in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import generators.families
+from generators.casebook import Family, load_family
+
+FAMILY = """\
+family: toy
+specification: SPV_KHR_cooperative_matrix
+builder: toy
+covers: [KHR-A-01]
+plan: |
+  Rows of several lengths.
+todo:
+  - rows of no length
+axes:
+  bytes: [1, 2, 4]
+  columns: [8, 16, 32, 3]
+  use: [a, b]
+  stride: {tight: 0, padded: [16, 32]}
+constraints:
+  - predicate: short_row
+    because: rows fit in 64 bytes
+  - when: {use: [b]}
+    require: {stride: [tight]}
+    because: B is never padded
+  - exclude: {bytes: [1], columns: [3]}
+    because: three bytes are no row
+  - predicate: even_pattern
+    because: halves need an even number of columns
+products:
+  - name: lengths
+    why: every length
+    axes: {bytes: all, columns: all, use: all}
+    smoke: 1
+    nightly: 2
+  - name: strides
+    why: strides of short rows
+    axes: {bytes: all, columns: [8, 3], stride: all}
+    smoke: 0
+    nightly: 1
+subcases:
+  pattern: [index, halves]
+  seed: [0, 1]
+"""
+
+REQUIREMENTS = """\
+specification: SPV_KHR_cooperative_matrix
+requirements:
+  KHR-A-01:
+    text: a row has its length
+    place: "3.1"
+    test: [dynamic, static]
+    validator: rejects a violation
+    note: every length
+  KHR-A-02:
+    text: a row may be empty
+    place: "3.1"
+    test: [static]
+  KHR-B-01:
+    text: the length is uniform
+    place: "3.2"
+    test: [undefined]
+    note: constants
+  KHR-B-02:
+    text: the order is free
+    place: "3.2"
+    test: [not_testable]
+    note: any order conforms
+"""
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def test_builders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The builders of this folder's tests are found like the suite's."""
+    path = [*generators.families.__path__, str(Path(__file__).parent / "builders")]
+    monkeypatch.setattr(generators.families, "__path__", path)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A checkout with requirements and no families."""
+    folder = tmp_path / "cases" / "requirements"
+    folder.mkdir(parents=True)
+    (folder / "khr_cooperative_matrix.yaml").write_text(REQUIREMENTS)
+    (tmp_path / "cases" / "khr_cooperative_matrix").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def write(root: Path) -> Write:
+    """Writes the text of the family ``toy``."""
+
+    def write(text: str) -> Path:
+        path = root / "cases" / "khr_cooperative_matrix" / "toy.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def toy(write: Write) -> Family:
+    return load_family(write(FAMILY))
+
+
+@pytest.fixture
+def text() -> str:
+    """The YAML of the family ``toy``."""
+    return FAMILY

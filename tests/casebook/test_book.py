@@ -1,0 +1,76 @@
+"""The casebook: all families, and a case by its id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from generators.casebook import Casebook, expand, find_case, load_casebook
+from generators.errors import CasebookError
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def book(write: Write, text: str, root: Path) -> Casebook:
+    write(text)
+    return load_casebook(root)
+
+
+def test_a_checkout_or_its_folder_of_cases_can_be_loaded(book: Casebook, root: Path) -> None:
+    assert list(book.families) == ["toy"]
+    assert list(load_casebook(root / "cases").families) == ["toy"]
+
+
+def test_an_id_finds_its_case(book: Casebook) -> None:
+    for case in expand(book.family("toy"), "full"):
+        assert find_case(book, case.id) == case
+
+
+def test_a_node_id_finds_its_case(book: Casebook) -> None:
+    assert find_case(book, "cases/khr_cooperative_matrix/toy.yaml::toy[1-8-a-tight]").id == "toy[1-8-a-tight]"
+
+
+def test_a_case_outside_of_every_product_can_be_found(book: Casebook) -> None:
+    assert "toy[1-16-a-padded]" not in {case.id for case in expand(book.family("toy"), "full")}
+    assert find_case(book, "toy[1-16-a-padded]").values["stride"] == [16, 32]
+
+
+def test_a_row_of_a_device_can_be_found(write: Write, text: str, root: Path) -> None:
+    axis = "row: {property_rows: true, values: [8x8x8.f16.f16.f16.f16]}"
+    write(text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}"))
+    book = load_casebook(root)
+    cases = expand(book.family("toy"), "nightly", ["4x4x4.f16.f16.f16.f16"])
+    assert [find_case(book, case.id) for case in cases] == cases
+    assert cases[-1].subcases[0][1]["row"] == "4x4x4.f16.f16.f16.f16"
+
+
+@pytest.mark.parametrize(
+    ("id_", "message"),
+    [
+        ("toy", r"'toy' is not a case id; expected family\[label-label-…\]"),
+        ("tov[1-8-a-tight]", "there is no family 'tov'; did you mean 'toy'?"),
+        ("muladd[1]", "there is no family 'muladd'; expected one of toy"),
+        ("toy[1-8-a]", "has 3 labels; the axes of 'toy' are bytes-columns-use-stride"),
+        ("toy[1-8-c-tight]", "axis 'use' has no label 'c'; expected one of a, b"),
+        ("toy[4-32-a-tight]", "is not a case of the suite: rows fit in 64 bytes"),
+        ("toy[1-8-b-padded]", "is not a case of the suite: B is never padded"),
+        ("cases/khr_cooperative_matrix/top.yaml::toy[1-8-a-tight]", "the family 'toy' is in .*toy.yaml"),
+    ],
+)
+def test_an_id_that_names_no_case_is_explained(book: Casebook, id_: str, message: str) -> None:
+    with pytest.raises(CasebookError, match=message):
+        find_case(book, id_)
+
+
+def test_two_families_of_one_name_are_an_error(book: Casebook, root: Path, text: str) -> None:
+    requirements = (root / "cases/requirements/khr_cooperative_matrix.yaml").read_text()
+    other = requirements.replace("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_vector").replace("KHR-", "CV-")
+    (root / "cases/requirements/nv_cooperative_vector.yaml").write_text(other)
+    path = root / "cases/nv_cooperative_vector/toy.yaml"
+    path.parent.mkdir()
+    path.write_text(text.replace("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_vector"))
+    with pytest.raises(CasebookError, match=r"toy.yaml:1: family: 'toy' is already the family of .*khr_cooperative_matrix"):
+        load_casebook(root)

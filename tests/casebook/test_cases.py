@@ -1,0 +1,210 @@
+"""Cases of a family: tiers, ids, subcases, and rows that a device adds."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from generators.casebook import Family, build_program, build_subcases, expand, load_family
+from generators.errors import CasebookError
+
+Write = Callable[[str], Path]
+ROW = "16x16x16.f16.f16.f32.f32"
+NEW = "8x8x8.s8.s8.s32.s32.sat"
+
+
+def ids(family: Family, tier: str, extra: list[str] | None = None) -> list[str]:
+    return [case.id for case in expand(family, tier, extra)]
+
+
+def allowed(size: int, columns: int, use: str, stride: str) -> bool:
+    return size * columns <= 64 and not (use == "b" and stride == "padded") and not (size == 1 and columns == 3)
+
+
+def test_the_full_tier_is_the_union_of_the_products(toy: Family) -> None:
+    lengths = product([1, 2, 4], [8, 16, 32, 3], "ab", ["tight"])
+    strides = product([1, 2, 4], [8, 3], "a", ["tight", "padded"])
+    expected = {f"toy[{'-'.join(map(str, row))}]" for row in (*lengths, *strides) if allowed(*row)}
+    full = ids(toy, "full")
+    assert len(full) == len(set(full))
+    assert set(full) == expected
+
+
+def test_smaller_tiers_are_parts_of_larger_ones_in_the_same_order(toy: Family) -> None:
+    smoke, nightly, full = (ids(toy, tier) for tier in ("smoke", "nightly", "full"))
+    assert [id_ for id_ in full if id_ in set(nightly)] == nightly
+    assert [id_ for id_ in nightly if id_ in set(smoke)] == smoke
+    assert 0 < len(smoke) < len(nightly) < len(full)
+
+
+def test_nightly_has_every_allowed_pair_of_a_product_of_strength_2(toy: Family) -> None:
+    def pairs(tier: str) -> set[tuple[tuple[int, str], ...]]:
+        rows = [case.labels for case in expand(toy, tier) if case.labels[3] == "tight"]
+        return {pair for row in rows for pair in combinations(enumerate(row), 2)}
+
+    assert pairs("nightly") == pairs("full")
+
+
+def test_strength_0_takes_no_case_of_a_product(toy: Family) -> None:
+    assert not any(case.labels[3] == "padded" for case in expand(toy, "smoke"))
+
+
+def test_an_id_has_the_labels_and_values_have_the_values(toy: Family) -> None:
+    case = next(case for case in expand(toy, "full") if case.labels[3] == "padded")
+    assert case.id == "toy[1-8-a-padded]"
+    assert case.family == "toy"
+    assert case.values == {"bytes": 1, "columns": 8, "use": "a", "stride": [16, 32]}
+
+
+def test_seeds_are_pinned_to_ids(toy: Family) -> None:
+    seeds = {case.id: case.seed for case in expand(toy, "full")}
+    assert seeds["toy[1-8-a-tight]"] == 0x573F0717958FD125
+    assert len(set(seeds.values())) == len(seeds)
+
+
+def test_constraints_on_subcase_axes_apply_to_the_dispatches(toy: Family) -> None:
+    names = {case.labels[1]: [name for name, _ in case.subcases] for case in expand(toy, "full")}
+    assert names["8"] == ["index-0", "index-1", "halves-0", "halves-1"]
+    assert names["3"] == ["index-0", "index-1"]
+
+
+def test_a_family_without_subcase_axes_has_one_subcase(write: Write, text: str) -> None:
+    family = load_family(
+        write(
+            text.partition("subcases:")[0].replace("  - predicate: even_pattern\n    because: halves need an even number of columns\n", "")
+        )
+    )
+    case = expand(family, "smoke")[0]
+    assert case.subcases == [("only", case.values)]
+
+
+def test_a_case_that_is_left_without_subcases_is_an_error(write: Write, text: str) -> None:
+    family = load_family(write(text.replace("pattern: [index, halves]", "pattern: [halves]")))
+    case = next(case for case in expand(family, "full") if case.labels[1] == "3")
+    with pytest.raises(CasebookError, match=re.escape(f"leave no subcase of {case.id}; exclude the case")):
+        _ = case.subcases
+
+
+def test_a_product_that_the_constraints_leave_empty_is_an_error(write: Write, text: str) -> None:
+    family = load_family(write(text.replace("{bytes: all, columns: [8, 3], stride: all}", "{columns: [3]}")))
+    with pytest.raises(CasebookError, match=r"toy.yaml:30: products\[1\]: the constraints leave no case of the product 'strides'"):
+        expand(family, "full")
+
+
+def test_a_predicate_that_misspells_an_axis_is_named(write: Write, text: str) -> None:
+    family = load_family(write(text.replace("predicate: short_row", "predicate: misspelt")))
+    with pytest.raises(CasebookError, match=r"predicate 'misspelt' cannot judge .*KeyError: 'byte'"):
+        expand(family, "full")
+
+
+def test_an_unknown_tier_is_an_error(toy: Family) -> None:
+    with pytest.raises(CasebookError, match="unknown tier 'weekly'; expected one of smoke, nightly, full"):
+        expand(toy, "weekly")
+
+
+def test_programs_and_data_come_from_the_builder(toy: Family) -> None:
+    case = expand(toy, "full")[0]
+    program = build_program(case)
+    assert program.subgroups == 8
+    subcases = build_subcases(case, program)
+    assert [subcase.name for subcase in subcases] == [name for name, _ in case.subcases]
+    assert subcases[0].properties == case.values | {"pattern": "index", "seed": 0}
+
+
+def test_data_depend_on_case_and_subcase_and_on_nothing_else(toy: Family) -> None:
+    cases = expand(toy, "full")[:2]
+    data = [bytes(subcase.inputs["data"]) for case in cases for subcase in build_subcases(case, build_program(case))]
+    again = [bytes(subcase.inputs["data"]) for case in cases for subcase in build_subcases(case, build_program(case))]
+    assert data == again
+    assert len(set(data)) == len(data)
+
+
+@pytest.fixture
+def rows_text(text: str) -> str:
+    axis = f"row: {{property_rows: true, values: [{ROW}, 8x8x8.f16.f16.f16.f16]}}"
+    return text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}")
+
+
+def test_rows_that_a_device_adds_come_after_the_others_and_leave_them_alone(write: Write, rows_text: str) -> None:
+    family = load_family(write(rows_text))
+    for tier in ("smoke", "nightly", "full"):
+        before, after = ids(family, tier), ids(family, tier, [ROW, NEW])
+        assert after[: len(before)] == before
+        assert len(after) > len(before)
+        assert all(NEW in id_ for id_ in after[len(before) :])
+
+
+def test_added_rows_come_only_from_products_that_take_all_rows(write: Write, rows_text: str) -> None:
+    family = load_family(write(rows_text))
+    added = [case for case in expand(family, "full", [NEW]) if NEW in case.labels]
+    assert {case.values["stride"] for case in added} == {0}
+    assert {case.values["row"] for case in added} == {NEW}
+
+
+def test_tiers_of_added_rows_are_parts_of_each_other(write: Write, rows_text: str) -> None:
+    family = load_family(write(rows_text))
+    smoke, nightly, full = (set(ids(family, tier, [NEW])) for tier in ("smoke", "nightly", "full"))
+    assert smoke < nightly < full
+
+
+def test_the_cases_of_an_added_row_do_not_depend_on_other_rows(write: Write, rows_text: str) -> None:
+    family = load_family(write(rows_text))
+    alone = [id_ for id_ in ids(family, "nightly", [NEW]) if NEW in id_]
+    with_another = [id_ for id_ in ids(family, "nightly", ["4x4x4.f16.f16.f16.f16", NEW]) if NEW in id_]
+    assert alone == with_another
+
+
+def test_an_added_row_must_have_the_form_of_one(write: Write, rows_text: str) -> None:
+    family = load_family(write(rows_text))
+    with pytest.raises(CasebookError, match=r"'8x8\.f16' is no property row"):
+        expand(family, "smoke", ["8x8.f16"])
+    with pytest.raises(CasebookError, match=r"'08x8x8.f16.f16.f16.f16' must be written 8x8x8"):
+        expand(family, "smoke", ["08x8x8.f16.f16.f16.f16"])
+
+
+def test_added_rows_mean_nothing_to_a_family_without_a_row_axis(toy: Family) -> None:
+    assert ids(toy, "nightly", [NEW]) == ids(toy, "nightly")
+
+
+_labels = st.text(st.characters(codec="utf-8", exclude_characters="-[],:'\"\\", exclude_categories=("Z", "C")), min_size=1, max_size=4)
+
+
+@st.composite
+def axes_text(draw: st.DrawFn) -> Iterator[str]:
+    axes = draw(st.lists(st.lists(_labels, min_size=1, max_size=4, unique=True), min_size=1, max_size=4))
+    return "".join(f"  x{number}: [{', '.join(repr(label) for label in labels)}]\n" for number, labels in enumerate(axes))
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(axes_text())
+def test_ids_are_unique_and_stable(write: Write, text: str, axes: str) -> None:
+    head = text.partition("axes:\n")[0]
+    names = ", ".join(f"{line.split(':')[0].strip()}: all" for line in axes.splitlines())
+    products = f"products:\n  - {{name: all, why: all, axes: {{{names}}}, smoke: 1, nightly: 2}}\n"
+    path = write(f"{head}axes:\n{axes}{products}")
+    first, second = ids(load_family(path), "full"), ids(load_family(path), "full")
+    assert first == second
+    assert len(first) == len(set(first))
+
+
+def test_a_hundred_thousand_cases_expand_within_seconds(write: Write, text: str) -> None:
+    head = text.partition("axes:\n")[0]
+    names = ["component", "use", "shape", "load", "store", "storage", "first", "source"]
+    sizes = (14, 3, 9, 2, 2, 3, 6, 8)
+    axes = "".join(f"  {name}: [{', '.join(f'{name}{n}' for n in range(size))}]\n" for name, size in zip(names, sizes, strict=True))
+    rule = "constraints:\n  - {when: {component: [component3]}, require: {use: [use1, use2]}, because: it is so}\n"
+    chosen = ", ".join(f"{name}: all" for name in names)
+    products = f"products:\n  - {{name: all, why: all, axes: {{{chosen}}}, smoke: 1, nightly: 2}}\n"
+    family = load_family(write(f"{head}axes:\n{axes}{rule}{products}"))
+    start = time.perf_counter()
+    full = expand(family, "full")
+    assert len(full) > 200_000
+    assert len({case.id for case in full}) == len(full)
+    assert time.perf_counter() - start < 10

@@ -1,0 +1,94 @@
+"""The requirements of the specifications, and their coverage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from generators.casebook import TestKind, load_casebook, load_requirements
+from generators.coverage import Status, Todo, UnusedLabel, coverage
+from generators.errors import CasebookError
+
+Write = Callable[[str], Path]
+CHECKOUT = Path(__file__).parents[2]
+
+
+def test_the_suites_requirements_are_complete() -> None:
+    # 331 statements, two of which are ranges of five
+    requirements = load_requirements(CHECKOUT)
+    counts = Counter(requirement.specification for requirement in requirements.values())
+    assert counts == {
+        "SPV_KHR_cooperative_matrix": 77,
+        "SPV_NV_cooperative_matrix2": 82,
+        "SPV_NV_cooperative_matrix_decode_vector": 23,
+        "SPV_NV_cooperative_vector": 82,
+        "SPV_NV_tensor_addressing": 39,
+        "SPV_QCOM_cooperative_matrix_conversion": 36,
+    }
+
+
+def test_every_requirement_that_is_not_testable_has_a_reason() -> None:
+    assert all(requirement.testable or requirement.why_not_testable for requirement in load_requirements(CHECKOUT).values())
+
+
+def test_a_requirement_has_what_its_file_says(root: Path) -> None:
+    requirement = load_requirements(root)["KHR-A-01"]
+    assert requirement.kinds == (TestKind.DYNAMIC, TestKind.STATIC)
+    assert (requirement.text, requirement.place) == ("a row has its length", "3.1")
+    assert (requirement.validator, requirement.note) == ("rejects a violation", "every length")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "[static]",
+            "[statical]",
+            r":12: requirements\.KHR-A-02\.test\[0\]: unknown kind of test 'statical'; expected one of dynamic, static",
+        ),
+        ("KHR-A-02", "KHR-A-2", r":9: requirements\.KHR-A-2: 'KHR-A-2' is not a requirement id"),
+        ("KHR-A-02", "KHR-A-01", r"requirements\.KHR-A-01: duplicate key"),
+        ("    text: a row may be empty\n", "", r"requirements\.KHR-A-02: key 'text' is missing"),
+        (
+            "specification: SPV_KHR_",
+            "specification: SPV_NV_",
+            r":1: specification: the file of 'SPV_NV_\w+' must be named nv_cooperative_matrix.yaml",
+        ),
+    ],
+)
+def test_a_wrong_requirement_is_named(root: Path, old: str, new: str, message: str) -> None:
+    path = root / "cases/requirements/khr_cooperative_matrix.yaml"
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(CasebookError, match=message):
+        load_requirements(root)
+
+
+def test_a_checkout_without_requirements_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CasebookError, match="requirements: no requirements found"):
+        load_requirements(tmp_path)
+
+
+def test_coverage_tells_covered_open_and_not_testable_apart(write: Write, text: str, root: Path) -> None:
+    write(text)
+    entries = {entry.requirement.id: entry for entry in coverage(load_casebook(root)).requirements}
+    assert entries["KHR-A-01"].families == ("toy",)
+    assert {id_: entry.status for id_, entry in entries.items()} == {
+        "KHR-A-01": Status.COVERED,
+        "KHR-A-02": Status.OPEN,
+        "KHR-B-01": Status.NOT_TESTABLE,
+        "KHR-B-02": Status.NOT_TESTABLE,
+    }
+    assert entries["KHR-B-01"].reason == "a violation is undefined behaviour: it constrains what the suite generates (constants)"
+    assert entries["KHR-B-02"].reason == "any order conforms"
+
+
+def test_coverage_counts_and_lists_what_is_missing(write: Write, text: str, root: Path) -> None:
+    write(text.replace("columns: [8, 16, 32, 3]", "columns: [8, 16, 32, 3, 5]").replace("columns: all", "columns: [8, 16, 32, 3]"))
+    found = coverage(load_casebook(root))
+    assert found.totals == {"SPV_KHR_cooperative_matrix": {Status.COVERED: 1, Status.OPEN: 1, Status.NOT_TESTABLE: 2}}
+    assert [entry.requirement.id for entry in found.open] == ["KHR-A-02"]
+    assert found.todo == (Todo("toy", "rows of no length"),)
+    assert found.unused == (UnusedLabel("toy", "columns", "5"),)

@@ -162,7 +162,7 @@ def _data_fits_row(values: Values) -> bool:
     row = _row(values)
     if row.result.is_float:
         return values["data"] in ("exact", "envelope")
-    return values["data"] == ("saturate" if row.saturating else "wrap")
+    return bool(values["data"] == ("saturate" if row.saturating else "wrap"))
 
 
 def _carries(values: Values) -> bool:

@@ -1,1 +1,1 @@
-"""Real drivers, through the Vulkan API."""
+"""Real drivers, by the Vulkan API. Nothing here is imported where the embedded device is used."""

@@ -1,0 +1,7 @@
+"""``python -m cts``: the command ``cts``."""
+
+import sys
+
+from cts.cli import main
+
+sys.exit(main())

@@ -1,0 +1,74 @@
+"""What pytest's arguments ask of the suite. This is all of the suite that a run which does not concern it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from generators.errors import CtsError
+
+
+class SelectionError(CtsError):
+    """What was asked for does not exist; the message names what does."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line names.
+
+    Attributes:
+        files: a family's file -> the ids named in it; an empty tuple for the whole file.
+        everything: every file of ``cases/`` is asked for.
+    """
+
+    everything: bool
+    files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+
+
+def in_cases(argument: str, directory: Path, root: Path) -> bool:
+    """Whether an argument of pytest names ``cases/`` or something in it."""
+    path, cases = _path(argument, directory), root / "cases"
+    return path == cases or cases in path.parents
+
+
+def _path(argument: str, directory: Path) -> Path:
+    # As pytest does it: symbolic links stay as they are.
+    return Path(os.path.abspath(directory / argument.partition("[")[0].partition("::")[0]))
+
+
+def parse_arguments(arguments: Sequence[str], directory: Path, root: Path) -> Request | None:
+    """What pytest's arguments ask of the suite; None if they name neither ``cts`` nor anything in ``cases/``.
+
+    Args:
+        arguments: files, folders and node ids.
+        directory: that relative ones are relative to.
+        root: of the checkout.
+
+    Raises:
+        SelectionError: a path in ``cases/`` does not exist.
+    """
+    cases, package = root / "cases", root / "cts"
+    everything, concerned = False, False
+    files: dict[Path, tuple[str, ...]] = {}
+    for argument in arguments:
+        name, bracket, rest = argument.partition("[")
+        path_text, *parts = name.split("::")
+        path = _path(argument, directory)
+        if path == package:
+            everything = concerned = True
+        elif in_cases(argument, directory, root):
+            concerned = True
+            if not path.exists():
+                known = ", ".join(str(p.relative_to(root)) for p in sorted(cases.glob("*/*.yaml")) if p.parent.name != "requirements")
+                raise SelectionError(f"no such file {path_text}; the families are {known or 'none'}")
+            if parts:
+                known_ids = files.get(path)
+                if known_ids != ():
+                    files[path] = (*(known_ids or ()), parts[-1] + bracket + rest)
+            elif path.is_file():
+                files[path] = ()
+            else:
+                files.update(dict.fromkeys(path.rglob("*.yaml"), ()))
+    return Request(everything, {} if everything else files) if concerned else None

@@ -1,0 +1,61 @@
+"""Where the cases are, and which version of the suite this is."""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from generators.errors import CtsError
+
+DISTRIBUTION = "vulkan-cooperative-cts"
+PACKAGE_ROOT = Path(__file__).resolve().parent.parent
+
+
+def find_root(start: Path) -> Path:
+    """The folder that holds ``cases/``: ``start``, the nearest folder above it, or the one that this package lies in.
+
+    Raises:
+        CtsError: none has one.
+    """
+    for folder in (start, *start.parents, PACKAGE_ROOT):
+        if (folder / "cases").is_dir() and (folder / "cts").is_dir():
+            return folder
+    raise CtsError(f"no folder cases/ in {start} or above it: run this inside a checkout of the suite")
+
+
+@cache
+def suite_version() -> str:
+    """The version of the suite, with the commit where it runs from a git checkout: ``"0.1.0+1a2b3c4"``, ``-dirty`` if changed."""
+    version = _release(PACKAGE_ROOT)
+    commit = _commit(PACKAGE_ROOT)
+    return f"{version}+{commit}" if commit else version
+
+
+def _release(root: Path) -> str:
+    # The code that runs speaks for itself; a distribution that is installed as well may be another version.
+    project = root / "pyproject.toml"
+    if project.is_file():
+        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _commit(root: Path) -> str:
+    if not (root / ".git").exists():
+        return ""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

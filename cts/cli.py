@@ -1,0 +1,55 @@
+"""The command ``cts``: what pytest is not the place for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from generators.errors import CtsError
+
+BAD_INPUT = 2
+
+VERBS = ("devices", "list_cases", "show", "repro", "report", "coverage", "new_family", "golden", "spirv_val", "run")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a verb and returns its exit code: 0, 1 where a check fails, 2 with one line on standard error for bad input."""
+    modules = [importlib.import_module(f"cts.commands.{verb}") for verb in VERBS]
+    parser = _parser(modules)
+    options, others = parser.parse_known_args(arguments)
+    if others and not hasattr(options.verb, "OPEN"):
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
+    options.others = others
+    try:
+        code: int = options.verb.run(options)
+        sys.stdout.flush()
+    except CtsError as error:
+        print(f"cts: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain once more when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser(modules: Sequence[ModuleType]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cts",
+        description="Conformance tests for Vulkan's cooperative matrix and vector extensions. 'pytest cts' judges a device; "
+        "these commands show, reproduce and check.",
+    )
+    parser.add_argument("--root", type=Path, metavar="DIR", help="the checkout with cases/ (default: the current folder or one above it)")
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in modules:
+        verb = verbs.add_parser(module.NAME, help=module.HELP, description=module.__doc__)
+        module.configure(verb)
+        verb.set_defaults(verb=module)
+    return parser

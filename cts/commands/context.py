@@ -1,0 +1,27 @@
+"""What most verbs begin with: the checkout, its casebook, and printing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from cts.checkout import find_root
+from generators.casebook import Casebook, load_casebook
+
+
+def root(options: argparse.Namespace) -> Path:
+    """The checkout that ``--root`` names, or the nearest."""
+    given: Path | None = options.root
+    return find_root((given or Path.cwd()).resolve())
+
+
+def casebook(options: argparse.Namespace) -> Casebook:
+    """The checkout's casebook."""
+    return load_casebook(root(options))
+
+
+def print_json(value: Any) -> None:
+    """Prints a document, for programs."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))

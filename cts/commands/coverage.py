@@ -1,0 +1,74 @@
+"""Says which requirements of the specifications the families cover, which cannot be tested and why, and what is still open."""
+
+from __future__ import annotations
+
+import argparse
+
+from cts.commands.context import casebook, print_json
+from generators.coverage import Coverage, Status, coverage
+
+NAME = "coverage"
+HELP = "say which requirements are covered"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("--specification", metavar="S", help="only this one, for example SPV_KHR_cooperative_matrix")
+    parser.add_argument("--open", action="store_true", help="name every requirement that could be tested and is not")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if an axis has a label that no product takes")
+    parser.add_argument("--json", action="store_true", help="every requirement with its families, status and reason")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the coverage."""
+    found = coverage(casebook(options))
+    if options.json:
+        print_json(_document(found))
+    else:
+        _print(found, options)
+    return 1 if options.check and found.unused else 0
+
+
+def _print(found: Coverage, options: argparse.Namespace) -> None:
+    for specification, counts in found.totals.items():
+        if options.specification in (None, specification):
+            parts = ", ".join(f"{count} {status}".replace("_", " ") for status, count in counts.items())
+            print(f"{specification}: {parts}, of {sum(counts.values())} requirements")
+    entries = [entry for entry in found.requirements if options.specification in (None, entry.requirement.specification)]
+    covered = [entry for entry in entries if entry.status is Status.COVERED]
+    if covered:
+        print("\ncovered:")
+        for entry in covered:
+            print(f"  {entry.requirement.id:16s} {', '.join(entry.families)}")
+    if options.open:
+        print("\nopen:")
+        for entry in entries:
+            if entry.status is Status.OPEN:
+                print(f"  {entry.requirement.id:16s} {entry.requirement.text}")
+    if found.todo:
+        print("\nto do:")
+        for todo in found.todo:
+            print(f"  {todo.family}: {todo.text}")
+    if found.unused:
+        print("\nlabels that no product takes:")
+        for label in found.unused:
+            print(f"  {label.family}: {label.axis} {label.label}")
+
+
+def _document(found: Coverage) -> dict[str, object]:
+    return {
+        "totals": found.totals,
+        "requirements": [
+            {
+                "id": entry.requirement.id,
+                "specification": entry.requirement.specification,
+                "text": entry.requirement.text,
+                "status": entry.status,
+                "families": entry.families,
+                "reason": entry.reason,
+            }
+            for entry in found.requirements
+        ],
+        "todo": [{"family": todo.family, "text": todo.text} for todo in found.todo],
+        "unused": [{"family": label.family, "axis": label.axis, "label": label.label} for label in found.unused],
+    }

@@ -1,0 +1,51 @@
+"""Lists the ids of cases, in the form that case lists and 'pytest FILE::ID' take."""
+
+from __future__ import annotations
+
+import argparse
+
+from cts.commands.context import casebook, print_json
+from cts.plan import one_of
+from cts.session import TIERS
+from generators.casebook import expand
+from generators.errors import CtsError
+
+NAME = "list"
+HELP = "list cases"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("--tier", default="smoke", help="smoke, nightly or full (default: smoke)")
+    parser.add_argument("--family", action="append", metavar="NAME", help="only this family; may be given several times")
+    parser.add_argument(
+        "-k", dest="words", action="append", default=[], metavar="TEXT", help="only ids that contain TEXT; several: all of them"
+    )
+    parser.add_argument("--count", action="store_true", help="print how many there are in each family instead")
+    parser.add_argument("--json", action="store_true", help="a list of objects with id, family and values; with --count, an object")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the list."""
+    tier = one_of("--tier", options.tier, TIERS)
+    families = casebook(options).families
+    names = options.family or list(families)
+    for name in names:
+        if name not in families:
+            raise CtsError(f"--family {name}: unknown; the families are {', '.join(families)}")
+    chosen = {name: [case for case in expand(families[name], tier) if all(word in case.id for word in options.words)] for name in names}
+    if options.count:
+        counts = {name: len(cases) for name, cases in chosen.items()}
+        if options.json:
+            print_json(counts)
+        else:
+            for name, count in counts.items():
+                print(f"{count:8d}  {name}")
+    elif options.json:
+        cases = [case for family in chosen.values() for case in family]
+        print_json([{"id": case.id, "family": case.family, "values": case.values} for case in cases])
+    else:
+        for family in chosen.values():
+            for case in family:
+                print(case.id)
+    return 0

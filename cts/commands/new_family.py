@@ -1,0 +1,25 @@
+"""Writes the skeleton of a new family: its YAML file in cases/ and its builder in generators/families/."""
+
+from __future__ import annotations
+
+import argparse
+
+from cts.commands.context import root
+from generators.skeleton import new_family
+
+NAME = "new-family"
+HELP = "write the skeleton of a new family"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("name", metavar="NAME", help="of the family, in snake_case")
+    parser.add_argument(
+        "--specification", required=True, metavar="S", help="the extension that it tests, for example SPV_KHR_cooperative_matrix"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the files and prints where."""
+    print(new_family(root(options), options.name, options.specification))
+    return 0

@@ -1,0 +1,28 @@
+"""Writes the reports (summary.json, junit.xml, index.html) of a journal anew, also of a run that was killed."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cts.journal import RESULTS
+from cts.report_writer import report_writer
+from generators.errors import CtsError
+
+NAME = "report"
+HELP = "write the reports of a journal"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("directory", type=Path, metavar="DIR", help=f"the report directory: it holds {RESULTS}")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the reports."""
+    directory: Path = options.directory
+    if not (directory / RESULTS).is_file():
+        raise CtsError(f"{directory} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR'")
+    report_writer()(directory / RESULTS, directory)
+    print(directory / "index.html")
+    return 0

@@ -1,0 +1,93 @@
+"""Writes a folder that reproduces a case without the suite; with --device, also runs it there and adds what came back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from cts.commands.context import casebook
+from cts.devices.device import Device, DeviceDescription
+from cts.journal import encode
+from cts.plan import checked_front_end, checked_settings
+from cts.reproduction import write_outcomes, write_reproduction
+from cts.runner import arrange, judge
+from cts.session import DeviceHolder, open_holder
+from cts.tally import PASSING
+from generators.casebook import build_program, find_case
+from generators.errors import CtsError
+from generators.kernel import Dispatch, Kernel, Outcome
+
+NAME = "repro"
+HELP = "write a folder that reproduces a case"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which module (default: spirv)")
+    parser.add_argument("--device", metavar="DEVICE", help="run the case on this device (see 'cts devices') and add what it left in memory")
+    parser.add_argument("--validation", action="store_true", help="with --device: load the Vulkan validation layer")
+    parser.add_argument("--step-timeout", metavar="SECONDS", help="with --device: seconds that it may take for one step (default: 60)")
+
+
+class Recording:
+    """A device that remembers what its last run left behind."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self.outcomes: list[Outcome] = []
+
+    @property
+    def description(self) -> DeviceDescription:
+        """The device's."""
+        return self._device.description
+
+    def missing(self, kernel: Kernel) -> str:
+        """The device's."""
+        return self._device.missing(kernel)
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        """The device's."""
+        self.outcomes = self._device.run(kernel, dispatches)
+        return self.outcomes
+
+    def close(self) -> None:
+        """Closes the device."""
+        self._device.close()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the folder and prints the verdict, if there is one; exit code 1 if the case fails."""
+    case = find_case(casebook(options), options.case)
+    folder: Path = options.directory
+    if not options.device:
+        write_reproduction(case, folder, checked_front_end(options.front_end))
+        print(folder / "README.md")
+        return 0
+    settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None})
+    write_reproduction(case, folder, settings.front_end)
+    print(folder / "README.md")
+    inner = open_holder(settings)
+    recording: list[Recording] = []
+
+    def open_recording() -> Recording:
+        inner.discard()
+        recording.append(Recording(inner.device))
+        return recording[-1]
+
+    holder = DeviceHolder(open_recording)
+    result = judge(case, holder, settings.front_end, settings.tier)
+    outcomes = recording[-1].outcomes if recording else []
+    holder.close()
+    try:
+        write_outcomes(folder, arrange(case, build_program(case)), outcomes)
+        (folder / "result.json").write_text(json.dumps(json.loads(encode(result.record())), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+    print(f"{result.verdict} on {result.device}" + (f": {result.reason}" if result.reason else ""))
+    if result.message:
+        print(result.message)
+    return 0 if result.verdict in PASSING else 1

@@ -1,0 +1,1 @@
+"""Known defects of implementations, as other readings of a program; evaluated only to explain a failure."""

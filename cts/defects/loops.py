@@ -1,0 +1,68 @@
+"""Defects of loops: one iteration too few or too many, the accumulator not carried, the index stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.defects.defect import Defect, every
+from cts.reference.control_flow import loop, repeat
+from cts.reference.state import State
+from generators.program.control_flow import Loop
+from generators.program.program import Program
+
+
+def _short(state: State, operation: Loop) -> None:
+    repeat(state, operation, range(state.operand(operation.trip_count) - 1))
+
+
+def _long(state: State, operation: Loop) -> None:
+    repeat(state, operation, range(state.operand(operation.trip_count) + 1))
+
+
+def _once(state: State, operation: Loop) -> None:
+    repeat(state, operation, range(1))
+
+
+def _at_least_once(state: State, operation: Loop) -> None:
+    repeat(state, operation, range(max(1, state.operand(operation.trip_count))))
+
+
+def _dropping(state: State, operation: Loop) -> None:
+    loop(state, operation)
+    state.matrices.update({carried.current.name: state.matrices[carried.initial.name] for carried in operation.carried})
+
+
+def _stuck(state: State, operation: Loop) -> None:
+    trips = state.operand(operation.trip_count)
+    repeat(state, operation, [0] * trips)
+
+
+def _from_one(state: State, operation: Loop) -> None:
+    trips = state.operand(operation.trip_count)
+    repeat(state, operation, range(1, trips + 1))
+
+
+def _not_carried(state: State, operation: Loop) -> None:
+    for carried in operation.carried:
+        state.matrices[carried.current.name] = state.matrices[carried.initial.name]
+    final = {}
+    for iteration in range(state.operand(operation.trip_count)):
+        state.scalars[operation.index.name] = np.full(state.program.instances, iteration, np.uint64)
+        state.run(state, operation.body)
+        final = {carried.current.name: state.matrices[carried.next.name] for carried in operation.carried}
+    state.matrices.update(final)
+
+
+def loop_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the loops of ``program``."""
+    for operation in every(program.operations, Loop):
+        yield Defect("the loop runs one iteration too few", {operation: _short})
+        yield Defect("the loop runs one iteration too many", {operation: _long})
+        yield Defect("the loop runs once", {operation: _once})
+        yield Defect("the loop runs at least once", {operation: _at_least_once})
+        yield Defect("what the loop carries is lost after it", {operation: _dropping})
+        yield Defect("the accumulator is not carried: every iteration starts from the initial one", {operation: _not_carried})
+        yield Defect("the loop index stays 0", {operation: _stuck})
+        yield Defect("the loop index starts at 1", {operation: _from_one})

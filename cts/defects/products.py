@@ -1,0 +1,301 @@
+"""Defects of multiply-adds: a flag ignored, an operand dropped or exchanged, a sum kept in a narrower type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.reference.control_flow import loop
+from cts.reference.muladd import multiply_add
+from cts.reference.rounding import encode, nearest, toward_zero
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.inputs.exactness import denormals
+from generators.program.control_flow import Loop
+from generators.program.muladd import MatrixMulAdd
+from generators.program.program import Operation, Program
+from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
+
+Operands = tuple[MatrixValue, MatrixValue, MatrixValue]
+Exchange = Callable[[MatrixValue, MatrixValue, MatrixValue], Operands]
+"""Other A, B and C."""
+
+
+def _operands(state: State, operation: MatrixMulAdd) -> Operands:
+    return state.matrices[operation.a.name], state.matrices[operation.b.name], state.matrices[operation.c.name]
+
+
+def _with_flags(flags: Callable[[MatrixOperands], MatrixOperands]) -> Substitute:
+    def step(state: State, operation: MatrixMulAdd) -> None:
+        given = operation.operands or MatrixOperands.NONE
+        state.matrices[operation.result.name] = multiply_add(*_operands(state, operation), operation.result.type.component, flags(given))
+
+    return step
+
+
+def _exchanged(exchange: Exchange) -> Substitute:
+    def step(state: State, operation: MatrixMulAdd) -> None:
+        a, b, c = exchange(*_operands(state, operation))
+        value = multiply_add(a, b, c, operation.result.type.component, operation.operands)
+        if value.bits.shape[1:] != operation.result.type.shape:
+            raise GeneratorError("the exchanged operands give a result of another shape")
+        state.matrices[operation.result.name] = value
+
+    return step
+
+
+def _zero(value: MatrixValue) -> MatrixValue:
+    return MatrixValue(value.component, np.zeros_like(value.bits))
+
+
+def _transpose(value: MatrixValue) -> MatrixValue:
+    return MatrixValue(value.component, np.ascontiguousarray(value.bits.transpose(0, 2, 1)))
+
+
+def _square(*values: MatrixValue) -> bool:
+    return all(value.bits.shape[1] == value.bits.shape[2] and value.envelope is None for value in values)
+
+
+def _require_square(*values: MatrixValue) -> None:
+    if not _square(*values):
+        raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
+
+
+def _without_c(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    return a, b, _zero(c)
+
+
+def _without_product(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    return _zero(a), b, c
+
+
+def _swapped(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    if a.component != b.component:
+        raise GeneratorError("operands of different types cannot be exchanged")
+    return b, a, c
+
+
+def _a_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    _require_square(a)
+    return _transpose(a), b, c
+
+
+def _b_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    _require_square(b)
+    return a, _transpose(b), c
+
+
+def _both_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    _require_square(a, b)
+    return _transpose(a), _transpose(b), c
+
+
+def _c_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    _require_square(c)
+    return a, b, _transpose(c)
+
+
+def _half(first: bool) -> Exchange:
+    def exchange(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+        half = a.bits.shape[2] // 2
+        part = slice(0, half) if first else slice(half, None)
+        return (
+            MatrixValue(a.component, np.ascontiguousarray(a.bits[:, :, part])),
+            MatrixValue(b.component, np.ascontiguousarray(b.bits[:, part, :])),
+            c,
+        )
+
+    return exchange
+
+
+def _of_first_instance(value: MatrixValue) -> MatrixValue:
+    return MatrixValue(value.component, np.ascontiguousarray(np.broadcast_to(value.bits[:1], value.bits.shape)))
+
+
+def _flushed(value: MatrixValue) -> MatrixValue:
+    tiny = denormals(value.numbers, value.component)
+    return MatrixValue(value.component, np.where(tiny, value.component.bits_dtype.type(0), value.bits))
+
+
+def _result_transposed(state: State, operation: MatrixMulAdd) -> None:
+    value = multiply_add(*_operands(state, operation), operation.result.type.component, operation.operands)
+    _require_square(value)
+    state.matrices[operation.result.name] = replace(_transpose(value), computed=value.computed)
+
+
+def _c_only_first(operation: MatrixMulAdd) -> Substitute:
+    """C is taken in the first iteration of a loop and zero in the others."""
+    done = False
+
+    def step(state: State, _: MatrixMulAdd) -> None:
+        nonlocal done
+        a, b, c = _operands(state, operation)
+        state.matrices[operation.result.name] = multiply_add(
+            a, b, _zero(c) if done else c, operation.result.type.component, operation.operands
+        )
+        done = True
+
+    return step
+
+
+def _stored_float(component: ComponentType, sums: np.ndarray) -> MatrixValue:
+    return MatrixValue(component, encode(component, nearest(component, sums)), computed=True)
+
+
+def _narrow_float(narrow: ComponentType, order: str, truncating: bool) -> Substitute:
+    """The sum kept in ``narrow``: ``"c first"``, ``"c last"`` (term by term) or ``"once"`` (rounded at the end only)."""
+    rounded = toward_zero if truncating else nearest
+
+    def step(state: State, operation: MatrixMulAdd) -> None:
+        a, b, c = (value.numbers for value in _operands(state, operation))
+        if order == "once":
+            total = rounded(narrow, a @ b + c)
+        else:
+            total = rounded(narrow, c) if order == "c first" else np.zeros(c.shape)
+            for k in range(a.shape[2]):
+                total = rounded(narrow, total + a[:, :, k, None] * b[:, None, k, :])
+            if order == "c last":
+                total = rounded(narrow, total + c)
+        state.matrices[operation.result.name] = _stored_float(operation.result.type.component, total)
+
+    return step
+
+
+def _narrow_c(narrow: ComponentType) -> Exchange:
+    def exchange(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+        return a, b, MatrixValue(c.component, encode(c.component, nearest(narrow, c.numbers)))
+
+    return exchange
+
+
+def _narrow_integer(bits: int, signed: bool) -> Substitute:
+    """The sum kept in an integer of ``bits``, then extended."""
+
+    def step(state: State, operation: MatrixMulAdd) -> None:
+        result = operation.result.type.component
+        value = multiply_add(*_operands(state, operation), result, operation.operands)
+        low = value.bits.astype(f"u{bits // 8}").view(f"{'i' if signed else 'u'}{bits // 8}")
+        state.matrices[operation.result.name] = MatrixValue(result, low.astype(result.bits_dtype))
+
+    return step
+
+
+def _sum(operation: MatrixMulAdd) -> str:
+    return f"the sum {operation.result.name}"
+
+
+def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
+    sides = (
+        (MatrixOperands.A_SIGNED, lambda o: o.a, "A"),
+        (MatrixOperands.B_SIGNED, lambda o: o.b, "B"),
+        (MatrixOperands.C_SIGNED, lambda o: o.c, "C"),
+    )
+    for flag, matrix, letter in sides:
+        signed = [o for o in operations if (o.operands or MatrixOperands.NONE) & flag]
+        unsigned = [o for o in operations if not (o.operands or MatrixOperands.NONE) & flag]
+
+        def name(operation: MatrixMulAdd, matrix: Callable[[MatrixMulAdd], object] = matrix) -> str:
+            return named(matrix(operation))  # type: ignore[arg-type]
+
+        def cleared(flags: MatrixOperands, flag: MatrixOperands = flag) -> MatrixOperands:
+            return flags & ~flag
+
+        def added(flags: MatrixOperands, flag: MatrixOperands = flag) -> MatrixOperands:
+            return flags | flag
+
+        yield from each_and_all(
+            signed, name, f"every {letter}", f"zero-extended: Matrix{letter}SignedComponents ignored", _with_flags(cleared)
+        )
+        yield from each_and_all(
+            unsigned, name, f"every {letter}", f"sign-extended without Matrix{letter}SignedComponents", _with_flags(added)
+        )
+    inputs = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED
+    yield Defect("A and B zero-extended: their sign flags ignored", dict.fromkeys(operations, _with_flags(lambda f: f & ~inputs)))
+    yield Defect("all sign flags ignored", dict.fromkeys(operations, _with_flags(lambda f: f & MatrixOperands.SATURATING_ACCUMULATION)))
+    yield from each_and_all(
+        operations, _sum, "every sum", "saturates with the other signedness", _with_flags(lambda f: f ^ MatrixOperands.RESULT_SIGNED)
+    )
+    saturating = [o for o in operations if (o.operands or MatrixOperands.NONE) & MatrixOperands.SATURATING_ACCUMULATION]
+    wrapping = [o for o in operations if o not in saturating]
+    toggled = _with_flags(lambda f: f ^ MatrixOperands.SATURATING_ACCUMULATION)
+    yield from each_and_all(saturating, _sum, "every sum", "wraps: SaturatingAccumulation ignored", toggled)
+    yield from each_and_all(wrapping, _sum, "every sum", "saturates without SaturatingAccumulation", toggled)
+
+
+_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
+    ("without C", _without_c),
+    ("without the product: C alone", _without_product),
+    ("with A and B exchanged", _swapped),
+    ("with A transposed", _a_transposed),
+    ("with B transposed", _b_transposed),
+    ("with A and B transposed", _both_transposed),
+    ("with C transposed", _c_transposed),
+    ("over the first half of K only", _half(True)),
+    ("over the second half of K only", _half(False)),
+)
+
+_INSTANCE_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
+    ("with A of instance 0 in every instance", lambda a, b, c: (_of_first_instance(a), b, c)),
+    ("with B of instance 0 in every instance", lambda a, b, c: (a, _of_first_instance(b), c)),
+    ("with C of instance 0 in every instance", lambda a, b, c: (a, b, _of_first_instance(c))),
+)
+
+
+def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
+    result = operations[0].result.type.component
+    for name in ("f32", "f16", "bf16", "e4m3", "e5m2"):
+        narrow = COMPONENT_TYPES[name]
+        if narrow.precision >= result.precision:
+            continue
+        for truncating in (False, True):
+            how = "truncated" if truncating else "rounded"
+            for order, words in (
+                ("once", f"{how} to {name} at the end"),
+                ("c first", f"kept in {name} ({how} after each term)"),
+                ("c last", f"kept in {name} ({how} after each term, C added last)"),
+            ):
+                yield Defect(f"the sum {words}", dict.fromkeys(operations, _narrow_float(narrow, order, truncating)))
+        if narrow.precision < operations[0].c.type.component.precision:
+            yield Defect(f"C rounded to {name} first", dict.fromkeys(operations, _exchanged(_narrow_c(narrow))))
+    flushes: tuple[tuple[str, Exchange], ...] = (
+        ("A", lambda a, b, c: (_flushed(a), b, c)),
+        ("B", lambda a, b, c: (a, _flushed(b), c)),
+        ("C", lambda a, b, c: (a, b, _flushed(c))),
+    )
+    for letter, exchange in flushes:
+        yield Defect(f"denormals of {letter} taken for zero", dict.fromkeys(operations, _exchanged(exchange)))
+
+
+def product_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the multiply-adds of ``program``."""
+    operations = every(program.operations, MatrixMulAdd)
+    if not operations:
+        return
+    integers = not operations[0].result.type.component.is_float
+    if integers:
+        yield from _flag_defects(operations)
+    for words, exchange in _EXCHANGES + (_INSTANCE_EXCHANGES if program.instances > 1 else ()):
+        yield from each_and_all(operations, _sum, "every sum", f"computed {words}", _exchanged(exchange))
+    yield from each_and_all(operations, _sum, "every sum", "transposed", _result_transposed)
+    for around in every(program.operations, Loop):
+        inside = every(around.body, MatrixMulAdd)
+
+        def fresh(state: State, operation: Loop, inside: list[MatrixMulAdd] = inside) -> None:
+            steps: dict[Operation, Substitute] = {one: _c_only_first(one) for one in inside}
+            state.substitutes, kept = {**state.substitutes, **steps}, state.substitutes
+            loop(state, operation)
+            state.substitutes = kept
+
+        yield Defect("C taken in the first iteration only", {around: fresh})
+    if integers:
+        for bits in (8, 16, 32):
+            if bits < operations[0].result.type.component.bits:
+                for signed in (True, False):
+                    words = f"the sum kept in {bits} bits, then {'sign' if signed else 'zero'}-extended"
+                    yield Defect(words, dict.fromkeys(operations, _narrow_integer(bits, signed)))
+    else:
+        yield from _float_defects(operations)

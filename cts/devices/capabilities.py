@@ -1,0 +1,163 @@
+"""What a SPIR-V capability, extension or execution mode needs from a device (Vulkan-Docs appendices/spirvenv.adoc; facts.md B)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.spirv.enumerants import Capability, ExecutionMode
+
+Alternatives = tuple[str, ...]
+"""Features of which one is enough."""
+
+
+def _one(*features: str) -> tuple[Alternatives, ...]:
+    """Every one of ``features``."""
+    return tuple((feature,) for feature in features)
+
+
+def _some_width(property_: str) -> tuple[Alternatives, ...]:
+    """The property of one float width at least; which, the execution modes say."""
+    return (tuple(f"{property_}{width}" for width in (16, 32, 64)),)
+
+
+_MATRIX = ("cooperativeMatrix",)
+_NOTHING: tuple[Alternatives, ...] = ()
+
+CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
+    {
+        Capability.Matrix: _NOTHING,
+        Capability.Shader: _NOTHING,
+        Capability.Float16: _one("shaderFloat16"),
+        Capability.Float64: _one("shaderFloat64"),
+        Capability.Int64: _one("shaderInt64"),
+        Capability.Int16: _one("shaderInt16"),
+        Capability.Int8: _one("shaderInt8"),
+        Capability.Int64Atomics: (("shaderBufferInt64Atomics", "shaderSharedInt64Atomics"),),
+        Capability.AtomicFloat16AddEXT: (("shaderBufferFloat16AtomicAdd", "shaderSharedFloat16AtomicAdd"),),
+        Capability.AtomicFloat32AddEXT: (("shaderBufferFloat32AtomicAdd", "shaderSharedFloat32AtomicAdd"),),
+        Capability.AtomicFloat64AddEXT: (("shaderBufferFloat64AtomicAdd", "shaderSharedFloat64AtomicAdd"),),
+        Capability.AtomicFloat16VectorNV: _one("shaderFloat16VectorAtomics"),
+        Capability.StorageBufferArrayDynamicIndexing: _one("shaderStorageBufferArrayDynamicIndexing"),
+        Capability.StorageBuffer16BitAccess: _one("storageBuffer16BitAccess"),
+        Capability.UniformAndStorageBuffer16BitAccess: _one("uniformAndStorageBuffer16BitAccess"),
+        Capability.StoragePushConstant16: _one("storagePushConstant16"),
+        Capability.StorageBuffer8BitAccess: _one("storageBuffer8BitAccess"),
+        Capability.UniformAndStorageBuffer8BitAccess: _one("uniformAndStorageBuffer8BitAccess"),
+        Capability.StoragePushConstant8: _one("storagePushConstant8"),
+        Capability.VariablePointersStorageBuffer: _one("variablePointersStorageBuffer"),
+        Capability.VariablePointers: _one("variablePointers"),
+        Capability.WorkgroupMemoryExplicitLayoutKHR: _one("workgroupMemoryExplicitLayout"),
+        Capability.WorkgroupMemoryExplicitLayout8BitAccessKHR: _one("workgroupMemoryExplicitLayout8BitAccess"),
+        Capability.WorkgroupMemoryExplicitLayout16BitAccessKHR: _one("workgroupMemoryExplicitLayout16BitAccess"),
+        Capability.UntypedPointersKHR: _one("shaderUntypedPointers"),
+        Capability.PhysicalStorageBufferAddresses: _one("bufferDeviceAddress"),
+        Capability.VulkanMemoryModel: _one("vulkanMemoryModel"),
+        Capability.VulkanMemoryModelDeviceScope: _one("vulkanMemoryModelDeviceScope"),
+        Capability.DotProduct: _one("shaderIntegerDotProduct"),
+        Capability.DotProductInputAll: _one("shaderIntegerDotProduct"),
+        Capability.DotProductInput4x8Bit: _one("shaderIntegerDotProduct"),
+        Capability.DotProductInput4x8BitPacked: _one("shaderIntegerDotProduct"),
+        Capability.FloatControls2: _one("shaderFloatControls2"),
+        Capability.DenormPreserve: (("shaderDenormPreserveFloat16", "shaderDenormPreserveFloat32", "shaderDenormPreserveFloat64"),),
+        Capability.DenormFlushToZero: (
+            ("shaderDenormFlushToZeroFloat16", "shaderDenormFlushToZeroFloat32", "shaderDenormFlushToZeroFloat64"),
+        ),
+        Capability.SignedZeroInfNanPreserve: (
+            ("shaderSignedZeroInfNanPreserveFloat16", "shaderSignedZeroInfNanPreserveFloat32", "shaderSignedZeroInfNanPreserveFloat64"),
+        ),
+        Capability.RoundingModeRTE: (("shaderRoundingModeRTEFloat16", "shaderRoundingModeRTEFloat32", "shaderRoundingModeRTEFloat64"),),
+        Capability.RoundingModeRTZ: (("shaderRoundingModeRTZFloat16", "shaderRoundingModeRTZFloat32", "shaderRoundingModeRTZFloat64"),),
+        Capability.ReplicatedCompositesEXT: _one("shaderReplicatedComposites"),
+        Capability.LongVectorEXT: _one("longVector"),
+        Capability.BFloat16TypeKHR: _one("shaderBFloat16Type"),
+        Capability.BFloat16DotProductKHR: _one("shaderBFloat16Type", "shaderBFloat16DotProduct"),
+        Capability.BFloat16CooperativeMatrixKHR: (_MATRIX, *_one("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix")),
+        Capability.Float8EXT: _one("shaderFloat8"),
+        Capability.Float8CooperativeMatrixEXT: (_MATRIX, *_one("shaderFloat8", "shaderFloat8CooperativeMatrix")),
+        Capability.CooperativeMatrixKHR: (_MATRIX,),
+        Capability.CooperativeMatrixReductionsEXT: _one("cooperativeMatrixReductions"),
+        Capability.CooperativeMatrixConversionsNV: _one("cooperativeMatrixConversions"),
+        Capability.CooperativeMatrixConversionsEXT: _one("cooperativeMatrixConversions"),
+        Capability.CooperativeMatrixPerElementOperationsEXT: _one("cooperativeMatrixPerElementOperations"),
+        Capability.CooperativeMatrixTensorAddressingNV: _one("cooperativeMatrixTensorAddressing"),
+        Capability.TensorAddressingNV: _one("cooperativeMatrixTensorAddressing"),
+        Capability.CooperativeMatrixBlockLoadsNV: _one("cooperativeMatrixBlockLoads"),
+        Capability.CooperativeMatrixDecodeVectorNV: _one("cooperativeMatrixBlockLoads", "cooperativeMatrixDecodeVector"),
+        Capability.CooperativeMatrixGetCoordinateEXT: _one("cooperativeMatrixGetCoordinate"),
+        Capability.CooperativeVectorNV: _one("cooperativeVector"),
+        Capability.CooperativeVectorTrainingNV: _one("cooperativeVectorTraining"),
+        Capability.CooperativeMatrixConversionQCOM: (_MATRIX, *_one("cooperativeMatrixConversion")),
+    }
+)
+"""Capability -> what it needs: of every tuple one feature."""
+
+SUBGROUP_OPERATIONS: Mapping[int, tuple[int, str]] = MappingProxyType(
+    {
+        Capability.GroupNonUniform: (0x1, "basic"),
+        Capability.GroupNonUniformVote: (0x2, "vote"),
+        Capability.GroupNonUniformArithmetic: (0x4, "arithmetic"),
+        Capability.GroupNonUniformBallot: (0x8, "ballot"),
+        Capability.SubgroupBallotKHR: (0x8, "ballot"),
+        Capability.GroupNonUniformShuffle: (0x10, "shuffle"),
+        Capability.GroupNonUniformShuffleRelative: (0x20, "shuffle relative"),
+        Capability.GroupNonUniformClustered: (0x40, "clustered"),
+        Capability.GroupNonUniformQuad: (0x80, "quad"),
+    }
+)
+"""Capability -> its VkSubgroupFeatureFlagBits, and the operations' name."""
+
+FLOAT_MODES: Mapping[int, str] = MappingProxyType(
+    {
+        ExecutionMode.DenormPreserve: "shaderDenormPreserveFloat",
+        ExecutionMode.DenormFlushToZero: "shaderDenormFlushToZeroFloat",
+        ExecutionMode.SignedZeroInfNanPreserve: "shaderSignedZeroInfNanPreserveFloat",
+        ExecutionMode.RoundingModeRTE: "shaderRoundingModeRTEFloat",
+        ExecutionMode.RoundingModeRTZ: "shaderRoundingModeRTZFloat",
+    }
+)
+"""Execution mode with a width as operand -> the property (a VkBool32) whose name ends with the width."""
+
+SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "SPV_KHR_cooperative_matrix": "VK_KHR_cooperative_matrix",
+        "SPV_NV_cooperative_matrix2": "VK_NV_cooperative_matrix2",
+        "SPV_NV_tensor_addressing": "VK_NV_cooperative_matrix2",
+        "SPV_NV_cooperative_matrix_decode_vector": "VK_NV_cooperative_matrix_decode_vector",
+        "SPV_NV_cooperative_vector": "VK_NV_cooperative_vector",
+        "SPV_QCOM_cooperative_matrix_conversion": "VK_QCOM_cooperative_matrix_conversion",
+        "SPV_EXT_cooperative_matrix_maintenance1": "VK_EXT_cooperative_matrix_maintenance1",
+        "SPV_KHR_bfloat16": "VK_KHR_shader_bfloat16",
+        "SPV_EXT_float8": "VK_EXT_shader_float8",
+        "SPV_EXT_replicated_composites": "VK_EXT_shader_replicated_composites",
+        "SPV_EXT_long_vector": "VK_EXT_shader_long_vector",
+        "SPV_KHR_untyped_pointers": "VK_KHR_shader_untyped_pointers",
+        "SPV_KHR_workgroup_memory_explicit_layout": "VK_KHR_workgroup_memory_explicit_layout",
+        "SPV_KHR_float_controls2": "VK_KHR_shader_float_controls2",
+        "SPV_EXT_shader_atomic_float_add": "VK_EXT_shader_atomic_float",
+        "SPV_EXT_shader_atomic_float16_add": "VK_EXT_shader_atomic_float2",
+        "SPV_NV_shader_atomic_fp16_vector": "VK_NV_shader_atomic_float16_vector",
+    }
+)
+"""SPIR-V extension -> the Vulkan extension that allows it, for those that no core version of Vulkan allows."""
+
+DEVICE_FEATURES: frozenset[str] = frozenset(
+    {
+        "maintenance4",  # LocalSizeId
+        "subgroupSizeControl",
+        "computeFullSubgroups",
+        "shaderSubgroupExtendedTypes",
+        "scalarBlockLayout",
+        "cooperativeMatrixWorkgroupScope",
+        "cooperativeMatrixFlexibleDimensions",
+    }
+)
+"""Features that no capability asks for, and that kernels or the device itself use."""
+
+ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
+    feature for clauses in CAPABILITY_FEATURES.values() for alternatives in clauses for feature in alternatives
+}
+"""Every feature that a device enables if it can. Robust buffer access is none: it would hide stray writes from the guard zones."""
+
+STATED_FEATURES: frozenset[str] = ENABLED_FEATURES | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
+"""Every name that ``DeviceDescription.features`` has to answer for."""

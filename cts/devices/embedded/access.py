@@ -1,0 +1,188 @@
+"""Scalars, vectors, arrays and structs read from and written to bytes, for all invocations at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported
+from cts.devices.embedded.machine import Machine
+from cts.devices.embedded.memory import AddressSpace, Memory
+from cts.devices.embedded.memory_operands import Access
+from cts.devices.embedded.ordering import Manner
+from cts.devices.embedded.pointers import AddressPointer, BytePointer, Offset
+from cts.devices.embedded.spirv_types import (
+    Array,
+    Bool,
+    Number,
+    PointerType,
+    Struct,
+    Type,
+    Vector,
+    member_count,
+    member_type,
+    number,
+    size_of,
+)
+from cts.devices.embedded.values import Undefined, Value, expand
+from generators.kernel import StrayWrite
+
+_U64 = number("u64")
+
+SCALAR_ALIGNMENT = "Vulkan, Offset and Stride Assignment: scalar alignment"
+
+
+def member_offset(type_: Type, index: int) -> int:
+    """Bytes from the start of a composite to its constituent ``index``."""
+    match type_:
+        case Vector():
+            return index * size_of(type_.element)
+        case Array():
+            return index * type_.stride
+        case Struct():
+            return type_.offsets[index]
+        case _:
+            raise Unsupported(f"memory of {type_}")
+
+
+def load(machine: Machine, pointer: BytePointer, type_: Type, access: Access, space: AddressSpace) -> Value:
+    """The value at ``pointer``.
+
+    Raises:
+        Violation: the access is undefined.
+    """
+    _check_alignment(machine, pointer, access.alignment)
+    return _load(machine, pointer, type_, access.manner, space)
+
+
+def store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, access: Access) -> None:
+    """Writes ``value`` to ``pointer``.
+
+    Raises:
+        Violation: the access is undefined.
+    """
+    if not pointer.memory.check_writable():
+        pointer.memory.stray.append(_stray(pointer.memory, pointer.offset, size_of(type_), "read-only"))
+        return
+    _check_alignment(machine, pointer, access.alignment)
+    _store(machine, pointer, type_, value, access.manner)
+
+
+def _check_alignment(machine: Machine, pointer: BytePointer, alignment: int) -> None:
+    if alignment > 1:
+        misaligned = (pointer.memory.base + pointer.offset) % alignment != 0
+        if np.any(misaligned & machine.mask) if isinstance(misaligned, np.ndarray) else misaligned:
+            machine.forbid("SPIR-V 3.26 Aligned", f"an access that promises {alignment} bytes of alignment has an address that is not a multiple")
+
+
+def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, space: AddressSpace) -> Value:
+    if isinstance(type_, Number):
+        return load_number(machine, pointer.memory, pointer.offset, type_, manner)
+    if isinstance(type_, Bool):
+        value = load_number(machine, pointer.memory, pointer.offset, number("u8"), manner)
+        return value != 0
+    if isinstance(type_, PointerType):
+        return AddressPointer(space, _signed64(load_number(machine, pointer.memory, pointer.offset, _U64, manner)))
+    return tuple(
+        _load(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), manner, space) for i in range(member_count(type_))
+    )
+
+
+def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, manner: Manner) -> None:
+    if isinstance(type_, Number | Bool | PointerType):
+        if isinstance(value, Undefined):
+            raise UndefinedUse("an undefined value is stored")
+        if isinstance(type_, PointerType):
+            address = value.address
+            store_number(machine, pointer, _U64, address.astype(np.uint64) if isinstance(address, np.ndarray) else address, manner)
+        elif isinstance(type_, Bool):
+            byte = value.astype(np.uint8) if isinstance(value, np.ndarray) else int(value)
+            store_number(machine, pointer, number("u8"), byte, manner)
+        else:
+            store_number(machine, pointer, type_, value, manner)
+        return
+    count = member_count(type_)
+    for i, part in enumerate(expand(value, count)):
+        _store(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), part, manner)
+
+
+def _signed64(value: Value) -> Offset:
+    return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value)
+
+
+def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number, manner: Manner) -> Value:
+    """A number at byte ``offset``.
+
+    Raises:
+        Violation: out of bounds, misaligned, uninitialised, or a race.
+    """
+    size = type_.bytes
+    if not isinstance(offset, np.ndarray):
+        if not memory.check_bounds(offset, offset + size):
+            return type_.dtype.type(0) if type_.is_float else 0
+        if offset % size:
+            machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, offset, size))
+        place = slice(offset, offset + size)
+        memory.check_defined(place)
+        if memory.traced:
+            memory.record_read(place, machine.clock.together(machine.mask, manner), machine.clock, manner)
+        raw = memory.data[place]
+        return raw.view(type_.dtype)[0] if type_.is_float else int.from_bytes(raw.tobytes(), "little")
+    active = offset if machine.full else offset[machine.mask]
+    if not memory.check_bounds(int(active.min()), int(active.max()) + size):
+        active = np.clip(active, 0, max(memory.size - size, 0)) // size * size
+    index, rest = np.divmod(active, size)
+    if rest.any():
+        machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
+    if memory.checked:
+        places = active[:, None] + np.arange(size)
+        memory.check_defined(places)
+        if memory.traced:
+            records = machine.clock.lanes(manner)
+            memory.record_read(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
+    found = memory.view(type_.dtype)[index]
+    if machine.full:
+        return found
+    result = np.zeros(machine.lanes, type_.dtype)
+    result[machine.mask] = found
+    return result
+
+
+def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: Value, manner: Manner) -> None:
+    """Writes a number.
+
+    Raises:
+        Violation: out of bounds, misaligned, or a race.
+    """
+    memory, offset, size = pointer.memory, pointer.offset, type_.bytes
+    if not isinstance(offset, np.ndarray):
+        offset = np.full(machine.lanes, offset, np.int64)
+    active = offset if machine.full else offset[machine.mask]
+    data = value
+    if isinstance(value, np.ndarray):
+        data = value if machine.full else value[machine.mask]
+    if not memory.check_bounds(int(active.min()), int(active.max()) + size):
+        outside = (active < 0) | (active + size > memory.size)
+        memory.stray.append(_stray(memory, active[outside], size, "before" if int(active.min()) < 0 else "after"))
+        active = active[~outside]
+        data = data[~outside] if isinstance(data, np.ndarray) else data
+        if not active.size:
+            return
+    index, rest = np.divmod(active, size)
+    if rest.any():
+        machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
+    if memory.checked:
+        places = active[:, None] + np.arange(size)
+        if memory.traced:
+            records = machine.clock.lanes(manner)
+            memory.record_write(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
+        memory.define(places)
+    memory.view(type_.dtype)[index] = data
+
+
+def _misaligned(memory: Memory, offset: int, size: int) -> str:
+    return f"byte {offset} of '{memory.name}' is not a multiple of the scalar's {size} bytes"
+
+
+def _stray(memory: Memory, offset: Offset, size: int, where: str) -> StrayWrite:
+    first = int(np.min(offset))
+    return StrayWrite(memory.name, where, first if where != "after" else int(np.max(offset)), size)  # type: ignore[arg-type]

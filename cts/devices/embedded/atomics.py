@@ -1,0 +1,118 @@
+"""Atomic instructions on integers in memory: the invocations take their turns in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.embedded.access import SCALAR_ALIGNMENT
+from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.machine import Run
+from cts.devices.embedded.ordering import SHARED
+from cts.devices.embedded.spirv_types import Number, Type
+from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.values import Value, spread, to_signed
+from cts.devices.embedded.variables import not_writable
+from generators.spirv.enumerants import Op, StorageClass
+
+_Update = Callable[[Value, Value, Number], Value]
+"""Old value, operand and type to the new value."""
+
+_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
+
+
+def _minimum(choose: Callable[[Value, Value], Value], signed: bool) -> _Update:
+    def update(old: Value, new: Value, type_: Number) -> Value:
+        if not signed:
+            return choose(old, new)
+        chosen = choose(*(to_signed(v, type_.bits, type_.signed_dtype) for v in (old, new)))
+        return chosen & type_.mask
+
+    return update
+
+
+_UPDATES: Mapping[Op, _Update] = MappingProxyType(
+    {
+        Op.AtomicLoad: lambda old, _, __: old,
+        Op.AtomicStore: lambda _, new, __: new,
+        Op.AtomicExchange: lambda _, new, __: new,
+        Op.AtomicIIncrement: lambda old, _, t: (old + 1) & t.mask,
+        Op.AtomicIDecrement: lambda old, _, t: (old - 1) & t.mask,
+        Op.AtomicIAdd: lambda old, new, t: (old + new) & t.mask,
+        Op.AtomicISub: lambda old, new, t: (old - new) & t.mask,
+        Op.AtomicAnd: lambda old, new, _: old & new,
+        Op.AtomicOr: lambda old, new, _: old | new,
+        Op.AtomicXor: lambda old, new, _: old ^ new,
+        Op.AtomicUMin: _minimum(min, signed=False),
+        Op.AtomicUMax: _minimum(max, signed=False),
+        Op.AtomicSMin: _minimum(min, signed=True),
+        Op.AtomicSMax: _minimum(max, signed=True),
+        Op.AtomicFAddEXT: lambda old, new, t: t.dtype.type(old + new),
+        Op.AtomicFMinEXT: lambda old, new, _: min(old, new),
+        Op.AtomicFMaxEXT: lambda old, new, _: max(old, new),
+    }
+)
+
+
+def _atomic(op: Op, update: _Update) -> Handler:
+    def handler(translation: Translation, words: Words) -> Run:
+        if op is Op.AtomicStore:
+            pointer, operand = words[0], words[3]
+            type_: Type = translation.type_of[operand]
+        else:
+            type_, pointer = translation.types[words[0]], words[2]
+            operand = words[5] if len(words) > 5 else 0
+        return _run(translation, type_, pointer, operand, 0, update, op is not Op.AtomicLoad)
+
+    return handler
+
+
+def _compare_exchange(translation: Translation, words: Words) -> Run:
+    return _run(translation, translation.types[words[0]], words[2], words[6], words[7], lambda _, new, __: new, True)
+
+
+def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, writes: bool) -> Run:
+    if not isinstance(type_, Number):
+        raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
+    if translation.storage(pointer) not in _STORAGE:
+        raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
+    machine, values, number = translation.machine, translation.values, type_
+    forbidden = not_writable(translation, pointer) if writes else ""
+
+    def run() -> Value:
+        place = values[pointer].resolve(machine)
+        memory = place.memory
+        if writes:
+            if forbidden:
+                machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+            if not memory.check_writable():
+                return 0
+        lanes = np.flatnonzero(machine.mask)
+        offsets = np.broadcast_to(place.offset, machine.lanes)[lanes]
+        if not memory.check_bounds(int(offsets.min()), int(offsets.max()) + number.bytes):
+            return 0
+        if (offsets % number.bytes).any():
+            machine.forbid(SCALAR_ALIGNMENT, f"an atomic access of '{memory.name}' at a misaligned byte")
+        bytes_ = offsets[:, None] + np.arange(number.bytes)
+        memory.check_defined(bytes_)
+        memory.record_atomic(bytes_, np.repeat(machine.clock.lanes(SHARED)[lanes][:, None], number.bytes, axis=1), machine.clock, SHARED)
+        contents = memory.view(number.dtype)
+        new = spread(number, values[operand], machine.lanes) if operand else np.zeros(machine.lanes, number.dtype)
+        expected = spread(number, values[comparator], machine.lanes) if comparator else None
+        result = np.zeros(machine.lanes, number.dtype)
+        for lane, index in zip(lanes.tolist(), (offsets // number.bytes).tolist(), strict=True):
+            old = contents[index] if number.is_float else int(contents[index])
+            result[lane] = old
+            if expected is None or old == expected[lane]:
+                contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
+        return result
+
+    return run
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType(
+    {**{op: _atomic(op, update) for op, update in _UPDATES.items()}, Op.AtomicCompareExchange: _compare_exchange}
+)
+"""Handlers of atomic instructions."""

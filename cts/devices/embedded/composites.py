@@ -1,0 +1,203 @@
+"""Vectors, arrays, structs, and cooperative matrices as composites of each invocation's components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.elements import component_counts
+from cts.devices.embedded.machine import Run
+from cts.devices.embedded.pointers import get_component, set_component
+from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, member_count, member_type
+from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.values import UNDEFINED, Undefined, Value, blend, expand, settle, signed_index
+from generators.spirv.enumerants import Op
+
+_UNDEFINED_COMPONENT = 0xFFFFFFFF
+
+
+def _construct(translation: Translation, words: Words) -> Run:
+    type_ = translation.types[words[0]]
+    operands, values = words[2:], translation.values
+    if isinstance(type_, MatrixType):
+        if len(operands) != 1 or not _is_component(translation.type_of[operands[0]], type_):
+            raise Violation("KHR-COMP-02", f"a {type_} is constructed of one scalar of its component type")
+        return _splat(translation, type_, operands[0])
+    if isinstance(type_, Vector) and len(operands) != type_.count:
+        widths = [t.count if isinstance(t := translation.type_of[o], Vector) else 0 for o in operands]
+
+        def flatten() -> Value:
+            parts: list[Value] = []
+            for width, operand in zip(widths, operands, strict=True):
+                parts += expand(values[operand], width) if width else (values[operand],)
+            return tuple(parts)
+
+        return flatten
+    return lambda: tuple(values[o] for o in operands)
+
+
+def _is_component(type_: Type, matrix: MatrixType) -> bool:
+    return isinstance(type_, Number) and type_.dtype == matrix.number.dtype
+
+
+def _splat(translation: Translation, type_: MatrixType, operand: int) -> Run:
+    values, machine = translation.values, translation.machine
+
+    def run() -> Value:
+        machine.active_instances(type_.scope)
+        value = machine.uniform(values[operand], type_.scope, "the constituent")
+        return value if isinstance(value, Undefined) else translation.splat(type_, value)
+
+    return run
+
+
+def _replicate(translation: Translation, words: Words) -> Run:
+    type_ = translation.types[words[0]]
+    if isinstance(type_, MatrixType):
+        return _splat(translation, type_, words[2])
+    count, values, operand = member_count(type_), translation.values, words[2]
+    return lambda: (values[operand],) * count
+
+
+def _extract(translation: Translation, words: Words) -> Run:
+    values, machine, mapping = translation.values, translation.machine, translation.mapping
+    composite, path = words[2], words[3:]
+    type_ = translation.type_of[composite]
+    steps: list[tuple[Type, int]] = []
+    for index in path:
+        steps.append((type_, index))
+        type_ = member_type(type_, index)
+    if len(path) == 1 and not isinstance(steps[0][0], MatrixType):
+        (index,) = path
+        return lambda: UNDEFINED if values[composite] is UNDEFINED else values[composite][index]
+
+    def run() -> Value:
+        value = values[composite]
+        for container, index in steps:
+            if isinstance(container, MatrixType):
+                value = get_component(machine, container, value, index, mapping)
+            else:
+                value = UNDEFINED if value is UNDEFINED else value[index]
+        return value
+
+    return run
+
+
+def _insert(translation: Translation, words: Words) -> Run:
+    values, machine, mapping = translation.values, translation.machine, translation.mapping
+    new, composite, path = words[2], words[3], words[4:]
+    type_ = translation.types[words[0]]
+
+    def insert(container: Type, old: Value, rest: Words) -> Value:
+        if not rest:
+            return values[new]
+        if isinstance(container, MatrixType):
+            return set_component(machine, container, old, rest[0], values[new], mapping)
+        parts = list(expand(old, member_count(container)))
+        parts[rest[0]] = insert(member_type(container, rest[0]), parts[rest[0]], rest[1:])
+        return tuple(parts)
+
+    return lambda: insert(type_, values[composite], path)
+
+
+def _shuffle(translation: Translation, words: Words) -> Run:
+    values, a, b, picks = translation.values, words[2], words[3], words[4:]
+    types = translation.type_of[a], translation.type_of[b]
+    assert isinstance(types[0], Vector)
+    assert isinstance(types[1], Vector)
+    first, second = types[0].count, types[1].count
+
+    def run() -> Value:
+        parts = expand(values[a], first) + expand(values[b], second)
+        return tuple(UNDEFINED if pick == _UNDEFINED_COMPONENT else parts[pick] for pick in picks)
+
+    return run
+
+
+def _extract_dynamic(translation: Translation, words: Words) -> Run:
+    values, machine, vector, index = translation.values, translation.machine, words[2], words[3]
+    type_, index_type = translation.type_of[vector], translation.number_of(translation.type_of[index])
+    assert isinstance(type_, Vector)
+    count, element = type_.count, type_.element
+
+    def run() -> Value:
+        at, parts = signed_index(values[index], index_type), expand(values[vector], count)
+        if not isinstance(at, np.ndarray):
+            if not 0 <= at < count:
+                raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"component {at} of {count}")
+            return parts[at]
+        if (machine.mask & ((at < 0) | (at >= count))).any():
+            raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"a component outside of {count}")
+        result = parts[0]
+        for i in range(1, count):
+            result = blend(element, at == i, parts[i], result)
+        return settle(result, machine.mask)
+
+    return run
+
+
+def _insert_dynamic(translation: Translation, words: Words) -> Run:
+    values, machine, vector, new, index = translation.values, translation.machine, words[2], words[3], words[4]
+    type_, index_type = translation.types[words[0]], translation.number_of(translation.type_of[index])
+    assert isinstance(type_, Vector)
+    count, element = type_.count, type_.element
+
+    def run() -> Value:
+        at, parts = signed_index(values[index], index_type), list(expand(values[vector], count))
+        inside = np.logical_and(np.greater_equal(at, 0), np.less(at, count))
+        if not np.all(inside | ~machine.mask):
+            raise Violation("SPIR-V 3.42.12 OpVectorInsertDynamic", f"a component outside of {count}")
+        if not isinstance(at, np.ndarray):
+            parts[at] = values[new]
+            return tuple(parts)
+        return tuple(blend(element, at == i, values[new], part) for i, part in enumerate(parts))
+
+    return run
+
+
+def _copy(translation: Translation, words: Words) -> Run:
+    values, operand = translation.values, words[2]
+    return lambda: values[operand]
+
+
+def _undefined(translation: Translation, words: Words) -> Run:
+    type_ = translation.types[words[0]]
+    if translation.strict:
+        return lambda: UNDEFINED
+    value = translation.zero(type_)
+    return lambda: value
+
+
+def _length(translation: Translation, words: Words) -> Run:
+    result, type_ = translation.types[words[0]], translation.types[words[2]]
+    if not isinstance(type_, MatrixType):
+        raise Violation("KHR-LEN-01", "OpCooperativeMatrixLengthKHR of a type that is not a cooperative matrix")
+    if not isinstance(result, Number) or result.component.name != "u32":
+        raise Violation("KHR-LEN-01", "the length of a cooperative matrix is a 32-bit unsigned integer")
+    instances = translation.machine.instances(type_.scope)
+    counts = component_counts(translation.mapping, type_.rows, type_.columns, translation.machine.lanes // instances)
+    length: Value = int(counts[0])
+    if (counts != counts[0]).any():
+        length = np.tile(counts.astype(np.uint32), instances)
+    return lambda: length
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType(
+    {
+        Op.CompositeConstruct: _construct,
+        Op.CompositeConstructReplicateEXT: _replicate,
+        Op.CompositeExtract: _extract,
+        Op.CompositeInsert: _insert,
+        Op.VectorShuffle: _shuffle,
+        Op.VectorExtractDynamic: _extract_dynamic,
+        Op.VectorInsertDynamic: _insert_dynamic,
+        Op.CopyObject: _copy,
+        Op.CopyLogical: _copy,
+        Op.Undef: _undefined,
+        Op.CooperativeMatrixLengthKHR: _length,
+    }
+)
+"""Handlers of composite instructions."""

@@ -1,0 +1,152 @@
+"""Functions, blocks and calls: from instructions to what the machine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
+from cts.devices.embedded.spirv_types import FunctionType, Number, Void
+from cts.devices.embedded.translation import RESULT_OPS, Handler, Translation, Words, literal_words
+from generators.spirv.enumerants import Op
+from generators.spirv.reader import Instruction
+
+_VOID = Void()
+_IGNORED = frozenset({Op.Nop, Op.Line, Op.NoLine, Op.LoopMerge, Op.SelectionMerge, Op.AssumeTrueKHR})
+
+
+def prepare_functions(translation: Translation) -> None:
+    """Prepares every function of the module.
+
+    Raises:
+        Violation: a static rule is broken; ``translation.index`` is the instruction.
+        Unsupported: an instruction that the interpreter does not have.
+    """
+    bodies: list[tuple[int, list[Instruction]]] = []
+    for number, instruction in enumerate(translation.function_instructions, translation.first_function):
+        if instruction.op is Op.Function:
+            bodies.append((number, []))
+            _declare(translation, instruction.operands)
+        bodies[-1][1].append(instruction)
+        if instruction.op in RESULT_OPS and instruction.op is not Op.Function:
+            translation.set_type(instruction.operands[1], instruction.operands[0])
+    for first, body in bodies:
+        _prepare(translation, first, body)
+    if translation.entry not in translation.functions:
+        raise Violation("SPIR-V 2.4", f"no entry point '{translation.kernel.entry_point}'")
+
+
+def _declare(translation: Translation, words: Words) -> None:
+    type_ = translation.types[words[3]]
+    assert isinstance(type_, FunctionType)
+    translation.functions[words[1]] = Function((), type_.result, 0)
+
+
+def _prepare(translation: Translation, first: int, body: list[Instruction]) -> None:
+    function = translation.functions[body[0].operands[1]]
+    function.parameters = tuple(i.operands[1] for i in body if i.op is Op.FunctionParameter)
+    merges: dict[int, tuple[int, ...]] = {}
+    block: Block | None = None
+    for number, (op, words, _) in enumerate(body, first):
+        translation.index = number
+        if op is Op.Label:
+            block = Block(words[0], 0)
+            function.blocks[words[0]] = block
+            function.entry = function.entry or words[0]
+            continue
+        if block is None:
+            continue
+        if op is Op.LoopMerge:
+            merges[block.label] = (words[0], words[1])
+        elif op is Op.SelectionMerge:
+            merges[block.label] = (words[0],)
+        elif op is Op.Phi:
+            sources = dict(zip(words[3::2], words[2::2], strict=True))
+            block.phis.append(Phi(words[1], translation.types[words[0]], sources))
+        elif op is Op.Variable:
+            function.begin.append(translation.prepare(op, words))
+        elif op in _ENDS:
+            block.end, block.end_index = _ENDS[op](translation, words), number
+            block = None
+        elif op not in _IGNORED:
+            run = translation.prepare(op, words)
+            if op in RESULT_OPS:
+                block.entries.append((words[1], run, number, translation.types[words[0]]))
+            else:
+                block.entries.append((0, run, number, _VOID))
+    if not function.blocks:
+        raise Unsupported("a function without a body")
+    for order, label in enumerate(_structured_order(function, merges)):
+        function.blocks[label].order = order
+
+
+def _structured_order(function: Function, merges: Mapping[int, tuple[int, ...]]) -> list[int]:
+    """Labels so that a construct's blocks come before its continue target, and that before its merge block: a reverse postorder that
+    visits merge block and continue target first."""
+    order: list[int] = []
+    visited = {function.entry}
+
+    def successors(label: int) -> Iterator[int]:
+        yield from merges.get(label, ())
+        end = function.blocks[label].end
+        if isinstance(end, Branch):
+            yield from reversed(end.targets)
+
+    stack = [(function.entry, successors(function.entry))]
+    while stack:
+        label, rest = stack[-1]
+        for following in rest:
+            if following not in visited:
+                visited.add(following)
+                stack.append((following, successors(following)))
+                break
+        else:
+            order.append(label)
+            stack.pop()
+    order.reverse()
+    order += [label for label in function.blocks if label not in visited]
+    return order
+
+
+def _branch(_: Translation, words: Words) -> Branch:
+    return Branch((words[0],))
+
+
+def _branch_conditional(_: Translation, words: Words) -> Branch:
+    return Branch((words[1], words[2]), words[0])
+
+
+def _switch(translation: Translation, words: Words) -> Branch:
+    type_ = translation.type_of[words[0]]
+    assert isinstance(type_, Number)
+    step = 3 if type_.bits > 32 else 2
+    pairs = [words[i : i + step] for i in range(2, len(words), step)]
+    literals = tuple(literal_words(pair, type_.bits) for pair in pairs)
+    return Branch((words[1], *(pair[-1] for pair in pairs)), words[0], literals)
+
+
+_ENDS = {
+    Op.Branch: _branch,
+    Op.BranchConditional: _branch_conditional,
+    Op.Switch: _switch,
+    Op.Return: lambda _, __: Return(),
+    Op.ReturnValue: lambda _, words: Return(words[0]),
+    Op.Unreachable: lambda _, __: Unreachable(),
+}
+
+
+def _function_call(translation: Translation, words: Words) -> Run:
+    function, arguments = translation.functions[words[2]], words[3:]
+    machine, values = translation.machine, translation.values
+
+    def run() -> object:
+        index = machine.index
+        result = machine.call(function, [values[a] for a in arguments])
+        machine.index = index
+        return result
+
+    return run
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.FunctionCall: _function_call})

@@ -1,0 +1,186 @@
+"""The embedded device: runs kernels on the SPIR-V interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from cts.devices.device import DeviceError, DeviceDescription, UndefinedBehaviour
+from cts.devices.embedded.control_flow import prepare_functions
+from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation, instruction_text
+from cts.devices.embedded.elements import MAPPINGS
+from cts.devices.embedded.instructions import HANDLERS
+from cts.devices.embedded.memory import Memory, stray_writes
+from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer
+from cts.devices.embedded.profile import Profile
+from cts.devices.embedded.spirv_types import size_of
+from cts.devices.embedded.translation import Translation
+from cts.devices.embedded.values import UNDEFINED
+from cts.devices.embedded.workgroup import built_in
+from generators.errors import GeneratorError
+from generators.kernel import Dispatch, Kernel, Outcome
+from generators.spirv.enumerants import Decoration, StorageClass
+
+DEFAULT_MAPPING = "interleaved"
+
+
+class EmbeddedDevice:
+    """A device without hardware, which stops at undefined behaviour.
+
+    Args:
+        profile: what it supports.
+        mapping: how elements of a matrix are spread over invocations, a name of ``elements.MAPPINGS``.
+        strict: whether undefined behaviour raises; else reads that have no value give zero, and such writes are dropped.
+
+    Raises:
+        DeviceError: no such mapping.
+    """
+
+    def __init__(self, profile: Profile, mapping: str = DEFAULT_MAPPING, strict: bool = True) -> None:
+        if mapping not in MAPPINGS:
+            raise DeviceError(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
+        self._description = profile.description
+        self._mapping = mapping
+        self._strict = strict
+        self._pipeline: Pipeline | None = None
+
+    @property
+    def description(self) -> DeviceDescription:
+        """What the profile says."""
+        return self._description
+
+    def missing(self, kernel: Kernel) -> str:
+        """What the profile lacks for ``kernel``; empty if nothing."""
+        from cts.devices.requirements import missing
+
+        return missing(kernel, self._description)
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        """Runs all dispatches.
+
+        Raises:
+            UndefinedBehaviour: the kernel does what the specification forbids, or what the interpreter does not have.
+            DeviceTimeout: it does not end.
+        """
+        if self._pipeline is None or self._pipeline.kernel is not kernel:
+            self._pipeline = Pipeline(kernel, self._description.subgroup_size, self._mapping, self._strict)
+        return [self._pipeline.run(dispatch) for dispatch in dispatches]
+
+    def close(self) -> None:
+        """Nothing is held."""
+        self._pipeline = None
+
+
+class Pipeline:
+    """One kernel, ready to run.
+
+    Raises:
+        UndefinedBehaviour: the module breaks a rule that does not depend on data.
+    """
+
+    def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool) -> None:
+        self.kernel = kernel
+        self._strict = strict
+        try:
+            translation = Translation(kernel, subgroup_size, mapping, strict, HANDLERS)
+        except GeneratorError as error:
+            raise UndefinedBehaviour(f"not a SPIR-V module that can be run: {error}") from error
+        try:
+            translation.declare(subgroup_size)
+            prepare_functions(translation)
+        except (Violation, UndefinedUse, Unsupported) as error:
+            raise _explained(kernel, translation.index, error) from error
+        self._translation = translation
+        self._by_binding = {
+            decorations[Decoration.Binding][0]: id_
+            for id_, decorations in translation.decorations.items()
+            if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,)
+        }
+        self._connect()
+
+    def _connect(self) -> None:
+        """What every dispatch needs of each variable."""
+        self._push_constants: list[int] = []
+        self._workgroup: list[tuple[int, int, bool]] = []
+        self._cells: list[tuple[int, Cell, int]] = []
+        types = self._translation.types
+        for id_, storage, pointee, initializer in self._translation.variables:
+            name = self._translation.names.get(id_, f"%{id_}")
+            if storage is StorageClass.PushConstant:
+                self._push_constants.append(id_)
+            elif storage is StorageClass.Workgroup:
+                self._workgroup.append((id_, size_of(types[pointee]), bool(initializer)))
+            elif storage in (StorageClass.Private, StorageClass.Input):
+                self._cells.append((id_, Cell(types[pointee], name), initializer))
+
+    def run(self, dispatch: Dispatch) -> Outcome:
+        """One dispatch."""
+        machine = self._translation.machine
+        try:
+            with np.errstate(all="ignore"):
+                return self._run(dispatch)
+        except (Violation, UndefinedUse, Unsupported) as error:
+            raise _explained(self.kernel, machine.index, error) from error
+
+    def _run(self, dispatch: Dispatch) -> Outcome:
+        translation, machine = self._translation, self._translation.machine
+        memories = self._buffers(dispatch)
+        machine.begin_dispatch()
+        machine.workgroups = dispatch.workgroups
+        machine.index = translation.first_function
+        main = translation.functions[translation.entry]
+        for z, y, x in product(*(range(count) for count in reversed(dispatch.workgroups))):
+            machine.begin_workgroup((x, y, z))
+            translation.fences.clear()
+            self._begin_workgroup()
+            machine.call(main, ())
+        written = [(slot, memory) for slot, memory in zip(self.kernel.buffers, memories, strict=True) if slot.written]
+        return Outcome({slot.name: memory.data for slot, memory in written}, stray_writes(memories))
+
+    def _buffers(self, dispatch: Dispatch) -> list[Memory]:
+        """Memories of the buffers with their contents; writes their addresses into the push constants."""
+        translation, constants = self._translation, self._translation.machine.constants
+        push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
+        translation.space.clear()
+        memories = []
+        for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
+            base = translation.space.place(slot.bytes)
+            data = contents.copy() if slot.written else contents
+            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict)
+            memories.append(memory)
+            if slot.binding is not None and slot.binding in self._by_binding:
+                constants[self._by_binding[slot.binding]] = BytePointer(memory, 0)
+            if slot.address_offset is not None:
+                translation.space.add(memory)
+                push_constants[slot.address_offset : slot.address_offset + 8] = np.frombuffer(base.to_bytes(8, "little"), np.uint8)
+        block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict)
+        for id_ in self._push_constants:
+            constants[id_] = BytePointer(block, 0)
+        return memories
+
+    def _begin_workgroup(self) -> None:
+        translation, values = self._translation, self._translation.values
+        for id_, size, initialized in self._workgroup:
+            data = np.zeros(size, np.uint8) if initialized or not self._strict else np.full(size, 0xCD, np.uint8)
+            name = translation.names.get(id_, f"%{id_}")
+            values[id_] = BytePointer(Memory(name, data, "workgroup", defined=initialized, strict=self._strict), 0)
+        for id_, cell, initializer in self._cells:
+            values[id_] = CellPointer(cell, (), translation.mapping)
+            which = translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
+            if which is not None:
+                cell.value = built_in(translation, which[0], cell.type)
+            elif initializer:
+                cell.value = values[initializer]
+            else:
+                cell.value = UNDEFINED if self._strict else translation.zero(cell.type)
+
+
+def _explained(kernel: Kernel, index: int, error: Exception) -> UndefinedBehaviour:
+    instruction = instruction_text(kernel.spirv, index)
+    if isinstance(error, UndefinedUse):
+        return UndefinedBehaviour(f"{instruction}: {error} [SPIR-V 3.3.1 OpUndef]")
+    if isinstance(error, Unsupported):
+        return UndefinedBehaviour(f"{instruction}: the embedded device does not have this: {error}")
+    return UndefinedBehaviour(f"{instruction}: {error}")

@@ -1,0 +1,63 @@
+"""Which invocation holds which element of a cooperative matrix: the specification leaves it to the device (KHR-LEN-02, KHR-COMP-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+
+from generators.errors import CtsError
+
+NO_ELEMENT = -1
+
+
+def _interleaved(rows: int, columns: int, _: int) -> np.ndarray:
+    return np.arange(rows * columns)
+
+
+def _columns(rows: int, columns: int, _: int) -> np.ndarray:
+    return np.arange(rows * columns).reshape(rows, columns).T.ravel()
+
+
+def _blocked(rows: int, columns: int, lanes: int) -> np.ndarray:
+    count = rows * columns
+    per_lane = -(-count // lanes)
+    order = np.full(per_lane * lanes, NO_ELEMENT)
+    order[:count] = np.arange(count)
+    return order.reshape(lanes, per_lane).T.ravel()
+
+
+def _scattered(rows: int, columns: int, lanes: int) -> np.ndarray:
+    return np.random.default_rng((rows, columns, lanes)).permutation(rows * columns)
+
+
+MAPPINGS: Mapping[str, Callable[[int, int, int], np.ndarray]] = MappingProxyType(
+    {"interleaved": _interleaved, "columns": _columns, "blocked": _blocked, "scattered": _scattered}
+)
+"""By name: the elements (row * columns + column) in the order in which invocations take them in turn. ``interleaved`` goes along
+rows, ``columns`` along columns, ``blocked`` gives each invocation a run of neighbours, ``scattered`` has no order."""
+
+
+@lru_cache(maxsize=1024)
+def element_table(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
+    """The element that component i of invocation l stands for: int64 of shape (most components, lanes), NO_ELEMENT where an
+    invocation has fewer.
+
+    Raises:
+        CtsError: no such mapping.
+    """
+    if mapping not in MAPPINGS:
+        raise CtsError(f"no mapping '{mapping}' of elements to invocations; choose one of {', '.join(MAPPINGS)}")
+    order = MAPPINGS[mapping](rows, columns, lanes)
+    table = np.full(-(-order.size // lanes) * lanes, NO_ELEMENT)
+    table[: order.size] = order
+    return table.reshape(-1, lanes)
+
+
+@lru_cache(maxsize=1024)
+def component_counts(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
+    """How many components each invocation has: int64 of shape (lanes,)."""
+    counts: np.ndarray = (element_table(mapping, rows, columns, lanes) != NO_ELEMENT).sum(axis=0)
+    return counts

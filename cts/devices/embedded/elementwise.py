@@ -1,0 +1,101 @@
+"""How an instruction on scalars applies to vectors and, where it may, to cooperative matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.machine import Machine, Run
+from cts.devices.embedded.spirv_types import MatrixType, Type, Vector
+from cts.devices.embedded.translation import Translation, Words
+from cts.devices.embedded.values import Value, instance_mask
+from generators.spirv.enumerants import Op
+
+Function = Callable[..., Value]
+
+MATRIX_ARITHMETIC = frozenset(
+    {Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv}
+)
+"""Arithmetic that the extension allows on matrices (KHR-ARI-01, KHR-ARI-02, KHR-ARI-06)."""
+
+MATRIX_CONVERSIONS = frozenset(
+    {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
+)
+"""Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
+
+
+def happens(machine: Machine, condition: Value) -> bool:
+    """Whether a condition on scalars, or on the elements of a matrix, holds anywhere where it is executed."""
+    if not isinstance(condition, np.ndarray):
+        return bool(condition)
+    if not condition.any():
+        return False
+    if machine.full:
+        return True
+    mask = machine.mask if condition.ndim == 1 else instance_mask(machine.mask, condition.shape[0])
+    return bool(condition[mask].any())
+
+
+def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:
+    """What executes ``function`` on the constituents of the operands ``words[2:]``.
+
+    Raises:
+        Violation: a matrix operand where the extension has none, or operands of different types.
+    """
+    result = translation.types[words[0]]
+    return apply_to(translation, op, result, words[2:], function)
+
+
+def apply_to(translation: Translation, op: Op, result: Type, operands: Words, function: Function) -> Run:
+    """See ``apply``."""
+    values = translation.values
+    if isinstance(result, MatrixType):
+        _check_matrix(translation, op, result, operands)
+        return _on_matrices(translation.machine, result, operands, values, function)
+    if isinstance(result, Vector) or isinstance(translation.type_of[operands[0]], Vector):
+        if len(operands) == 1:
+            (a,) = operands
+            return lambda: tuple(map(function, values[a]))
+        if len(operands) == 2:
+            a, b = operands
+            return lambda: tuple(map(function, values[a], values[b]))
+        return lambda: tuple(map(function, *(values[o] for o in operands)))
+    if len(operands) == 1:
+        (a,) = operands
+        return lambda: function(values[a])
+    if len(operands) == 2:
+        a, b = operands
+        return lambda: function(values[a], values[b])
+    return lambda: function(*(values[o] for o in operands))
+
+
+def _on_matrices(machine: Machine, type_: MatrixType, operands: Words, values: list[Value], function: Function) -> Run:
+    scope = type_.scope
+
+    def run() -> Value:
+        machine.active_instances(scope)
+        return function(*(values[o] for o in operands))
+
+    return run
+
+
+def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands: Words) -> None:
+    types = [translation.type_of[o] for o in operands]
+    if op in MATRIX_ARITHMETIC:
+        if not all(isinstance(t, MatrixType) and _same_but_sign(t, result) for t in types):
+            raise Violation("KHR-ARI-04", f"Op{op.name}: operands and result must have one matrix type")
+        if result.number.is_float != op.name.startswith("F"):
+            raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
+    elif op in MATRIX_CONVERSIONS:
+        for t in types:
+            if not isinstance(t, MatrixType) or (t.scope, t.rows, t.columns, t.use) != (result.scope, result.rows, result.columns, result.use):
+                raise Violation("KHR-CVT-02", f"Op{op.name}: operand and result must have the same scope, rows, columns and use")
+    else:
+        raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")
+
+
+def _same_but_sign(one: MatrixType, other: MatrixType) -> bool:
+    same_shape = (one.scope, one.rows, one.columns, one.use) == (other.scope, other.rows, other.columns, other.use)
+    return same_shape and one.number.dtype == other.number.dtype

@@ -1,0 +1,242 @@
+"""OpCooperativeMatrixLoadKHR and OpCooperativeMatrixStoreKHR (SPV_KHR_cooperative_matrix, 3.42.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.embedded.access import SCALAR_ALIGNMENT
+from cts.devices.embedded.diagnostics import UndefinedUse, Violation
+from cts.devices.embedded.machine import Machine, Run
+from cts.devices.embedded.memory import Memory
+from cts.devices.embedded.memory_operands import Access, memory_operands
+from cts.devices.embedded.pointers import AddressPointer
+from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, size_of
+from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.values import Undefined, Value, signed_index
+from cts.devices.embedded.variables import not_writable
+from generators.kernel import StrayWrite
+from generators.spirv.enumerants import Op, StorageClass
+from generators.types import Layout
+
+_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
+_WIDEST_ALIGNMENT = 16
+
+
+@dataclass(frozen=True)
+class _Operands:
+    """What a load and a store have in common, known before it runs.
+
+    Attributes:
+        pointer, stride: ids. ``stride_type``: type of the stride.
+        unit: bytes of the pointee, which the stride counts.
+        row_major: the layout.
+        access: alignment and ordering.
+    """
+
+    matrix: MatrixType
+    pointer: int
+    stride: int
+    stride_type: Number
+    unit: int
+    scalar_bytes: int
+    row_major: bool
+    access: Access
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of a row (row major) or column."""
+        return (self.matrix.columns if self.row_major else self.matrix.rows) * self.matrix.number.bytes
+
+    @property
+    def lines(self) -> int:
+        return self.matrix.rows if self.row_major else self.matrix.columns
+
+
+@lru_cache(maxsize=512)
+def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size: int) -> np.ndarray:
+    """Bytes from the pointer to each element: (row, column) lies at row * stride + column * size in a row major matrix, at
+    column * stride + row * size in a column major one (KHR-LOAD-03, KHR-LOAD-04). int64 of shape (rows, columns)."""
+    row, column = np.arange(rows)[:, None], np.arange(columns)
+    return row * stride + column * size if row_major else column * stride + row * size
+
+
+def _operands(translation: Translation, words: Words, matrix: MatrixType, pointer: int, what: str, writes: bool) -> _Operands:
+    """``words`` begin with the layout."""
+    storage = translation.storage(pointer)
+    if storage not in _STORAGE:
+        raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"{what}: a pointer to {storage.name} storage")
+    pointee = translation.pointee(pointer)
+    if not isinstance(pointee, Number | Vector):
+        raise Violation("KHR-PTR-02", f"{what}: the pointee is neither a scalar nor a vector")
+    layout = translation.constant(words[0])
+    if layout.__class__ is not int:
+        raise Violation("KHR-LOAD-02", f"{what}: the layout is not a constant")
+    if layout not in (Layout.ROW_MAJOR, Layout.COLUMN_MAJOR):
+        raise Violation("KHR-LOAD-02", f"{what}: layout {layout} is not a Cooperative Matrix Layout")
+    if len(words) < 2:
+        raise Violation("KHR-LOAD-06", f"{what} without a stride")
+    stride_type = translation.type_of[words[1]]
+    if not isinstance(stride_type, Number) or stride_type.is_float:
+        raise Violation("KHR-LOAD-07", f"{what}: the stride is not a scalar integer")
+    access = memory_operands(translation, words[2:], storage, writes, what)
+    return _Operands(
+        matrix, pointer, words[1], stride_type, size_of(pointee), _scalar_bytes(pointee), layout == Layout.ROW_MAJOR, access
+    )
+
+
+def _scalar_bytes(type_: Type) -> int:
+    return size_of(type_.element if isinstance(type_, Vector) else type_)
+
+
+def _uniform_place(machine: Machine, operands: _Operands, values: list[Value], what: str) -> tuple[Memory, list[int], list[int]]:
+    """Where each active instance accesses memory: byte offsets of its pointer, and bytes of its stride."""
+    scope, instances = operands.matrix.scope, machine.instances(operands.matrix.scope)
+    pointer = values[operands.pointer]
+    place = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
+    place = machine.uniform(place, scope, f"{what}: the pointer")
+    resolved = pointer.resolve(machine)
+    if isinstance(pointer, AddressPointer):
+        place = place - resolved.memory.base
+    stride = machine.uniform(signed_index(values[operands.stride], operands.stride_type), scope, f"{what}: the stride")
+    places = place.tolist() if isinstance(place, np.ndarray) else [place] * instances
+    strides = (stride * operands.unit).tolist() if isinstance(stride, np.ndarray) else [stride * operands.unit] * instances
+    return resolved.memory, places, strides
+
+
+def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: int, stride: int, what: str) -> None:
+    address = memory.base + place
+    if stride < 0:
+        raise Violation("KHR-LOAD-05", f"{what}: a negative stride")
+    natural = min(_WIDEST_ALIGNMENT, operands.line_bytes)
+    line = "row" if operands.row_major else "column"
+    if address % natural:
+        machine.forbid("KHR-ALIGN-01", f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to {natural} bytes of a {line}")
+    if stride % natural:
+        machine.forbid("KHR-ALIGN-01", f"{what}: a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
+    if address % operands.scalar_bytes:
+        machine.forbid(SCALAR_ALIGNMENT, f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to its {operands.scalar_bytes} bytes")
+    if address % operands.access.alignment:
+        machine.forbid("SPIR-V 3.26 Aligned", f"{what}: byte {place} of '{memory.name}' is not aligned to the promised {operands.access.alignment}")
+
+
+def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
+    """The bytes that an instance accesses: one run where the lines follow each other closely."""
+    line = operands.line_bytes
+    if stride == line or operands.lines == 1:
+        return slice(place, place + line * operands.lines)
+    if stride == 0:
+        return slice(place, place + line)
+    return (place + np.arange(operands.lines)[:, None] * stride + np.arange(line)).ravel()
+
+
+def _load(translation: Translation, words: Words) -> Run:
+    what = "OpCooperativeMatrixLoadKHR"
+    matrix = translation.types[words[0]]
+    if not isinstance(matrix, MatrixType):
+        raise Violation("KHR-LOAD-01", f"{what}: the result is not a cooperative matrix")
+    operands = _operands(translation, words[3:], matrix, words[2], what, writes=False)
+    machine, values = translation.machine, translation.values
+    number, instances = matrix.number, translation.machine.instances(matrix.scope)
+    rows, columns, size = matrix.rows, matrix.columns, number.bytes
+    whole_workgroup = instances == 1 and machine.subgroups > 1
+
+    def run() -> Value:
+        active = machine.active_instances(matrix.scope)
+        memory, places, strides = _uniform_place(machine, operands, values, what)
+        result = np.zeros((instances, rows, columns), number.dtype)
+        records = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if memory.traced else None
+        elements = memory.view(number.dtype)
+        for i in range(instances) if active is None else active:
+            place, stride = places[i], strides[i]
+            _check_place(machine, operands, memory, place, stride, what)
+            offsets = element_offsets(rows, columns, operands.row_major, stride, size)
+            if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
+                result[i] = _robust_load(memory, place + offsets, number)
+                continue
+            if memory.checked:
+                touched = _touched(operands, place, stride)
+                memory.check_defined(touched)
+                if records is not None:
+                    memory.record_read(touched, records[i], machine.clock, operands.access.manner)
+            if place % size or stride % size:
+                result[i] = _robust_load(memory, place + offsets, number)
+            else:
+                result[i] = elements[(place + offsets) // size]
+        return result
+
+    return run
+
+
+def _robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
+    """Elements at any offsets; zero out of bounds."""
+    places = offsets[..., None] + np.arange(number.bytes)
+    inside = (places >= 0) & (places < memory.size)
+    found = np.where(inside, memory.data[np.where(inside, places, 0)], 0).astype(np.uint8)
+    return found.view(number.dtype)[..., 0]
+
+
+def _store(translation: Translation, words: Words) -> Run:
+    what = "OpCooperativeMatrixStoreKHR"
+    pointer, object_ = words[0], words[1]
+    matrix = translation.matrix_type(object_, "KHR-STORE-03", f"{what}: the object")
+    operands = _operands(translation, words[2:], matrix, pointer, what, writes=True)
+    forbidden = not_writable(translation, pointer)
+    machine, values = translation.machine, translation.values
+    number, instances = matrix.number, translation.machine.instances(matrix.scope)
+    rows, columns, size = matrix.rows, matrix.columns, number.bytes
+    whole_workgroup = instances == 1 and machine.subgroups > 1
+
+    def run() -> Value:
+        active = machine.active_instances(matrix.scope)
+        data = values[object_]
+        if isinstance(data, Undefined):
+            raise UndefinedUse("an undefined matrix is stored")
+        if forbidden:
+            machine.forbid("SPIR-V 3.20 NonWritable", f"{what}: {forbidden}")
+        memory, places, strides = _uniform_place(machine, operands, values, what)
+        if not memory.check_writable():
+            memory.stray.append(StrayWrite(memory.name, "read-only", min(places), data.nbytes))
+            return
+        records = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if memory.traced else None
+        elements = memory.view(number.dtype)
+        for i in range(instances) if active is None else active:
+            place, stride = places[i], strides[i]
+            _check_place(machine, operands, memory, place, stride, what)
+            if stride < operands.line_bytes and operands.lines > 1:
+                rule, why = ("KHR-STORE-02", "is 0") if stride == 0 else ("F-KHR-1", f"of {stride} bytes is less than a line's {operands.line_bytes}")
+                machine.forbid(rule, f"{what}: the stride {why}, so that elements overlap")
+            offsets = element_offsets(rows, columns, operands.row_major, stride, size)
+            if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
+                _robust_store(memory, place + offsets, data[i])
+                continue
+            if memory.checked:
+                touched = _touched(operands, place, stride)
+                if records is not None:
+                    memory.record_write(touched, records[i], machine.clock, operands.access.manner)
+                memory.define(touched)
+            if place % size or stride % size:
+                _robust_store(memory, place + offsets, data[i])
+            else:
+                elements[(place + offsets) // size] = data[i]
+
+    return run
+
+
+def _robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
+    """Elements at any offsets; what is out of bounds is dropped and noted."""
+    raw = np.ascontiguousarray(data)[..., None].view(np.uint8)
+    places = offsets[..., None] + np.arange(raw.shape[-1])
+    inside = (places >= 0) & (places < memory.size)
+    memory.data[places[inside]] = raw[inside]
+    for where, outside in (("before", places < 0), ("after", places >= memory.size)):
+        if outside.any():
+            memory.stray.append(StrayWrite(memory.name, where, int(places[outside].min()), int(outside.sum())))  # type: ignore[arg-type]
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixLoadKHR: _load, Op.CooperativeMatrixStoreKHR: _store})
+"""Handlers of matrix accesses."""

@@ -1,0 +1,287 @@
+"""The state of a workgroup that runs, and the scheduler of its blocks.
+
+All invocations run together; a mask says which of them execute. Where they diverge, the block that comes first in structured
+order runs next, with every invocation that waits for it, so that invocations meet again at merge blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cts.devices.device import DeviceTimeout
+from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.ordering import Clock
+from cts.devices.embedded.spirv_types import Type, Void
+from cts.devices.embedded.values import Mask, Value, blend, settle, varies
+from generators.types import Scope
+
+Run = Callable[[], Value]
+Entry = tuple[int, Run, int, Type]
+"""Result id (0: none), what computes it, number of the instruction in the module, type of the result."""
+
+MAX_BLOCKS = 2_000_000
+"""Blocks after which a kernel is taken to run forever."""
+
+
+@dataclass(frozen=True)
+class Phi:
+    """OpPhi: by label of the predecessor the id of the value."""
+
+    result: int
+    type: Type
+    sources: dict[int, int]
+
+
+@dataclass
+class Branch:
+    """How a block ends.
+
+    Attributes:
+        targets: labels; one for OpBranch; true and false; the default and those of the literals.
+        condition: id of the condition or selector, 0 if there is none.
+        literals: of OpSwitch, as bit patterns; None for OpBranchConditional.
+    """
+
+    targets: tuple[int, ...]
+    condition: int = 0
+    literals: tuple[int, ...] | None = None
+
+
+@dataclass
+class Return:
+    """OpReturn (``value`` 0) and OpReturnValue."""
+
+    value: int = 0
+
+
+@dataclass
+class Unreachable:
+    """OpUnreachable."""
+
+
+@dataclass
+class Block:
+    """A block, prepared.
+
+    Attributes:
+        label: its id. ``order``: its place in structured order.
+        phis, entries: its instructions.
+        end: its terminator. ``end_index``: the terminator's number in the module.
+    """
+
+    label: int
+    order: int
+    phis: list[Phi] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    end: Branch | Return | Unreachable = field(default_factory=Unreachable)
+    end_index: int = 0
+
+
+@dataclass
+class Function:
+    """A function, prepared.
+
+    Attributes:
+        parameters: ids. ``result``: its return type.
+        blocks: by label. ``entry``: label of the first.
+        begin: run when it is called, before its first block: they make its variables anew.
+    """
+
+    parameters: tuple[int, ...]
+    result: Type
+    entry: int
+    blocks: dict[int, Block] = field(default_factory=dict)
+    begin: list[Callable[[], None]] = field(default_factory=list)
+
+
+class Machine:
+    """A workgroup.
+
+    Attributes:
+        values: by id.
+        lanes: invocations; ``subgroup_size``; ``subgroups``.
+        mask: which invocations execute; ``full``: whether all do.
+        clock: for races.
+        strict: whether what the specification forbids raises Violation.
+        index: number of the instruction that is being executed, for messages.
+    """
+
+    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool) -> None:
+        self.values: list[Value] = [None] * bound
+        self.lanes = lanes
+        self.subgroup_size = subgroup_size
+        self.subgroups = -(-lanes // subgroup_size)
+        self.everyone = np.ones(lanes, bool)
+        self.mask: Mask = self.everyone
+        self.full = True
+        self.strict = strict
+        self.index = 0
+        self.clock = Clock(self.subgroups, subgroup_size, lanes)
+        self.constants: list[Value] = []
+        self.workgroup = (0, 0, 0)
+        self.workgroups = (1, 1, 1)
+        self._blocks = 0
+
+    def begin_dispatch(self) -> None:
+        """Nothing has been accessed yet."""
+        self.clock = Clock(self.subgroups, self.subgroup_size, self.lanes)
+        self._blocks = 0
+
+    def begin_workgroup(self, workgroup: tuple[int, int, int]) -> None:
+        """All invocations of ``workgroup`` are about to run."""
+        self.workgroup = workgroup
+        self.clock.begin_workgroup()
+        self.values[:] = self.constants
+        self.mask, self.full = self.everyone, True
+
+    def forbid(self, rule: str, text: str) -> None:
+        """What happened is undefined behaviour.
+
+        Raises:
+            Violation: if the machine is strict.
+        """
+        if self.strict:
+            raise Violation(rule, text)
+
+    def instances(self, scope: Scope) -> int:
+        """How many instances of a scope the workgroup has."""
+        return self.subgroups if scope is Scope.SUBGROUP else 1
+
+    def active_instances(self, scope: Scope) -> np.ndarray | None:
+        """The instances of a scope that execute; None for all.
+
+        Raises:
+            Violation: in an instance some invocations execute and others do not.
+        """
+        if self.full:
+            return None
+        by_instance = self.mask.reshape(self.instances(scope), -1)
+        some, every = by_instance.any(axis=1), by_instance.all(axis=1)
+        if not np.array_equal(some, every):
+            instance = int(np.flatnonzero(some != every)[0])
+            active = int(by_instance[instance].sum())
+            raise Violation(
+                "KHR-UNI-01",
+                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute an instruction on a matrix of that scope",
+            )
+        return None if every.all() else np.flatnonzero(every)
+
+    def uniform(self, value: Value, scope: Scope, what: str) -> Value:
+        """A scalar that must be the same in all invocations of an instance: itself, or an array of shape (instances,).
+
+        Raises:
+            Violation: it differs.
+        """
+        if not varies(value):
+            return value
+        by_instance = value.reshape(self.instances(scope), -1)
+        first = by_instance[:, :1]
+        different = by_instance != first
+        if different.any() and (different & self.mask.reshape(by_instance.shape)).any():
+            raise Violation("KHR-UNI-02", f"{what} is not uniform within a {scope.name.lower()}")
+        return first[:, 0]
+
+    def call(self, function: Function, arguments: Sequence[Value]) -> Value:
+        """Runs a function with the invocations that execute now.
+
+        Raises:
+            Violation: undefined behaviour.
+            DeviceTimeout: it does not end.
+        """
+        values = self.values
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            values[parameter] = argument
+        for begin in function.begin:
+            begin()
+        caller = self.mask, self.full
+        returned: Value = None
+        pending: dict[int, list[tuple[int, Mask]]] = {}
+        by_order = {block.order: block for block in function.blocks.values()} if len(function.blocks) > 1 else {}
+        block, arrivals = function.blocks[function.entry], [(0, self.mask)]
+        while True:
+            self._blocks += 1
+            if self._blocks > MAX_BLOCKS:
+                raise DeviceTimeout(f"the kernel did not end within {MAX_BLOCKS} blocks")
+            if block.phis:
+                self._choose(block.phis, arrivals)
+            self._execute(block)
+            self.index = block.end_index
+            end = block.end
+            if isinstance(end, Branch):
+                ways = self._ways(end)
+            elif isinstance(end, Return):
+                if end.value:
+                    value = values[end.value]
+                    returned = value if returned is None else blend(function.result, self.mask, value, returned)
+                ways = []
+            else:
+                raise Violation("SPIR-V 3.42.17 OpUnreachable", "an invocation reaches OpUnreachable")
+            if len(ways) == 1 and not pending:
+                label, mask = ways[0]
+                arrivals, block = [(block.label, mask)], function.blocks[label]
+                continue
+            for label, mask in ways:
+                pending.setdefault(function.blocks[label].order, []).append((block.label, mask))
+            if not pending:
+                break
+            first = min(pending)
+            block, arrivals = by_order[first], pending.pop(first)
+            mask = arrivals[0][1]
+            for _, other in arrivals[1:]:
+                mask = mask | other
+            self.mask, self.full = mask, bool(mask.all())
+        self.mask, self.full = caller
+        return None if isinstance(function.result, Void) else returned
+
+    def _execute(self, block: Block) -> None:
+        values = self.values
+        if self.full:
+            for result, run, self.index, _ in block.entries:
+                values[result] = run()
+        else:
+            for result, run, self.index, type_ in block.entries:
+                new = run()
+                if result:
+                    values[result] = blend(type_, self.mask, new, values[result])
+
+    def _choose(self, phis: list[Phi], arrivals: list[tuple[int, Mask]]) -> None:
+        values = self.values
+        chosen: list[Any] = []
+        for phi in phis:
+            value = values[phi.sources[arrivals[0][0]]]
+            for label, mask in arrivals[1:]:
+                value = blend(phi.type, mask, values[phi.sources[label]], value)
+            chosen.append(settle(value, self.mask))
+        for phi, value in zip(phis, chosen, strict=True):
+            values[phi.result] = value if self.full else blend(phi.type, self.mask, value, values[phi.result])
+
+    def _ways(self, end: Branch) -> list[tuple[int, Mask]]:
+        """Where the invocations go: labels, each with its mask."""
+        if not end.condition:
+            return [(end.targets[0], self.mask)]
+        condition = settle(self.values[end.condition], self.mask)
+        if end.literals is None:
+            yes, no = end.targets
+            if not varies(condition):
+                return [(yes if condition else no, self.mask)]
+            return self._split([(yes, self.mask & condition), (no, self.mask & ~condition)])
+        if not varies(condition):
+            index = end.literals.index(condition) + 1 if condition in end.literals else 0
+            return [(end.targets[index], self.mask)]
+        rest, ways = self.mask, {}
+        for literal, target in zip(end.literals, end.targets[1:], strict=True):
+            taken = self.mask & (condition == literal)
+            rest = rest & ~taken
+            ways[target] = ways[target] | taken if target in ways else taken
+        ways[end.targets[0]] = ways[end.targets[0]] | rest if end.targets[0] in ways else rest
+        return self._split(list(ways.items()))
+
+    def _split(self, ways: list[tuple[int, Mask]]) -> list[tuple[int, Mask]]:
+        ways = [way for way in ways if way[1].any()]
+        if len(ways) == 1:
+            return [(ways[0][0], self.mask)]
+        return ways

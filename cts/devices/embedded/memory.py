@@ -1,0 +1,231 @@
+"""Memory as bytes, each access of which is checked: bounds, alignment, contents, and races."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.ordering import Clock, Kind, Manner
+from generators.kernel import StrayWrite
+
+BASE_ALIGNMENT = 256
+"""Bytes to which buffers and workgroup variables are aligned."""
+
+_GAP = 1 << 20
+_FIRST_ADDRESS = 0x7F3A_4100_0000
+
+
+class Memory:
+    """One buffer, workgroup variable, or push-constant block.
+
+    Attributes:
+        name: for messages.
+        data: uint8 contents.
+        base: address of the first byte.
+        writable: whether the kernel may write it.
+        kind: which barriers cover it.
+        strict: whether what the specification forbids raises Violation; else reads give zero and writes are dropped.
+        stray: writes out of bounds or to read-only memory, where not strict.
+    """
+
+    def __init__(
+        self, name: str, data: np.ndarray, kind: Kind, base: int = 0, writable: bool = True, defined: bool = True, strict: bool = True
+    ) -> None:
+        self.name = name
+        self.data = data
+        self.kind = kind
+        self.base = base
+        self.writable = writable
+        self.strict = strict
+        self.stray: list[StrayWrite] = []
+        self._views: dict[np.dtype, np.ndarray] = {}
+        self._defined = None if defined else np.zeros(data.size, bool)
+        shadowed = writable and strict
+        self._writer = np.zeros(data.size, np.int64) if shadowed else None
+        self._reader = np.zeros(data.size, np.int64) if shadowed else None
+        self._atomic: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.data.size
+
+    @property
+    def traced(self) -> bool:
+        """Whether accesses leave records."""
+        return self._writer is not None
+
+    @property
+    def checked(self) -> bool:
+        """Whether accesses must say which bytes they touch."""
+        return self._writer is not None or self._defined is not None
+
+    def view(self, dtype: np.dtype) -> np.ndarray:
+        """The contents as elements of ``dtype``, without an incomplete last one."""
+        found = self._views.get(dtype)
+        if found is None:
+            count = self.data.size // dtype.itemsize
+            found = self._views[dtype] = self.data[: count * dtype.itemsize].view(dtype)
+        return found
+
+    def check_bounds(self, low: int, high: int) -> bool:
+        """Whether bytes ``low`` up to ``high`` lie in the memory.
+
+        Raises:
+            Violation: they do not, and the memory is strict.
+        """
+        if low >= 0 and high <= self.data.size:
+            return True
+        if self.strict:
+            raise Violation("KHR-MEM-02", f"out of bounds: bytes {low} to {high - 1} of '{self.name}', which has {self.data.size}")
+        return False
+
+    def check_writable(self) -> bool:
+        """Whether the kernel may write here.
+
+        Raises:
+            Violation: it may not, and the memory is strict.
+        """
+        if self.writable:
+            return True
+        if self.strict:
+            raise Violation("SPIR-V 3.20 NonWritable", f"a store to '{self.name}', which is read-only")
+        return False
+
+    def define(self, places: np.ndarray | slice) -> None:
+        """Bytes have been written."""
+        if self._defined is not None:
+            self._defined[places] = True
+
+    def check_defined(self, places: np.ndarray | slice) -> None:
+        """Raises:
+        Violation: a byte has never been written.
+        """
+        if self._defined is not None and self.strict and not self._defined[places].all():
+            undefined = np.flatnonzero(~self._defined[places])[0]
+            at = (places.start if isinstance(places, slice) else np.ravel(places)[0]) + (undefined if isinstance(places, slice) else 0)
+            raise Violation("SPIR-V 3.3.8 OpVariable", f"an uninitialised read of '{self.name}', near byte {at}")
+
+    def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
+        """Notes a read of bytes.
+
+        Args:
+            places: bytes, or one run of bytes.
+            records: of the same shape, or broadcast to it.
+            clock: of the dispatch.
+            manner: how.
+
+        Raises:
+            Violation: it races with a write.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        written = self._writer[places]
+        now = np.broadcast_to(np.asarray(records, np.int64), written.shape)
+        if written.any():
+            self._refuse(clock.conflicts(written, now, self.kind, manner, reads_write=True), written, clock, "a read", "was written by")
+        if self._atomic is not None:
+            self._check_atomic(places, now, clock, manner, "a read")
+        before = self._reader[places]
+        left = clock.shared(before, now, self.kind) if before.any() else now
+        self._reader[places] = left
+        if not isinstance(places, slice):
+            clash = self._reader[places] != left
+            if clash.any():
+                self._reader[places[clash]] = clock.anonymous(left[clash])
+
+    def record_write(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
+        """Notes a write of bytes; arguments as for a read.
+
+        Raises:
+            Violation: it races with another access.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        written, read = self._writer[places], self._reader[places]
+        now = np.broadcast_to(np.asarray(records, np.int64), written.shape)
+        if written.any():
+            self._refuse(clock.conflicts(written, now, self.kind, manner, reads_write=False), written, clock, "a store", "was written by")
+        if read.any():
+            self._refuse(clock.conflicts(read, now, self.kind, manner, reads_write=False), read, clock, "a store", "was read by")
+        if self._atomic is not None:
+            self._check_atomic(places, now, clock, manner, "a store")
+        self._writer[places] = now
+        left = self._writer[places]
+        if not isinstance(places, slice) and not np.array_equal(left, now):
+            self._refuse(left != now, left, clock, "a store", "is written at the same time by")
+
+    def record_atomic(self, places: np.ndarray, records: np.ndarray, clock: Clock, manner: Manner) -> None:
+        """Notes atomic accesses, which do not race with each other.
+
+        Raises:
+            Violation: they race with an access that is not atomic.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        if self._atomic is None:
+            self._atomic = np.zeros(self.data.size, np.int64)
+        for before, how in ((self._writer[places], "was written by"), (self._reader[places], "was read by")):
+            if before.any():
+                self._refuse(clock.conflicts(before, records, self.kind, manner, reads_write=False), before, clock, "an atomic access", how)
+        before = self._atomic[places]
+        self._atomic[places] = clock.shared(before, records, self.kind)
+
+    def _check_atomic(self, places: np.ndarray | slice, now: np.ndarray, clock: Clock, manner: Manner, what: str) -> None:
+        assert self._atomic is not None
+        before = self._atomic[places]
+        if before.any():
+            self._refuse(clock.conflicts(before, now, self.kind, manner, reads_write=False), before, clock, what, "was accessed atomically by")
+
+    def _refuse(self, conflicts: np.ndarray, before: np.ndarray, clock: Clock, what: str, how: str) -> None:
+        if conflicts.any():
+            who = clock.describe(int(before[conflicts].ravel()[0]))
+            count = int(conflicts.sum())
+            raise Violation("KHR-MEM-01", f"a race: {what} of {count} bytes of '{self.name}', the first of which {how} {who} without a barrier between")
+
+
+class AddressSpace:
+    """The buffers that have device addresses, far apart and in no simple relation to each other."""
+
+    def __init__(self) -> None:
+        self._memories: list[Memory] = []
+        self._bases: list[int] = []
+        self._next = _FIRST_ADDRESS
+
+    def clear(self) -> None:
+        """No memory has an address."""
+        self._memories.clear()
+        self._bases.clear()
+        self._next = _FIRST_ADDRESS
+
+    def place(self, size: int) -> int:
+        """An address for ``size`` bytes."""
+        base = self._next
+        self._next += -(-(size + _GAP) // BASE_ALIGNMENT) * BASE_ALIGNMENT
+        return base
+
+    def add(self, memory: Memory) -> None:
+        """``memory`` can be found by its address."""
+        at = bisect.bisect(self._bases, memory.base)
+        self._bases.insert(at, memory.base)
+        self._memories.insert(at, memory)
+
+    def find(self, address: int) -> Memory:
+        """The memory that an address lies in, or next to.
+
+        Raises:
+            Violation: it is far from all.
+        """
+        at = bisect.bisect(self._bases, address) - 1
+        for memory in self._memories[max(at, 0) : at + 2]:
+            if memory.base - _GAP // 2 <= address < memory.base + memory.size + _GAP // 2:
+                return memory
+        raise Violation("KHR-MEM-02", f"address {address:#x} is in no buffer")
+
+
+def stray_writes(memories: Sequence[Memory]) -> tuple[StrayWrite, ...]:
+    """The writes that went astray, of all memories."""
+    return tuple(stray for memory in memories for stray in memory.stray)

@@ -1,0 +1,162 @@
+"""Which accesses of a dispatch are ordered: barriers, and the records by which races are found.
+
+An access leaves a record (one int64) at each byte that it touches: who, when, and how. Two accesses of one byte, of which at least
+one writes, race unless they are of one invocation, or a barrier that covers both orders them (Vulkan memory model). A
+cooperative matrix is read and written by unspecified invocations of its scope (facts.md D.5), so that a matrix access is ordered
+with no other access but by a barrier.
+
+A record has, from bit 0: invocation + 1, or 0 of a matrix access (11 bits); private (1); made available (1); the subgroup + 1, or
+0 of an access of a whole workgroup (10); the serial number of the time between two barriers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Record = int | np.ndarray
+Kind = Literal["workgroup", "buffer"]
+
+_LANE = 0x7FF
+_PRIVATE = 1 << 11
+_AVAILABLE = 1 << 12
+_GROUP_SHIFT = 13
+_GROUP = 0x3FF
+_SERIAL_SHIFT = 23
+_NEVER = np.int64(1) << 40
+
+MAX_INVOCATIONS = _LANE - 1
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How an instruction accesses memory.
+
+    Attributes:
+        private: without NonPrivatePointer, under the Vulkan memory model: takes no part in ordering between invocations.
+        available: a write made available (MakePointerAvailable) at a scope of at least the workgroup.
+        visible: a read made visible (MakePointerVisible) at such a scope.
+    """
+
+    private: bool = False
+    available: bool = False
+    visible: bool = False
+
+
+SHARED = Manner(available=True, visible=True)
+"""Accesses of a module whose memory model has no privacy, and atomics."""
+
+
+class _Floors:
+    """The serial numbers since which nothing is ordered, by subgroup + 1; index 0 for accesses of different subgroups."""
+
+    def __init__(self, groups: int) -> None:
+        self.order = np.zeros(groups, np.int64)
+        self.available = np.zeros(groups, np.int64)
+        self.visible = np.zeros(groups, np.int64)
+
+
+class Clock:
+    """The time of a dispatch, in barriers."""
+
+    def __init__(self, subgroups: int, subgroup_size: int, lanes: int) -> None:
+        self._groups = subgroups + 1
+        self.serial = 1
+        self.start = 1
+        self._lane = np.arange(1, lanes + 1, dtype=np.int64)
+        self._lane_group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
+        self._identity = self._lane | self._lane_group << _GROUP_SHIFT
+        self._floors: dict[Kind, _Floors] = {}
+        self.begin_workgroup()
+
+    def begin_workgroup(self) -> None:
+        """From here on another workgroup runs, which no barrier orders with those before."""
+        self.serial += 1
+        self.start = self.serial
+        self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups)}
+
+    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
+        """Orders what was accessed so far with what follows: of all invocations, or within each subgroup."""
+        self.serial += 1
+        groups = slice(1, None) if subgroup_only else slice(None)
+        for kind in kinds:
+            floors = self._floors[kind]
+            floors.order[groups] = self.serial
+            if makes_available:
+                floors.available[groups] = self.serial
+            if makes_visible:
+                floors.visible[groups] = self.serial
+
+    def lanes(self, manner: Manner) -> np.ndarray:
+        """Records of an access by each invocation, shape (invocations,)."""
+        return self._identity | self._mark(manner)
+
+    def together(self, mask: np.ndarray, manner: Manner) -> int:
+        """The record of one access that all invocations of ``mask`` make to the same bytes."""
+        lanes = np.flatnonzero(mask)
+        identity = int(self._identity[lanes[0]])
+        if lanes.size > 1:
+            identity &= ~_LANE
+            if self._lane_group[lanes[0]] != self._lane_group[lanes[-1]]:
+                identity = 0
+        return identity | self._mark(manner)
+
+    def anonymous(self, records: np.ndarray) -> np.ndarray:
+        """Records of nobody in particular, so that any write conflicts."""
+        result: np.ndarray = records & ~np.int64(_LANE | _GROUP << _GROUP_SHIFT)
+        return result
+
+    def matrix(self, instances: int, manner: Manner, whole_workgroup: bool) -> np.ndarray:
+        """Records of a matrix access by each scope instance, shape (instances,)."""
+        group = np.zeros(1, np.int64) if whole_workgroup else np.arange(1, instances + 1, dtype=np.int64)
+        return group << _GROUP_SHIFT | self._mark(manner)
+
+    def _mark(self, manner: Manner) -> int:
+        return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | (_AVAILABLE if manner.available else 0)
+
+    def shared(self, before: np.ndarray, now: np.ndarray, kind: Kind) -> np.ndarray:
+        """Records of reads ``now`` over those that stood there: nobody's where both count, so that a write by any of them conflicts."""
+        serial = before >> _SERIAL_SHIFT
+        current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
+        other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)
+        same_group = (before ^ now) >> _GROUP_SHIFT & _GROUP == 0
+        merged = (now & ~np.int64(_LANE)) | (before & _PRIVATE)
+        merged = np.where(same_group, merged, merged & ~np.int64(_GROUP << _GROUP_SHIFT))
+        return np.where(other, merged, now)
+
+    def conflicts(self, before: np.ndarray, now: np.ndarray, kind: Kind, manner: Manner, reads_write: bool) -> np.ndarray:
+        """Which accesses ``now`` race with those that left ``before`` at the same bytes.
+
+        Args:
+            before: records of accesses of which, or of ``now``, at least one is a write; 0 for none.
+            now: records of the accesses that are made, of the same shape.
+            kind: the kind of memory, which a barrier must cover.
+            manner: how the accesses are made.
+            reads_write: whether ``now`` read what ``before`` wrote, which must be available and visible too.
+        """
+        serial = before >> _SERIAL_SHIFT
+        this_workgroup = serial >= self.start
+        same_lane = ((before ^ now) & _LANE == 0) & ((now & _LANE) != 0) & this_workgroup
+        group = before >> _GROUP_SHIFT & _GROUP
+        group = np.where(group == (now >> _GROUP_SHIFT & _GROUP), group, 0)
+        floors = self._floors[kind]
+        floor = floors.order[group]
+        if reads_write:
+            floor = np.minimum(floor, np.where(before & _AVAILABLE, _NEVER, floors.available[group]))
+            if not manner.visible:
+                floor = np.minimum(floor, floors.visible[group])
+        unordered = ~this_workgroup | (serial >= floor) | ((before & _PRIVATE) != 0)
+        if manner.private:
+            unordered = np.ones_like(unordered)
+        result: np.ndarray = (before != 0) & ~same_lane & unordered
+        return result
+
+    def describe(self, record: int) -> str:
+        """Who left a record, for messages."""
+        lane, group = record & _LANE, record >> _GROUP_SHIFT & _GROUP
+        who = f"invocation {lane - 1}" if lane else ("a matrix access or several reads of " + (f"subgroup {group - 1}" if group else "the workgroup"))
+        if record >> _SERIAL_SHIFT < self.start:
+            who += " of another workgroup"
+        return who + (" (private)" if record & _PRIVATE else "")

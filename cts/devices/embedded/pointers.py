@@ -1,0 +1,272 @@
+"""Pointers: into memory of bytes, and into variables of Function, Private and Input storage."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
+from cts.devices.embedded.elements import NO_ELEMENT, element_table
+from cts.devices.embedded.machine import Machine
+from cts.devices.embedded.memory import AddressSpace, Memory
+from cts.devices.embedded.spirv_types import MatrixType, Number, Type, member_count, member_type
+from cts.devices.embedded.values import (
+    UNDEFINED,
+    Mask,
+    Partly,
+    Undefined,
+    Value,
+    blend,
+    expand,
+    settle,
+    varies,
+)
+
+Offset = int | np.ndarray
+
+
+class Pointer(Protocol):
+    """Anything that can be loaded from and stored to."""
+
+    def blend(self, mask: Mask, old: Value) -> Value: ...
+
+
+def blend_offsets(mask: Mask, new: Offset, old: Offset) -> Offset:
+    """Offsets of pointers where invocations diverge."""
+    if not varies(new) and not varies(old) and new == old:
+        return new
+    return np.where(mask, new, old).astype(np.int64)
+
+
+class BytePointer:
+    """A place in a buffer, workgroup variable or push-constant block: ``offset`` bytes from its start, a Python int where all
+    invocations agree, else an int64 array."""
+
+    __slots__ = ("memory", "offset")
+
+    def __init__(self, memory: Memory, offset: Offset) -> None:
+        self.memory = memory
+        self.offset = offset
+
+    def moved(self, distance: Offset) -> BytePointer:
+        """The place ``distance`` bytes on."""
+        return BytePointer(self.memory, self.offset + distance)
+
+    def resolve(self, machine: Machine) -> BytePointer:
+        """Itself."""
+        return self
+
+    def blend(self, mask: Mask, old: Value) -> Value:
+        """See ``values.blend``."""
+        if isinstance(old, BytePointer) and old.memory is self.memory:
+            return BytePointer(self.memory, blend_offsets(mask, self.offset, old.offset))
+        if isinstance(old, Undefined):
+            return self
+        raise Unsupported("invocations that diverge with pointers to different variables")
+
+
+class AddressPointer:
+    """A 64-bit address of PhysicalStorageBuffer storage, a Python int or an int64 array."""
+
+    __slots__ = ("address", "space")
+
+    def __init__(self, space: AddressSpace, address: Offset) -> None:
+        self.space = space
+        self.address = address
+
+    def moved(self, distance: Offset) -> AddressPointer:
+        """The place ``distance`` bytes on."""
+        return AddressPointer(self.space, self.address + distance)
+
+    def resolve(self, machine: Machine) -> BytePointer:
+        """The buffer that the address lies in.
+
+        Raises:
+            Violation: it lies in none.
+        """
+        if not isinstance(self.address, np.ndarray):
+            memory = self.space.find(self.address)
+            return BytePointer(memory, self.address - memory.base)
+        active = self.address[machine.mask]
+        memory = self.space.find(int(active[0]))
+        if self.space.find(int(active.min())) is not memory or self.space.find(int(active.max())) is not memory:
+            raise Unsupported("one access with addresses in several buffers")
+        return BytePointer(memory, self.address - memory.base)
+
+    def blend(self, mask: Mask, old: Value) -> Value:
+        """See ``values.blend``."""
+        if isinstance(old, AddressPointer):
+            return AddressPointer(self.space, blend_offsets(mask, self.address, old.address))
+        return self
+
+
+class Cell:
+    """The contents of a variable that has no address: one value for all invocations, as in ``values``."""
+
+    __slots__ = ("name", "type", "value")
+
+    def __init__(self, type_: Type, name: str) -> None:
+        self.type = type_
+        self.name = name
+        self.value: Value = UNDEFINED
+
+
+class CellPointer:
+    """A place in a cell: the indices that lead there, each a Python int or an int64 array."""
+
+    __slots__ = ("cell", "mapping", "path")
+
+    def __init__(self, cell: Cell, path: tuple[Offset, ...], mapping: str) -> None:
+        self.cell = cell
+        self.path = path
+        self.mapping = mapping
+
+    def blend(self, mask: Mask, old: Value) -> Value:
+        """See ``values.blend``."""
+        if isinstance(old, CellPointer) and old.cell is self.cell and len(old.path) == len(self.path):
+            path = tuple(blend_offsets(mask, a, b) for a, b in zip(self.path, old.path, strict=True))
+            return CellPointer(self.cell, path, self.mapping)
+        if isinstance(old, Undefined):
+            return self
+        raise Unsupported("invocations that diverge with pointers to different variables")
+
+    def load(self, machine: Machine) -> Value:
+        """The value there, UNDEFINED where an invocation that executes has none."""
+        value = _get(machine, self.cell.type, self.cell.value, self.path, self.mapping)
+        return settle(value, machine.mask)
+
+    def store(self, machine: Machine, value: Value) -> None:
+        """Changes the value there, for the invocations that execute."""
+        cell = self.cell
+        if not self.path:
+            cell.value = value if machine.full else blend(cell.type, machine.mask, value, cell.value)
+        else:
+            cell.value = _set(machine, cell.type, cell.value, self.path, value, self.mapping)
+
+
+def _each_index(machine: Machine, index: np.ndarray, count: int) -> list[tuple[int, Mask]]:
+    active = np.unique(index[machine.mask])
+    if active[0] < 0 or active[-1] >= count:
+        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {int(active[0] if active[0] < 0 else active[-1])} of {count} constituents")
+    return [(int(i), machine.mask & (index == i)) for i in active]
+
+
+def _get(machine: Machine, type_: Type, value: Value, path: tuple[Offset, ...], mapping: str) -> Value:
+    if not path:
+        return value
+    if isinstance(type_, MatrixType):
+        return get_component(machine, type_, value, path[0], mapping)
+    index, rest = path[0], path[1:]
+    count = member_count(type_)
+    parts = expand(value, count)
+    if not isinstance(index, np.ndarray):
+        if not 0 <= index < count:
+            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
+        return _get(machine, member_type(type_, index), parts[index], rest, mapping)
+    result: Value = None
+    leaf = member_type(type_, 0)
+    for i, mask in _each_index(machine, index, count):
+        found = _get(machine, leaf, parts[i], rest, mapping)
+        result = found if result is None else blend(_leaf(leaf, rest), mask, found, result)
+    return result
+
+
+def _leaf(type_: Type, path: tuple[Offset, ...]) -> Type:
+    for index in path:
+        type_ = member_type(type_, 0 if isinstance(index, np.ndarray) else index)
+    return type_
+
+
+def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], new: Value, mapping: str) -> Value:
+    if not path:
+        return new if machine.full else blend(type_, machine.mask, new, old)
+    if isinstance(type_, MatrixType):
+        return set_component(machine, type_, old, path[0], new, mapping)
+    index, rest = path[0], path[1:]
+    count = member_count(type_)
+    parts = list(expand(old, count))
+    if not isinstance(index, np.ndarray):
+        if not 0 <= index < count:
+            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
+        parts[index] = _set(machine, member_type(type_, index), parts[index], rest, new, mapping)
+        return tuple(parts)
+    outer = machine.mask, machine.full
+    for i, mask in _each_index(machine, index, count):
+        machine.mask, machine.full = mask, bool(mask.all())
+        parts[i] = _set(machine, member_type(type_, i), parts[i], rest, new, mapping)
+    machine.mask, machine.full = outer
+    return tuple(parts)
+
+
+def _places(machine: Machine, type_: MatrixType, index: Offset, mapping: str) -> np.ndarray:
+    """The elements that the invocations' components stand for, counted through all instances; -1 for those that do not execute."""
+    instances = machine.instances(type_.scope)
+    lanes = machine.lanes // instances
+    table = element_table(mapping, type_.rows, type_.columns, lanes)
+    lane = np.arange(machine.lanes) % lanes
+    if isinstance(index, np.ndarray):
+        inside = (index >= 0) & (index < table.shape[0])
+        places = np.where(inside, table[np.where(inside, index, 0), lane], NO_ELEMENT)
+    elif 0 <= index < table.shape[0]:
+        places = table[index, lane]
+    else:
+        places = np.full(machine.lanes, NO_ELEMENT)
+    missing = machine.mask & (places == NO_ELEMENT)
+    if missing.any():
+        raise Violation(
+            "KHR-LEN-02", f"invocation {int(np.flatnonzero(missing)[0])} has no component {index if not isinstance(index, np.ndarray) else ''} of a {type_}"
+        )
+    offset = np.arange(machine.lanes) // lanes * (type_.rows * type_.columns)
+    return np.where(machine.mask, places + offset, -1)
+
+
+def get_component(machine: Machine, type_: MatrixType, matrix: Value, index: Offset, mapping: str) -> Value:
+    """Component ``index`` of each invocation.
+
+    Raises:
+        Violation: an invocation has none.
+    """
+    if matrix is UNDEFINED:
+        return UNDEFINED
+    places = _places(machine, type_, index, mapping)
+    if isinstance(matrix, Partly):
+        defined = matrix.defined.reshape(-1)[places]
+        if not defined[machine.mask].all():
+            return UNDEFINED
+        matrix = matrix.value
+    return matrix.reshape(-1)[places]
+
+
+def set_component(machine: Machine, type_: MatrixType, matrix: Value, index: Offset, value: Value, mapping: str) -> Value:
+    """The matrix with another component ``index`` in each invocation that executes.
+
+    Raises:
+        Violation: an invocation has none.
+    """
+    places = _places(machine, type_, index, mapping)
+    shape = (machine.instances(type_.scope), type_.rows, type_.columns)
+    if isinstance(value, Undefined):
+        raise UndefinedUse("an undefined value becomes a component of a matrix")
+    if isinstance(matrix, Undefined):
+        defined = matrix.defined.copy() if isinstance(matrix, Partly) else np.zeros(shape, bool)
+        contents = matrix.value.copy() if isinstance(matrix, Partly) else np.zeros(shape, type_.number.dtype)
+    else:
+        defined, contents = None, matrix.copy()
+    chosen = places[machine.mask]
+    contents.reshape(-1)[chosen] = value[machine.mask] if isinstance(value, np.ndarray) else value
+    if defined is None:
+        return contents
+    defined.reshape(-1)[chosen] = True
+    return contents if defined.all() else Partly(contents, defined)
+
+
+def index_type(type_: Type) -> Number:
+    """The number type of an index.
+
+    Raises:
+        Unsupported: not a number.
+    """
+    if isinstance(type_, Number):
+        return type_
+    raise Unsupported(f"an index of type {type_}")

@@ -1,0 +1,206 @@
+"""The types of a module, with their places in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+from generators.spirv.enumerants import StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, Scope, Use
+
+
+@dataclass(frozen=True)
+class Void:
+    """OpTypeVoid."""
+
+
+@dataclass(frozen=True)
+class Bool:
+    """OpTypeBool: a Python bool where all invocations agree, else a bool array."""
+
+    dtype: np.dtype = field(default_factory=lambda: np.dtype(bool))
+
+
+@dataclass(frozen=True)
+class Number:
+    """OpTypeInt or OpTypeFloat.
+
+    Attributes:
+        component: the suite's name for it.
+        dtype: of values: unsigned for every integer (only instructions have signedness), else the component's own.
+        mask: all bits.
+    """
+
+    component: ComponentType
+    dtype: np.dtype
+    signed_dtype: np.dtype
+    mask: int
+
+    @property
+    def bits(self) -> int:
+        return self.component.bits
+
+    @property
+    def bytes(self) -> int:
+        return self.component.bytes
+
+    @property
+    def is_float(self) -> bool:
+        return self.component.is_float
+
+
+@cache
+def number(name: str) -> Number:
+    """The type of the component ``name``."""
+    component = COMPONENT_TYPES[name]
+    dtype = component.dtype if component.is_float else component.bits_dtype
+    return Number(component, dtype, np.dtype(f"i{component.bytes}"), (1 << component.bits) - 1)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """OpTypeVector: a tuple of its components."""
+
+    element: Type
+    count: int
+
+
+@dataclass(frozen=True)
+class Array:
+    """OpTypeArray, or OpTypeRuntimeArray where ``length`` is None: a tuple of its elements. ``stride`` in bytes."""
+
+    element: Type
+    length: int | None
+    stride: int
+
+
+@dataclass(frozen=True)
+class Struct:
+    """OpTypeStruct: a tuple of its members. ``offsets`` in bytes; ``read_only`` names members decorated NonWritable."""
+
+    members: tuple[Type, ...]
+    offsets: tuple[int, ...]
+    read_only: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """OpTypePointer. ``pointee`` is an id, because a PhysicalStorageBuffer pointer may be declared before its pointee."""
+
+    storage: StorageClass
+    pointee: int
+
+
+@dataclass(frozen=True)
+class FunctionType:
+    """OpTypeFunction."""
+
+    result: Type
+    parameters: tuple[Type, ...]
+
+
+@dataclass(frozen=True)
+class MatrixType:
+    """OpTypeCooperativeMatrixKHR: an array of shape (instances of the scope, rows, columns)."""
+
+    number: Number
+    scope: Scope
+    rows: int
+    columns: int
+    use: Use
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.columns} {self.number.component.name} matrix {self.use.name}"
+
+
+Type = Void | Bool | Number | Vector | Array | Struct | PointerType | FunctionType | MatrixType
+
+ADDRESS_BYTES = 8
+
+
+@cache
+def size_of(type_: Type) -> int:
+    """Bytes that a value of the type takes in memory; of a runtime array 0."""
+    match type_:
+        case Number():
+            return type_.bytes
+        case Bool():
+            return 1
+        case Vector():
+            return type_.count * size_of(type_.element)
+        case Array():
+            return 0 if type_.length is None else type_.stride * type_.length
+        case Struct():
+            return max((o + size_of(m) for o, m in zip(type_.offsets, type_.members, strict=True)), default=0)
+        case PointerType():
+            return ADDRESS_BYTES
+        case _:
+            raise TypeError(f"{type_} has no place in memory")
+
+
+@cache
+def alignment_of(type_: Type) -> int:
+    """Bytes to which a value of the type is aligned: its largest scalar."""
+    match type_:
+        case Vector() | Array():
+            return alignment_of(type_.element)
+        case Struct():
+            return max((alignment_of(m) for m in type_.members), default=1)
+        case _:
+            return size_of(type_)
+
+
+def natural_offsets(members: tuple[Type, ...]) -> tuple[int, ...]:
+    """Offsets of the members of a struct without decorations, each at its own alignment."""
+    offsets, end = [], 0
+    for member in members:
+        if has_matrix(member):
+            return (0,) * len(members)
+        align = alignment_of(member)
+        end = -(-end // align) * align
+        offsets.append(end)
+        end += size_of(member)
+    return tuple(offsets)
+
+
+@cache
+def has_matrix(type_: Type) -> bool:
+    """Whether the type is or contains a cooperative matrix."""
+    match type_:
+        case MatrixType():
+            return True
+        case Array() | Vector():
+            return has_matrix(type_.element)
+        case Struct():
+            return any(has_matrix(m) for m in type_.members)
+        case _:
+            return False
+
+
+def member_type(type_: Type, index: int) -> Type:
+    """The type of a composite's constituent."""
+    match type_:
+        case Vector() | Array():
+            return type_.element
+        case Struct():
+            return type_.members[index]
+        case MatrixType():
+            return type_.number
+        case _:
+            raise TypeError(f"{type_} is no composite")
+
+
+def member_count(type_: Type) -> int:
+    """How many constituents a composite has that is kept as a tuple."""
+    match type_:
+        case Vector():
+            return type_.count
+        case Array():
+            assert type_.length is not None, "a runtime array is not a value"
+            return type_.length
+        case Struct():
+            return len(type_.members)
+        case _:
+            raise TypeError(f"{type_} is no composite")

@@ -1,0 +1,181 @@
+"""Instructions among the active invocations of a subgroup (OpGroupNonUniform*)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from functools import reduce
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.machine import Run
+from cts.devices.embedded.spirv_types import Bool, Number, Vector
+from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.values import Value, spread
+from generators.spirv.enumerants import GroupOperation, Op, Scope
+
+_Groups = list[np.ndarray]
+
+
+def _groups(translation: Translation) -> _Groups:
+    """The active invocations of each subgroup that has some."""
+    machine = translation.machine
+    lanes = np.flatnonzero(machine.mask)
+    return [g for s in range(machine.subgroups) if (g := lanes[lanes // machine.subgroup_size == s]).size]
+
+
+def _check_scope(translation: Translation, words: Words) -> None:
+    if translation.constant(words[2]) != Scope.Subgroup:
+        raise Violation("VUID-StandaloneSpirv-None-04642", "a group operation that is not of Subgroup scope")
+
+
+def _scalar(translation: Translation, id_: int) -> Number | Bool:
+    type_ = translation.type_of[id_]
+    if isinstance(type_, Number | Bool):
+        return type_
+    raise Unsupported("a group operation on what is not a scalar")
+
+
+def _per_group(function: Callable[[np.ndarray, np.ndarray], Value]) -> Handler:
+    """An instruction whose result is one value for each subgroup."""
+
+    def handler(translation: Translation, words: Words) -> Run:
+        _check_scope(translation, words)
+        type_, result_type = _scalar(translation, words[3]), translation.types[words[0]]
+        values, lanes = translation.values, translation.machine.lanes
+        assert isinstance(result_type, Number | Bool)
+
+        def run() -> Value:
+            operand = spread(type_, values[words[3]], lanes)
+            result = np.zeros(lanes, result_type.dtype)
+            for group in _groups(translation):
+                result[group] = function(operand[group], group)
+            return result
+
+        return run
+
+    return handler
+
+
+def _elect(translation: Translation, words: Words) -> Run:
+    _check_scope(translation, words)
+
+    def run() -> Value:
+        result = np.zeros(translation.machine.lanes, bool)
+        for group in _groups(translation):
+            result[group[0]] = True
+        return result
+
+    return run
+
+
+def _from_lane(pick: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Handler:
+    """An instruction that reads the value of another invocation: ``pick`` gives its number in the subgroup from the own number and the
+    operand."""
+
+    def handler(translation: Translation, words: Words) -> Run:
+        _check_scope(translation, words)
+        type_, index_type = _scalar(translation, words[3]), _scalar(translation, words[4])
+        values, machine = translation.values, translation.machine
+
+        def run() -> Value:
+            lane = np.arange(machine.lanes)
+            own, first = lane % machine.subgroup_size, lane // machine.subgroup_size * machine.subgroup_size
+            source = first + pick(own, spread(index_type, values[words[4]], machine.lanes).astype(np.int64))
+            inside = (source >= first) & (source < np.minimum(first + machine.subgroup_size, machine.lanes))
+            source = np.where(inside, source, lane)
+            if not (inside & machine.mask[source])[machine.mask].all():
+                machine.forbid("SPIR-V 3.42.24", "the value of an invocation that is not active is read")
+            return spread(type_, values[words[3]], machine.lanes)[source]
+
+        return run
+
+    return handler
+
+
+def _broadcast_first(operand: np.ndarray, _: np.ndarray) -> Value:
+    return operand[0]
+
+
+def _ballot(translation: Translation, words: Words) -> Run:
+    _check_scope(translation, words)
+    values, machine = translation.values, translation.machine
+    assert isinstance(translation.types[words[0]], Vector)
+
+    def run() -> Value:
+        predicate = spread(Bool(), values[words[3]], machine.lanes)
+        result = np.zeros((4, machine.lanes), np.uint32)
+        for group in _groups(translation):
+            bits = sum(1 << int(l % machine.subgroup_size) for l in group if predicate[l])
+            for word in range(4):
+                result[word, group] = bits >> 32 * word & 0xFFFFFFFF
+        return tuple(result)
+
+    return run
+
+
+_COMBINE: Mapping[Op, tuple[Callable[[Value, Value], Value], bool]] = MappingProxyType(
+    {
+        Op.GroupNonUniformIAdd: (operator.add, False),
+        Op.GroupNonUniformFAdd: (operator.add, False),
+        Op.GroupNonUniformIMul: (operator.mul, False),
+        Op.GroupNonUniformFMul: (operator.mul, False),
+        Op.GroupNonUniformUMin: (np.minimum, False),
+        Op.GroupNonUniformUMax: (np.maximum, False),
+        Op.GroupNonUniformSMin: (np.minimum, True),
+        Op.GroupNonUniformSMax: (np.maximum, True),
+        Op.GroupNonUniformFMin: (np.minimum, False),
+        Op.GroupNonUniformFMax: (np.maximum, False),
+        Op.GroupNonUniformBitwiseAnd: (operator.and_, False),
+        Op.GroupNonUniformBitwiseOr: (operator.or_, False),
+        Op.GroupNonUniformBitwiseXor: (operator.xor, False),
+        Op.GroupNonUniformLogicalAnd: (operator.and_, False),
+        Op.GroupNonUniformLogicalOr: (operator.or_, False),
+        Op.GroupNonUniformLogicalXor: (operator.xor, False),
+    }
+)
+"""By opcode: how two values combine, and whether as signed integers."""
+
+
+def _arithmetic(combine: Callable[[Value, Value], Value], signed: bool) -> Handler:
+    def handler(translation: Translation, words: Words) -> Run:
+        _check_scope(translation, words)
+        if words[3] != GroupOperation.Reduce:
+            raise Unsupported(f"group operation {GroupOperation(words[3]).name}")
+        type_ = _scalar(translation, words[4])
+        values, lanes = translation.values, translation.machine.lanes
+
+        def run() -> Value:
+            operand = spread(type_, values[words[4]], lanes)
+            if signed:
+                assert isinstance(type_, Number)
+                operand = operand.view(type_.signed_dtype)
+            result = np.zeros(lanes, operand.dtype)
+            for group in _groups(translation):
+                result[group] = reduce(combine, [operand[lane : lane + 1] for lane in group])
+            return result.view(type_.dtype)
+
+        return run
+
+    return handler
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType(
+    {
+        **{op: _arithmetic(*how) for op, how in _COMBINE.items()},
+        Op.GroupNonUniformElect: _elect,
+        Op.GroupNonUniformAll: _per_group(lambda x, _: x.all()),
+        Op.GroupNonUniformAny: _per_group(lambda x, _: x.any()),
+        Op.GroupNonUniformAllEqual: _per_group(lambda x, _: (x == x[0]).all()),
+        Op.GroupNonUniformBroadcastFirst: _per_group(_broadcast_first),
+        Op.GroupNonUniformBroadcast: _from_lane(lambda _, index: index),
+        Op.GroupNonUniformShuffle: _from_lane(lambda _, index: index),
+        Op.GroupNonUniformShuffleXor: _from_lane(lambda own, mask: own ^ mask),
+        Op.GroupNonUniformShuffleUp: _from_lane(lambda own, delta: own - delta),
+        Op.GroupNonUniformShuffleDown: _from_lane(lambda own, delta: own + delta),
+        Op.GroupNonUniformBallot: _ballot,
+    }
+)
+"""Handlers of subgroup instructions."""

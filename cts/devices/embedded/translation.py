@@ -1,0 +1,395 @@
+"""A module made ready: its declarations, evaluated for one kernel, and what its instructions become.
+
+Each group of instructions is a module with a table ``HANDLERS``: opcode -> a function that checks the static rules of one
+instruction and returns what executes it, a callable without arguments that gives the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.machine import Function, Machine, Run
+from cts.devices.embedded.memory import AddressSpace
+from cts.devices.embedded.ordering import MAX_INVOCATIONS, Manner
+from cts.devices.embedded.spirv_types import (
+    Array,
+    Bool,
+    FunctionType,
+    MatrixType,
+    Number,
+    PointerType,
+    Struct,
+    Type,
+    Vector,
+    Void,
+    has_matrix,
+    member_count,
+    member_type,
+    natural_offsets,
+    number,
+    size_of,
+)
+from cts.devices.embedded.values import UNDEFINED, Value
+from generators.kernel import Kernel
+from generators.spirv.enumerants import (
+    OPERANDS,
+    BuiltIn,
+    Decoration,
+    ExecutionMode,
+    FPEncoding,
+    MemoryModel,
+    Op,
+    StorageClass,
+)
+from generators.spirv.reader import Instruction, read_header, read_instructions, read_string
+from generators.types import Scope, Use
+
+Words = tuple[int, ...]
+Handler = Callable[["Translation", Words], Run]
+
+RESULT_OPS = frozenset(op for op, pattern in OPERANDS.items() if pattern.startswith("T R"))
+
+_ENCODINGS = {FPEncoding.BFloat16KHR: "bf16", FPEncoding.Float8E4M3EXT: "e4m3", FPEncoding.Float8E5M2EXT: "e5m2"}
+_SCALAR_CONSTANTS = frozenset({Op.Constant, Op.SpecConstant, Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
+_COMPOSITE_CONSTANTS = frozenset(
+    {Op.ConstantComposite, Op.SpecConstantComposite, Op.ConstantCompositeReplicateEXT, Op.SpecConstantCompositeReplicateEXT}
+)
+_FIRST_FUNCTION_OP = Op.Function
+
+
+class Translation:
+    """One kernel's module, specialized.
+
+    Attributes:
+        machine: what runs it; ``values``: the machine's.
+        types: by id. ``type_of``: by id of a value its type. ``type_ids``: by id of a value the id of its type.
+        decorations: by id, then by decoration its parameters; ``member_decorations``: by (id, member).
+        variables: module-scope variables: id, storage class, type of the contents, id of the initializer or 0.
+        functions: by id; filled when they are prepared.
+        read_only: ids of pointers through which nothing may be written.
+        local_size: invocations in x, y, z.
+        private_model: whether accesses are private unless they say otherwise (the Vulkan memory model).
+        space: the buffers with addresses. ``cells``: variables without bytes, by id.
+        fences: semantics of the memory barriers since the last control barrier.
+        mapping: name of the mapping of matrix elements to invocations.
+    """
+
+    def __init__(
+        self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, handlers: Mapping[Op, Handler]
+    ) -> None:
+        self.kernel = kernel
+        self.mapping = mapping
+        self.strict = strict
+        self.instructions: list[Instruction] = list(read_instructions(kernel.spirv))
+        self.types: dict[int, Type] = {}
+        self.type_of: dict[int, Type] = {}
+        self.type_ids: dict[int, int] = {}
+        self.decorations: dict[int, dict[int, Words]] = {}
+        self.member_decorations: dict[tuple[int, int], dict[int, Words]] = {}
+        self.names: dict[int, str] = {}
+        self.variables: list[tuple[int, StorageClass, int, int]] = []
+        self.functions: dict[int, Function] = {}
+        self.read_only: set[int] = set()
+        self.instruction_sets: dict[int, str] = {}
+        self.private_model = False
+        self.space = AddressSpace()
+        self.cells: dict[int, Any] = {}
+        self.fences: dict[str, int] = {}
+        self.index = 0
+        self.entry = 0
+        self._handlers = handlers
+        self._local_size_words: tuple[bool, Words] | None = None
+        self._bound = read_header(kernel.spirv).bound
+        self._late: list[tuple[int, Op, Words]] = []
+        # Constants of specialization need a machine to be computed on before its size is known.
+        self.machine = Machine(self._bound, 1, 1, strict)
+        self.values = self.machine.values
+        self._specialized = {s.constant_id: s.value for s in kernel.specialization}
+        self._specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
+        self.local_size = (1, 1, 1)
+        self.first_function = 0
+        self.function_instructions: list[Instruction] = []
+
+    def declare(self, subgroup_size: int) -> None:
+        """Evaluates everything before the first function; after it the machine has its size.
+
+        Raises:
+            Violation: a declaration breaks a static rule; ``index`` is the instruction.
+            Unsupported: a declaration that the interpreter does not have.
+        """
+        self.first_function = self._read_declarations()
+        self.local_size = self._find_local_size()
+        lanes = int(np.prod(self.local_size))
+        if not 1 <= lanes <= MAX_INVOCATIONS:
+            raise Violation("VUID-RuntimeSpirv-x-06432", f"a workgroup of {lanes} invocations; at most {MAX_INVOCATIONS}")
+        early = self.values
+        self.machine = Machine(self._bound, lanes, subgroup_size, self.strict)
+        self.values = self.machine.values
+        self.values[:] = early
+        self._check_scopes()
+        for self.index, op, words in self._late:
+            self._constant(op, words)
+        self.machine.constants = list(self.values)
+        self.function_instructions = self.instructions[self.first_function :]
+
+    def prepare(self, op: Op, words: Words) -> Run:
+        """What executes an instruction.
+
+        Raises:
+            Violation: it breaks a static rule.
+            Unsupported: the interpreter does not have it.
+        """
+        handler = self._handlers.get(op)
+        if handler is None:
+            raise Unsupported(f"Op{op.name}")
+        return handler(self, words)
+
+    def constant(self, id_: int) -> Value:
+        """The value of a constant, or None if ``id_`` is not one."""
+        return self.machine.constants[id_] if self.machine.constants else self.values[id_]
+
+    def pointee(self, pointer: int) -> Type:
+        """The type that a pointer value points to."""
+        type_ = self.type_of[pointer]
+        if not isinstance(type_, PointerType):
+            raise Violation("SPIR-V 3.42.8", f"%{pointer} is not a pointer")
+        return self.types[type_.pointee]
+
+    def storage(self, pointer: int) -> StorageClass:
+        """The storage class of a pointer value."""
+        type_ = self.type_of[pointer]
+        assert isinstance(type_, PointerType)
+        return type_.storage
+
+    def matrix_type(self, id_: int, rule: str, what: str) -> MatrixType:
+        """The matrix type of a value.
+
+        Raises:
+            Violation: it is not a matrix; ``rule`` and ``what`` say so.
+        """
+        type_ = self.type_of[id_]
+        if not isinstance(type_, MatrixType):
+            raise Violation(rule, f"{what} is not a cooperative matrix")
+        return type_
+
+    def number_of(self, type_: Type) -> Number:
+        """The number type of a scalar, vector or matrix."""
+        while isinstance(type_, Vector):
+            type_ = type_.element
+        if isinstance(type_, MatrixType):
+            return type_.number
+        if isinstance(type_, Number):
+            return type_
+        raise Unsupported(f"arithmetic on {type_}")
+
+    def manner(self, mask: int, available: bool, visible: bool) -> Manner:
+        """How an access with Memory Operands ``mask`` takes part in ordering."""
+        if not self.private_model:
+            return Manner(False, True, True)
+        return Manner(not mask & 0x20, available, visible)
+
+    def zero(self, type_: Type) -> Value:
+        """The null value of a type (OpConstantNull)."""
+        match type_:
+            case Number():
+                return type_.dtype.type(0) if type_.is_float else 0
+            case Bool():
+                return False
+            case MatrixType():
+                return np.zeros((self.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
+            case Vector() | Array() | Struct():
+                return tuple(self.zero(member_type(type_, i)) for i in range(member_count(type_)))
+            case _:
+                raise Unsupported(f"a null {type_}")
+
+    def number_value(self, type_: Number, bits: int) -> Value:
+        """A number from its bits."""
+        bits &= type_.mask
+        return np.array(bits, type_.component.bits_dtype).view(type_.dtype)[()] if type_.is_float else bits
+
+    def splat(self, type_: MatrixType, value: Value) -> Value:
+        """A matrix of one value, or of one for each instance (shape (instances,))."""
+        shape = (self.machine.instances(type_.scope), type_.rows, type_.columns)
+        if isinstance(value, np.ndarray):
+            return np.broadcast_to(value[:, None, None], shape)
+        return np.full(shape, value, type_.number.dtype)
+
+    def _read_declarations(self) -> int:
+        """Reads everything before the first function; gives the index of that."""
+        for index, (op, words, _) in enumerate(self.instructions):
+            self.index = index
+            if op is _FIRST_FUNCTION_OP:
+                return index
+            self._declaration(op, words)
+        raise Violation("SPIR-V 2.4", "the module has no function")
+
+    def _declaration(self, op: Op, words: Words) -> None:
+        match op:
+            case Op.Name:
+                self.names[words[0]] = read_string(words[1:])[0]
+            case Op.Decorate | Op.DecorateId:
+                self.decorations.setdefault(words[0], {})[words[1]] = words[2:]
+            case Op.MemberDecorate:
+                self.member_decorations.setdefault((words[0], words[1]), {})[words[2]] = words[3:]
+            case Op.MemoryModel:
+                self.private_model = words[1] == MemoryModel.Vulkan
+            case Op.EntryPoint:
+                if read_string(words[2:])[0] == self.kernel.entry_point:
+                    self.entry = words[1]
+            case Op.ExecutionMode | Op.ExecutionModeId:
+                if words[0] == self.entry and words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
+                    self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])
+            case Op.ExtInstImport:
+                self.instruction_sets[words[0]] = read_string(words[1:])[0]
+            case Op.Variable:
+                self._variable(words)
+            case _:
+                if op in RESULT_OPS:
+                    self._constant_or_late(op, words)
+                elif op.name.startswith("Type"):
+                    self._type(op, words)
+
+    def _variable(self, words: Words) -> None:
+        id_, storage = words[1], StorageClass(words[2])
+        self.set_type(id_, words[0])
+        if Decoration.NonWritable in self.decorations.get(id_, {}):
+            self.read_only.add(id_)
+        pointer = self.types[words[0]]
+        assert isinstance(pointer, PointerType)
+        if has_matrix(self.types[pointer.pointee]) and storage not in (StorageClass.Private, StorageClass.Function):
+            raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
+        self.variables.append((id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0))
+
+    def set_type(self, id_: int, type_id: int) -> None:
+        """Notes the type of a value."""
+        self.type_ids[id_] = type_id
+        self.type_of[id_] = self.types[type_id]
+
+    def _type(self, op: Op, words: Words) -> None:
+        id_ = words[0]
+        match op:
+            case Op.TypeForwardPointer:
+                return
+            case Op.TypeVoid:
+                type_: Type = Void()
+            case Op.TypeBool:
+                type_ = Bool()
+            case Op.TypeInt:
+                type_ = number(("s" if words[2] else "u") + str(words[1]))
+            case Op.TypeFloat:
+                type_ = number(_ENCODINGS[FPEncoding(words[2])] if len(words) > 2 else f"f{words[1]}")
+            case Op.TypeVector:
+                type_ = Vector(self.types[words[1]], words[2])
+            case Op.TypeArray | Op.TypeRuntimeArray:
+                element = self.types[words[1]]
+                stride = self.decorations.get(id_, {}).get(Decoration.ArrayStride)
+                natural = 0 if has_matrix(element) or (isinstance(element, PointerType) and not stride) else size_of(element)
+                length = None if op is Op.TypeRuntimeArray else self.values[words[2]]
+                type_ = Array(element, length, stride[0] if stride else natural)
+            case Op.TypeStruct:
+                type_ = self._struct(id_, words[1:])
+            case Op.TypePointer:
+                type_ = PointerType(StorageClass(words[1]), words[2])
+            case Op.TypeFunction:
+                type_ = FunctionType(self.types[words[1]], tuple(self.types[w] for w in words[2:]))
+            case Op.TypeCooperativeMatrixKHR:
+                type_ = self._matrix(words)
+            case _:
+                raise Unsupported(f"Op{op.name}")
+        self.types[id_] = type_
+
+    def _struct(self, id_: int, member_ids: Words) -> Struct:
+        members = tuple(self.types[w] for w in member_ids)
+        decorated = [self.member_decorations.get((id_, i), {}) for i in range(len(members))]
+        if members and all(Decoration.Offset in d for d in decorated):
+            offsets = tuple(d[Decoration.Offset][0] for d in decorated)
+        else:
+            offsets = natural_offsets(members)
+        return Struct(members, offsets, frozenset(i for i, d in enumerate(decorated) if Decoration.NonWritable in d))
+
+    def _matrix(self, words: Words) -> MatrixType:
+        component = self.types[words[1]]
+        if not isinstance(component, Number):
+            raise Violation("KHR-TYPE-01", "the component type of a cooperative matrix is not a scalar number")
+        scope, rows, columns, use = (self.values[w] for w in words[2:6])
+        if not all(value.__class__ is int for value in (scope, rows, columns, use)):
+            raise Violation("KHR-TYPE-02", "scope, rows, columns and use of a cooperative matrix must be integer constants")
+        if scope not in (Scope.WORKGROUP, Scope.SUBGROUP):
+            raise Violation("VUID-StandaloneSpirv-Scope-12243", f"a cooperative matrix of scope {scope}")
+        if use not in (Use.A, Use.B, Use.ACCUMULATOR):
+            raise Violation("KHR-TYPE-04", f"a cooperative matrix of use {use}")
+        if rows < 1 or columns < 1:
+            raise Violation("KHR-TYPE-03", f"a cooperative matrix of {rows} x {columns}")
+        return MatrixType(component, Scope(scope), rows, columns, Use(use))
+
+    def _constant_or_late(self, op: Op, words: Words) -> None:
+        self.set_type(words[1], words[0])
+        if has_matrix(self.type_of[words[1]]):
+            self._late.append((self.index, op, words))
+        else:
+            self._constant(op, words)
+
+    def _constant(self, op: Op, words: Words) -> None:
+        type_, id_, operands = self.types[words[0]], words[1], words[2:]
+        if op in _SCALAR_CONSTANTS:
+            value = self._scalar_constant(op, type_, id_, operands)
+        elif op in _COMPOSITE_CONSTANTS:
+            value = self._composite_constant(op, type_, operands)
+        elif op is Op.ConstantNull:
+            value = self.zero(type_)
+        elif op is Op.Undef:
+            value = UNDEFINED if self.strict else self.zero(type_)
+        elif op is Op.SpecConstantOp:
+            value = self.prepare(Op(operands[0]), (words[0], id_, *operands[1:]))()
+        else:
+            raise Unsupported(f"Op{op.name} outside of a function")
+        self.values[id_] = value
+
+    def _scalar_constant(self, op: Op, type_: Type, id_: int, operands: Words) -> Value:
+        specialized = self._specialized.get(self.decorations.get(id_, {}).get(Decoration.SpecId, (-1,))[0])
+        if isinstance(type_, Bool):
+            return op in (Op.ConstantTrue, Op.SpecConstantTrue) if specialized is None else bool(specialized)
+        assert isinstance(type_, Number)
+        bits = operands[0] | (operands[1] << 32 if len(operands) > 1 else 0)
+        return self.number_value(type_, bits if specialized is None or op is Op.Constant else specialized)
+
+    def _composite_constant(self, op: Op, type_: Type, operands: Words) -> Value:
+        replicated = op in (Op.ConstantCompositeReplicateEXT, Op.SpecConstantCompositeReplicateEXT)
+        if isinstance(type_, MatrixType):
+            if len(operands) != 1:
+                raise Violation("KHR-COMP-01", f"a constant cooperative matrix of {len(operands)} constituents; it takes one")
+            return self.splat(type_, self.values[operands[0]])
+        if replicated:
+            return (self.values[operands[0]],) * member_count(type_)
+        return tuple(self.values[w] for w in operands)
+
+    def _find_local_size(self) -> tuple[int, int, int]:
+        for id_, decorations in self.decorations.items():
+            if decorations.get(Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,) and self.values[id_] is not None:
+                return self.values[id_]  # type: ignore[no-any-return]
+        if self._local_size_words is None:
+            raise Violation("VUID-StandaloneSpirv-None-10685", f"no entry point '{self.kernel.entry_point}' with a LocalSize")
+        is_id, words = self._local_size_words
+        x, y, z = (self.values[w] for w in words) if is_id else words
+        return x, y, z
+
+    def _check_scopes(self) -> None:
+        machine, matrices = self.machine, [t for t in self.types.values() if isinstance(t, MatrixType)]
+        if matrices and self.local_size[0] % machine.subgroup_size:
+            raise Violation(
+                "VUID-VkPipelineShaderStageCreateInfo-module-08987",
+                f"local size {self.local_size[0]} in x is not a multiple of the subgroup size {machine.subgroup_size}",
+            )
+        subgroups = machine.subgroups
+        if any(t.scope is Scope.WORKGROUP for t in matrices) and subgroups & (subgroups - 1):
+            raise Violation("VUID-VkPipelineShaderStageCreateInfo-module-10169", f"matrices of Workgroup scope with {subgroups} subgroups, not a power of two")
+
+
+def literal_words(words: Sequence[int], width: int) -> int:
+    """A literal of ``width`` bits, low-order word first."""
+    value = words[0] if width <= 32 else words[0] | words[1] << 32
+    return value & (1 << width) - 1

@@ -1,0 +1,188 @@
+"""Values of all invocations of a workgroup at once.
+
+* An integer is a Python int in [0, 2^bits) where all invocations agree, else an unsigned array of shape (invocations,).
+* A float is a numpy scalar of its dtype, or an array of shape (invocations,); a bool a Python bool or a bool array.
+* A vector, array or struct is a tuple of its constituents, each of which is uniform or not by itself.
+* A cooperative matrix is an array of shape (instances, rows, columns).
+* A pointer is a ``cts.devices.embedded.pointers`` object.
+* What is undefined is UNDEFINED, or Partly where only some invocations (or elements) have a value.
+
+Values are never changed in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported
+from cts.devices.embedded.spirv_types import (
+    Array,
+    Bool,
+    MatrixType,
+    Number,
+    PointerType,
+    Struct,
+    Type,
+    Vector,
+    Void,
+    member_count,
+    member_type,
+)
+
+Value = Any
+Mask = np.ndarray
+
+
+class Undefined:
+    """A value that may be moved but not used: whatever computes with it raises UndefinedUse, so that no instruction has to ask."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise UndefinedUse("an undefined value is used")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __and__ = __rand__ = __or__ = __ror__ = _refuse
+    __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __floordiv__ = __rfloordiv__ = _refuse
+    __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __neg__ = __invert__ = __abs__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __bool__ = __int__ = __index__ = __float__ = __len__ = __iter__ = __getitem__ = _refuse
+    __array__ = __array_ufunc__ = __array_function__ = _refuse
+
+    def __eq__(self, _: object) -> NoReturn:
+        raise UndefinedUse("an undefined value is compared")
+
+    def __ne__(self, _: object) -> NoReturn:
+        raise UndefinedUse("an undefined value is compared")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UndefinedUse("an undefined value is used")
+
+    __hash__ = object.__hash__
+
+
+UNDEFINED = Undefined()
+
+
+class Partly(Undefined):
+    """``value`` where ``defined`` (of the same shape), undefined elsewhere."""
+
+    def __init__(self, value: np.ndarray, defined: np.ndarray) -> None:
+        self.value = value
+        self.defined = defined
+
+
+def varies(value: Value) -> bool:
+    """Whether a scalar differs (or may differ) between invocations."""
+    return value.__class__ is np.ndarray
+
+
+def spread(type_: Number | Bool, value: Value, lanes: int) -> np.ndarray:
+    """A scalar as an array of shape (lanes,)."""
+    if value.__class__ is np.ndarray:
+        array: np.ndarray = value
+        return array
+    return np.full(lanes, value, type_.dtype)
+
+
+def to_signed(value: Value, bits: int, dtype: np.dtype) -> Value:
+    """An integer with the sign that its bits have in two's complement."""
+    if value.__class__ is int:
+        return value - (1 << bits) if value >> (bits - 1) else value
+    return value.view(dtype)
+
+
+def signed_index(value: Value, type_: Number) -> Value:
+    """An integer as an index or offset: a Python int, or an int64 array, by its type's own signedness."""
+    if value.__class__ is int:
+        return to_signed(value, type_.bits, type_.signed_dtype) if type_.component.is_signed else value
+    if type_.component.is_signed:
+        value = value.view(type_.signed_dtype)
+    return value.astype(np.int64)
+
+
+def instance_mask(mask: Mask, instances: int) -> Mask:
+    """Which scope instances a mask of invocations covers; each is covered wholly or not at all."""
+    covered: Mask = mask.reshape(instances, -1)[:, 0]
+    return covered
+
+
+def _same(new: Value, old: Value) -> bool:
+    if new is old:
+        return True
+    kinds = new.__class__, old.__class__
+    return kinds in ((int, int), (bool, bool)) and bool(new == old)
+
+
+def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
+    """``new`` for the invocations of ``mask``, ``old`` for the others. ``old`` None: no other invocation has a value."""
+    if old is None or isinstance(type_, Void) or _same(new, old):
+        return new
+    if isinstance(type_, Number | Bool):
+        if isinstance(new, Undefined) or isinstance(old, Undefined):
+            return _blend_undefined(mask, new, old, (mask.size,), type_.dtype, mask)
+        return np.where(mask, spread(type_, new, mask.size), spread(type_, old, mask.size))
+    if isinstance(type_, MatrixType):
+        shape = (old if new is UNDEFINED else new.value if isinstance(new, Partly) else new)
+        if isinstance(new, Undefined) or isinstance(old, Undefined):
+            if new is UNDEFINED and old is UNDEFINED:
+                return UNDEFINED
+            shape = shape.value if isinstance(shape, Partly) else shape
+            chosen = np.broadcast_to(instance_mask(mask, shape.shape[0])[:, None, None], shape.shape)
+            return _blend_undefined(chosen, new, old, shape.shape, type_.number.dtype, chosen)
+        return np.where(instance_mask(mask, new.shape[0])[:, None, None], new, old)
+    if isinstance(type_, Vector | Array | Struct):
+        count = member_count(type_)
+        return tuple(
+            blend(member_type(type_, i), mask, a, b)
+            for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
+        )
+    if isinstance(type_, PointerType):
+        return new.blend(mask, old)
+    raise Unsupported(f"invocations that diverge with values of {type_}")
+
+
+def _blend_undefined(chosen: Mask, new: Value, old: Value, shape: tuple[int, ...], dtype: np.dtype, _: Mask) -> Value:
+    def parts(value: Value) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(value, Partly):
+            return value.value, value.defined
+        if value is UNDEFINED:
+            return np.zeros(shape, dtype), np.zeros(shape, bool)
+        return np.broadcast_to(np.asarray(value, dtype), shape), np.ones(shape, bool)
+
+    if new is UNDEFINED and old is UNDEFINED:
+        return UNDEFINED
+    (new_value, new_defined), (old_value, old_defined) = parts(new), parts(old)
+    return partly(np.where(chosen, new_value, old_value), np.where(chosen, new_defined, old_defined))
+
+
+def partly(value: np.ndarray, defined: np.ndarray) -> Value:
+    """``value`` where ``defined``."""
+    if defined.all():
+        return value
+    return Partly(value, defined) if defined.any() else UNDEFINED
+
+
+def settle(value: Value, mask: Mask) -> Value:
+    """A value that only some invocations have, as the invocations of ``mask`` see it."""
+    if isinstance(value, Partly):
+        chosen = mask if value.defined.ndim == 1 else instance_mask(mask, value.defined.shape[0])
+        if value.defined[chosen].all():
+            return value.value
+    return value
+
+
+def expand(value: Value, count: int) -> tuple[Value, ...]:
+    """A composite as a tuple, also where it is undefined."""
+    if value is UNDEFINED:
+        return (UNDEFINED,) * count
+    constituents: tuple[Value, ...] = value
+    return constituents
+
+
+def is_defined(value: Value) -> bool:
+    """Whether all of a value is defined."""
+    if isinstance(value, tuple):
+        return all(map(is_defined, value))
+    return not isinstance(value, Undefined)

@@ -1,0 +1,253 @@
+"""Variables, access chains, loads and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cts.devices.embedded import access
+from cts.devices.embedded.access import member_offset
+from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.machine import Run
+from cts.devices.embedded.memory_operands import Access, memory_operands
+from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, Offset
+from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, member_type, size_of
+from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.values import UNDEFINED, Partly, Value, settle, signed_index, varies
+from generators.spirv.enumerants import Decoration, Op, StorageClass
+
+CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageClass.Input})
+"""Storage classes whose variables have no bytes."""
+
+_Step = tuple[int, Number, int, int | None]
+"""Id of an index, its type, bytes from one constituent to the next, and how many there are (None: unknown)."""
+
+
+def variable(translation: Translation, words: Words) -> Run:
+    """OpVariable in a function: what makes it anew at each call."""
+    id_, initializer = words[1], words[3] if len(words) > 3 else 0
+    if words[2] != StorageClass.Function:
+        raise Violation("SPIR-V 2.4", "a variable in a function must be of Function storage")
+    cell = Cell(translation.pointee(id_), translation.names.get(id_, str(id_)))
+    translation.cells[id_] = cell
+    pointer, values = CellPointer(cell, (), translation.mapping), translation.values
+    undefined = UNDEFINED if translation.strict else translation.zero(cell.type)
+
+    def begin() -> None:
+        values[id_] = pointer
+        cell.value = values[initializer] if initializer else undefined
+
+    return begin
+
+
+def _access_chain(translation: Translation, words: Words) -> Run:
+    return _chain(translation, words[1], words[2], words[3:], None)
+
+
+def _pointer_access_chain(translation: Translation, words: Words) -> Run:
+    return _chain(translation, words[1], words[2], words[4:], words[3])
+
+
+def _chain(translation: Translation, result: int, base: int, indices: Words, element: int | None) -> Run:
+    values = translation.values
+    type_ = translation.pointee(base)
+    if base in translation.read_only:
+        translation.read_only.add(result)
+    if translation.storage(base) in CELL_STORAGE:
+        return _cell_chain(translation, base, indices)
+    fixed, steps = 0, []
+    if element is not None:
+        steps.append((element, translation.number_of(translation.type_of[element]), _element_stride(translation, base, type_), None))
+    for index in indices:
+        value = translation.constant(index)
+        if isinstance(type_, Struct):
+            if value.__class__ is not int or value >= len(type_.members):
+                raise Violation("SPIR-V 3.42.8 OpAccessChain", "an index into a structure must be a constant that names a member")
+            if value in type_.read_only:
+                translation.read_only.add(result)
+            fixed += type_.offsets[value]
+            type_ = type_.members[value]
+            continue
+        if not isinstance(type_, Array | Vector):
+            raise Unsupported(f"an access chain into {type_}")
+        stride = member_offset(type_, 1)
+        count = type_.length if isinstance(type_, Array) else type_.count
+        number = translation.number_of(translation.type_of[index])
+        if value.__class__ is int:
+            at = signed_index(value, number)
+            _check_index(at, count)
+            fixed += at * stride
+        else:
+            steps.append((index, number, stride, count))
+        type_ = member_type(type_, 0)
+    if not steps:
+        return lambda: values[base].moved(fixed)
+    machine = translation.machine
+
+    def run() -> Value:
+        distance: Offset = fixed
+        for index, number, stride, count in steps:
+            at = signed_index(values[index], number)
+            if count is not None:
+                if not varies(at):
+                    _check_index(at, count)
+                elif (((at < 0) | (at >= count)) & machine.mask).any():
+                    _check_index(int(at[((at < 0) | (at >= count)) & machine.mask][0]), count)
+            distance = distance + at * stride
+        return values[base].moved(distance)
+
+    return run
+
+
+def _element_stride(translation: Translation, base: int, type_: Type) -> int:
+    stride = translation.decorations.get(translation.type_ids[base], {}).get(Decoration.ArrayStride)
+    return stride[0] if stride else size_of(type_)
+
+
+def _check_index(index: int, count: int | None) -> None:
+    if index < 0 or (count is not None and index >= count):
+        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {'a runtime array' if count is None else f'{count} constituents'}")
+
+
+def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
+    values, mapping = translation.values, translation.mapping
+    numbers = [translation.number_of(translation.type_of[i]) for i in indices]
+
+    def run() -> Value:
+        pointer = values[base]
+        path = tuple(signed_index(values[i], n) for i, n in zip(indices, numbers, strict=True))
+        return CellPointer(pointer.cell, pointer.path + path, mapping)
+
+    return run
+
+
+def _matrix_check(translation: Translation, type_: Type) -> None:
+    """A whole matrix is moved by instructions that all invocations of its scope execute together (KHR-UNI-01)."""
+    if isinstance(type_, MatrixType):
+        translation.machine.active_instances(type_.scope)
+
+
+def _load(translation: Translation, words: Words) -> Run:
+    values, machine, pointer = translation.values, translation.machine, words[2]
+    type_, storage = translation.types[words[0]], translation.storage(pointer)
+    how = memory_operands(translation, words[3:], storage, False, "OpLoad")
+    if storage in CELL_STORAGE:
+        whole = isinstance(type_, MatrixType)
+
+        def from_cell() -> Value:
+            if whole and not machine.full:
+                _matrix_check(translation, type_)
+            place = values[pointer]
+            if place.path:
+                return place.load(machine)
+            value = place.cell.value
+            return settle(value, machine.mask) if isinstance(value, Partly) else value
+
+        return from_cell
+    space = translation.space
+
+    def from_memory() -> Value:
+        return access.load(machine, values[pointer].resolve(machine), type_, how, space)
+
+    return from_memory
+
+
+def _store(translation: Translation, words: Words) -> Run:
+    values, machine, pointer, object_ = translation.values, translation.machine, words[0], words[1]
+    type_, storage = translation.type_of[object_], translation.storage(pointer)
+    how = memory_operands(translation, words[2:], storage, True, "OpStore")
+    if storage is StorageClass.Input:
+        raise Violation("SPIR-V 3.7 Input", "a store to Input storage")
+    if storage in CELL_STORAGE:
+
+        def to_cell() -> Value:
+            if not machine.full:
+                _matrix_check(translation, type_)
+            values[pointer].store(machine, values[object_])
+
+        return to_cell
+    forbidden = not_writable(translation, pointer)
+
+    def to_memory() -> Value:
+        if forbidden:
+            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+        access.store(machine, values[pointer].resolve(machine), type_, values[object_], how)
+
+    return to_memory
+
+
+def not_writable(translation: Translation, pointer: int) -> str:
+    """Why nothing may be written through ``pointer``; empty if it may."""
+    if pointer in translation.read_only:
+        return "a store to what is decorated NonWritable"
+    if translation.storage(pointer) in (StorageClass.PushConstant, StorageClass.Uniform, StorageClass.UniformConstant):
+        return f"a store to {translation.storage(pointer).name} storage"
+    return ""
+
+
+def _copy_memory(translation: Translation, words: Words) -> Run:
+    values, machine, target, source = translation.values, translation.machine, words[0], words[1]
+    type_ = translation.pointee(target)
+    target_cell, source_cell = (translation.storage(p) in CELL_STORAGE for p in (target, source))
+    reads = memory_operands(translation, words[2:], translation.storage(source), False, "OpCopyMemory")
+    writes = Access(reads.alignment, reads.manner)
+    forbidden = not_writable(translation, target)
+    space = translation.space
+
+    def run() -> Value:
+        if source_cell:
+            value = values[source].load(machine)
+        else:
+            value = access.load(machine, values[source].resolve(machine), type_, reads, space)
+        if target_cell:
+            values[target].store(machine, value)
+            return
+        if forbidden:
+            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+        access.store(machine, values[target].resolve(machine), type_, value, writes)
+
+    return run
+
+
+def _array_length(translation: Translation, words: Words) -> Run:
+    values, structure, member = translation.values, words[2], words[3]
+    type_ = translation.pointee(structure)
+    assert isinstance(type_, Struct)
+    array, offset = type_.members[member], type_.offsets[member]
+    assert isinstance(array, Array)
+
+    def run() -> Value:
+        pointer = values[structure]
+        assert isinstance(pointer, BytePointer)
+        assert isinstance(pointer.offset, int)
+        return max(pointer.memory.size - pointer.offset - offset, 0) // array.stride
+
+    return run
+
+
+def _pointer_equal(translation: Translation, words: Words) -> Run:
+    values, a, b = translation.values, words[2], words[3]
+
+    def run() -> Value:
+        x, y = values[a], values[b]
+        same = x.address == y.address
+        return same if varies(same) else bool(same)
+
+    return run
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType(
+    {
+        Op.Variable: variable,
+        Op.AccessChain: _access_chain,
+        Op.InBoundsAccessChain: _access_chain,
+        Op.PtrAccessChain: _pointer_access_chain,
+        Op.InBoundsPtrAccessChain: _pointer_access_chain,
+        Op.Load: _load,
+        Op.Store: _store,
+        Op.CopyMemory: _copy_memory,
+        Op.ArrayLength: _array_length,
+        Op.PtrEqual: _pointer_equal,
+    }
+)
+"""Handlers of variables and plain accesses."""

@@ -1,0 +1,136 @@
+"""Barriers, and what an invocation knows of its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.machine import Machine, Run
+from cts.devices.embedded.ordering import Kind
+from cts.devices.embedded.spirv_types import Type, Vector
+from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.values import Value
+from generators.spirv.enumerants import BuiltIn, MemorySemantics, Op, Scope
+from generators.types import Scope as MatrixScope
+
+_RELEASE = MemorySemantics.Release | MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
+_ACQUIRE = MemorySemantics.Acquire | MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
+_KINDS: tuple[tuple[MemorySemantics, Kind], ...] = (
+    (MemorySemantics.WorkgroupMemory, "workgroup"),
+    (MemorySemantics.UniformMemory, "buffer"),
+)
+
+
+def _orders(semantics: int) -> bool:
+    return bool(semantics & _RELEASE) and bool(semantics & _ACQUIRE)
+
+
+def _control_barrier(translation: Translation, words: Words) -> Run:
+    scope, memory_scope, semantics = (translation.constant(w) for w in words)
+    machine = translation.machine
+    if scope not in (Scope.Workgroup, Scope.Subgroup):
+        raise Violation("VUID-StandaloneSpirv-None-04636", f"a control barrier at scope {scope}")
+    subgroup_only = scope == Scope.Subgroup or memory_scope in (Scope.Subgroup, Scope.Invocation)
+    own = semantics if _orders(semantics) else 0
+    private_model = translation.private_model
+    fences = translation.fences
+
+    def run() -> Value:
+        if not machine.full:
+            what = MatrixScope.SUBGROUP if scope == Scope.Subgroup else MatrixScope.WORKGROUP
+            try:
+                machine.active_instances(what)
+            except Violation:
+                active = int(machine.mask.sum())
+                text = f"a barrier that {active} of {machine.lanes} invocations reach: control flow is not uniform over the {what.name.lower()}"
+                machine.forbid("SPIR-V 3.42.20 OpControlBarrier", text)
+        total = own | fences.pop("semantics", 0)
+        kinds = tuple(kind for bit, kind in _KINDS if total & bit)
+        available = not private_model or bool(total & MemorySemantics.MakeAvailable)
+        visible = not private_model or bool(total & MemorySemantics.MakeVisible)
+        machine.clock.barrier(kinds, available, visible, subgroup_only)
+
+    return run
+
+
+def _memory_barrier(translation: Translation, words: Words) -> Run:
+    scope, semantics = (translation.constant(w) for w in words)
+    fences = translation.fences
+
+    def run() -> Value:
+        # A fence orders nothing by itself: the control barrier that follows it synchronizes with it.
+        if scope in (Scope.Workgroup, Scope.Device, Scope.QueueFamily) and _orders(semantics):
+            fences["semantics"] = fences.get("semantics", 0) | semantics
+
+    return run
+
+
+def built_in(translation: Translation, which: int, type_: Type) -> Value:
+    """The value of a built-in variable in the workgroup that runs.
+
+    Raises:
+        Unsupported: not one of a compute shader's.
+    """
+    machine = translation.machine
+    x, y, _ = translation.local_size
+    lane = np.arange(machine.lanes, dtype=np.uint32)
+    local = (lane % x, lane // x % y, lane // (x * y))
+    if isinstance(type_, Vector):
+        match which:
+            case BuiltIn.WorkgroupId:
+                return machine.workgroup
+            case BuiltIn.NumWorkgroups:
+                return machine.workgroups
+            case BuiltIn.WorkgroupSize:
+                return translation.local_size
+            case BuiltIn.LocalInvocationId:
+                return tuple(_simple(v) for v in local)
+            case BuiltIn.GlobalInvocationId:
+                size = translation.local_size
+                return tuple(_simple(v + np.uint32(g * s)) for v, g, s in zip(local, machine.workgroup, size, strict=True))
+            case _:
+                return _subgroup_mask(machine, which, lane)
+    match which:
+        case BuiltIn.LocalInvocationIndex:
+            return _simple(lane)
+        case BuiltIn.SubgroupSize:
+            return machine.subgroup_size
+        case BuiltIn.NumSubgroups:
+            return machine.subgroups
+        case BuiltIn.SubgroupId:
+            return _simple(lane // machine.subgroup_size)
+        case BuiltIn.SubgroupLocalInvocationId:
+            return _simple(lane % machine.subgroup_size)
+        case _:
+            raise Unsupported(f"built-in {BuiltIn(which).name}")
+
+
+def _subgroup_mask(machine: Machine, which: int, lane: np.ndarray) -> Value:
+    own = lane % machine.subgroup_size
+    compare = {
+        BuiltIn.SubgroupEqMask: np.equal,
+        BuiltIn.SubgroupGeMask: np.greater_equal,
+        BuiltIn.SubgroupGtMask: np.greater,
+        BuiltIn.SubgroupLeMask: np.less_equal,
+        BuiltIn.SubgroupLtMask: np.less,
+    }.get(BuiltIn(which))
+    if compare is None:
+        raise Unsupported(f"built-in {BuiltIn(which).name}")
+    words = []
+    for word in range(4):
+        bits = np.arange(32 * word, 32 * word + 32)
+        member = compare(bits, own[:, None]) & (bits < machine.subgroup_size)
+        words.append((member.astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=1).astype(np.uint32))
+    return tuple(words)
+
+
+def _simple(value: np.ndarray) -> Value:
+    """A Python int where all invocations agree."""
+    return int(value[0]) if (value == value[0]).all() else value.astype(np.uint32)
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.ControlBarrier: _control_barrier, Op.MemoryBarrier: _memory_barrier})
+"""Handlers of barriers."""

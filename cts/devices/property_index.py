@@ -1,0 +1,73 @@
+"""A device's property rows, indexed for the two questions that Vulkan asks: may this type exist, and may this multiply-add?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from cts.devices.device import MatrixRow
+from generators.types import Use
+
+TypeKey = tuple[str, int, int]
+"""Component, use, scope."""
+
+MulAddKey = tuple[str, str, str, str, bool, int]
+"""Components of A, B, C and Result, saturating, scope."""
+
+
+class PropertyIndex:
+    """Looks up rows by what they allow.
+
+    Args:
+        rows: of the device.
+        largest: cooperativeMatrixFlexibleDimensionsMaxDimension.
+    """
+
+    def __init__(self, rows: Iterable[MatrixRow], largest: int) -> None:
+        self._largest = largest
+        self._types: dict[TypeKey, set[tuple[int, int]]] = defaultdict(set)
+        self._flexible_types: dict[TypeKey, set[tuple[int, int, int]]] = defaultdict(set)
+        self._muladds: dict[MulAddKey, set[tuple[int, int, int]]] = defaultdict(set)
+        self._flexible_muladds: dict[MulAddKey, set[tuple[int, int, int, int]]] = defaultdict(set)
+        for row in rows:
+            key = row.a, row.b, row.c, row.result, row.saturating, row.scope
+            matrices = (
+                (row.a, Use.A, row.m, row.k),
+                (row.b, Use.B, row.k, row.n),
+                (row.c, Use.ACCUMULATOR, row.m, row.n),
+                (row.result, Use.ACCUMULATOR, row.m, row.n),
+            )
+            if row.flexible:
+                self._flexible_muladds[key].add((row.m, row.n, row.k, row.invocations))
+                for component, use, rows_, columns in matrices:
+                    self._flexible_types[component, int(use), row.scope].add((rows_, columns, row.invocations))
+            else:
+                self._muladds[key].add((row.m, row.n, row.k))
+                for component, use, rows_, columns in matrices:
+                    self._types[component, int(use), row.scope].add((rows_, columns))
+
+    def has_type(self, key: TypeKey, rows: int, columns: int, invocations: int) -> bool:
+        """Whether a matrix type occurs in a row (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10163,
+        VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10165).
+
+        Args:
+            key: component, use and scope.
+            rows, columns: of the type.
+            invocations: in the workgroup.
+        """
+        if (rows, columns) in self._types.get(key, ()):
+            return True
+        return max(rows, columns) <= self._largest and any(
+            rows % row_step == 0 and columns % column_step == 0 and needed in (0, invocations)
+            for row_step, column_step, needed in self._flexible_types.get(key, ())
+        )
+
+    def has_muladd(self, key: MulAddKey, m: int, n: int, k: int, invocations: int) -> bool:
+        """Whether one row allows a multiply-add (VUID-RuntimeSpirv-OpCooperativeMatrixMulAddKHR-10060,
+        VUID-RuntimeSpirv-cooperativeMatrixFlexibleDimensions-10166)."""
+        if (m, n, k) in self._muladds.get(key, ()):
+            return True
+        return max(m, n, k) <= self._largest and any(
+            m % m_step == 0 and n % n_step == 0 and k % k_step == 0 and needed in (0, invocations)
+            for m_step, n_step, k_step, needed in self._flexible_muladds.get(key, ())
+        )

@@ -1,0 +1,208 @@
+"""What a kernel needs and a device lacks: derived from the module's own capabilities, extensions and types after specialization.
+
+The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 lists their VUIDs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from cts.devices.capabilities import CAPABILITY_FEATURES, FLOAT_MODES, SPIRV_EXTENSIONS, SUBGROUP_OPERATIONS
+from cts.devices.device import DeviceDescription
+from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar, read_needs
+from cts.devices.property_index import PropertyIndex
+from generators.errors import GeneratorError
+from generators.kernel import Kernel
+from generators.types import MatrixOperands, Scope, Use
+
+_UNLIMITED = 1 << 63
+_SPIRV_OF_VULKAN = {"1.0": (1, 0), "1.1": (1, 3), "1.2": (1, 5)}
+_FLOATS = {(16, None): "f16", (32, None): "f32", (64, None): "f64", (16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
+_USES = {Use.A: "A", Use.B: "B", Use.ACCUMULATOR: "Accumulator"}
+
+
+def missing(kernel: Kernel, description: DeviceDescription) -> str:
+    """What the device lacks for ``kernel``, in words that name it: a feature, an extension, a limit or a property row; empty if nothing.
+
+    Features come first: where one is missing, rows are missing because of it.
+
+    Raises:
+        GeneratorError: the module has something that the suite knows no requirement of.
+    """
+    return next(_lacking(kernel, read_needs(kernel.spirv), _profile(_ByIdentity(description))), "")
+
+
+class _ByIdentity:
+    """Makes a description a cache key without hashing its rows."""
+
+    def __init__(self, description: DeviceDescription) -> None:
+        self.description = description
+
+    def __hash__(self) -> int:
+        return id(self.description)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByIdentity) and self.description is other.description
+
+
+class _Profile:
+    """A description, indexed."""
+
+    def __init__(self, description: DeviceDescription) -> None:
+        self.description = description
+        self.features = {name for name, supported in description.features.items() if supported}
+        self.rows = PropertyIndex(description.rows, self.limit("cooperativeMatrixFlexibleDimensionsMaxDimension"))
+        listed = description.extra.get("extensions")
+        self.extensions: frozenset[str] | None = None if listed is None else frozenset(listed)
+        self.spirv_version = _SPIRV_OF_VULKAN.get(".".join(description.api_version.split(".")[:2]), (1, 6))
+
+    def limit(self, name: str) -> int:
+        """A limit by Vulkan's name; one that the device does not state does not limit."""
+        return self.description.limits.get(name, _UNLIMITED)
+
+
+@lru_cache(maxsize=8)
+def _profile(key: _ByIdentity) -> _Profile:
+    return _Profile(key.description)
+
+
+def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[str]:
+    """Everything that is missing, features first."""
+    specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
+    specialization[kernel.local_size_constant_id] = kernel.subgroups * device.description.subgroup_size
+    scopes = {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
+
+    features = dict.fromkeys(_features(needs, device, Scope.WORKGROUP in scopes.values()))
+    if features:
+        yield f"feature{'s' if len(features) > 1 else ''} {', '.join(features)}"
+    yield from _environment(needs, device)
+
+    if needs.local_size is None:
+        raise GeneratorError("the module has no local size; a compute kernel needs LocalSize or LocalSizeId")
+    x, y, z = needs.local_size
+    if needs.local_size_ids:
+        x, y, z = (needs.value(constant, specialization) for constant in (x, y, z))
+    local_size = x, y, z
+    invocations = x * y * z
+    workgroup_scope = Scope.WORKGROUP in scopes.values()
+    yield from _limits(kernel, needs.workgroup_bytes(specialization), local_size, workgroup_scope, device)
+
+    types: dict[int, tuple[str, int, int]] = {}
+    for id_, matrix in needs.matrices.items():
+        types[id_] = _component(needs, matrix), needs.value(matrix.rows, specialization), needs.value(matrix.columns, specialization)
+        yield from _type(types[id_], scopes[id_], Use(needs.value(matrix.use, specialization)), invocations, device)
+    for muladd in needs.muladds:
+        yield from _muladd(muladd, types, scopes[muladd.result], invocations, device)
+
+
+def _features(needs: ModuleNeeds, device: _Profile, workgroup_scope: bool) -> Iterator[str]:
+    for capability in needs.capabilities:
+        if capability in SUBGROUP_OPERATIONS:
+            bit, name = SUBGROUP_OPERATIONS[capability]
+            if not device.limit("subgroupSupportedOperations") & bit:
+                yield f"subgroupSupportedOperations ({name})"
+            continue
+        clauses = CAPABILITY_FEATURES.get(capability)
+        if clauses is None:
+            raise GeneratorError(f"what capability {capability} needs is not known; add it to cts.devices.capabilities")
+        for alternatives in clauses:
+            if device.features.isdisjoint(alternatives):
+                yield " or ".join(alternatives)
+    for mode, width in needs.float_modes:
+        property_ = f"{FLOAT_MODES[mode]}{width}"
+        if property_ not in device.features:
+            yield property_
+    if needs.local_size_mode and "maintenance4" not in device.features:
+        yield "maintenance4"
+    if workgroup_scope and "cooperativeMatrixWorkgroupScope" not in device.features:
+        yield "cooperativeMatrixWorkgroupScope"
+
+
+def _environment(needs: ModuleNeeds, device: _Profile) -> Iterator[str]:
+    if needs.version > device.spirv_version:
+        have = device.description.api_version
+        yield f"SPIR-V {needs.version[0]}.{needs.version[1]} (Vulkan {have} takes {device.spirv_version[0]}.{device.spirv_version[1]})"
+    if device.extensions is not None:
+        for extension in needs.extensions:
+            vulkan = SPIRV_EXTENSIONS.get(extension)
+            if vulkan is not None and vulkan not in device.extensions:
+                yield f"extension {vulkan} (for {extension})"
+
+
+def _limits(kernel: Kernel, shared: int, local_size: tuple[int, int, int], workgroup_scope: bool, device: _Profile) -> Iterator[str]:
+    description = device.description
+    invocations = local_size[0] * local_size[1] * local_size[2]
+    reserved = device.description.limits.get("cooperativeMatrixWorkgroupScopeReservedSharedMemory", 0) if workgroup_scope else 0
+    wanted = [
+        ("maxComputeWorkGroupInvocations", invocations, description.max_workgroup_invocations),
+        ("maxComputeWorkGroupSize[0]", local_size[0], None),
+        ("maxComputeSharedMemorySize", shared + reserved, description.max_shared_memory),
+        ("maxPushConstantsSize", kernel.push_constant_bytes, None),
+        ("maxPerStageDescriptorStorageBuffers", sum(slot.binding is not None for slot in kernel.buffers), None),
+        ("maxStorageBufferRange", max((slot.bytes for slot in kernel.buffers if slot.binding is not None), default=0), None),
+    ]
+    if workgroup_scope:
+        wanted.append(("cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", invocations, None))
+    for name, need, stated in wanted:
+        limit = device.limit(name) if stated is None else stated
+        if need > limit:
+            yield f"limit {name} {limit} (needs {need})"
+    subgroups, rest = divmod(invocations, description.subgroup_size)
+    if workgroup_scope and (rest or subgroups & (subgroups - 1)):
+        yield f"{invocations} invocations at workgroup scope (no power-of-two multiple of the subgroup size {description.subgroup_size})"
+
+
+def _component(needs: ModuleNeeds, matrix: MatrixTypeIds) -> str:
+    """The component's name; an integer's by the declared signedness, which need not be that of the data."""
+    scalar = needs.scalars.get(matrix.component)
+    name = None if scalar is None else scalar_name(scalar)
+    if name is None:
+        raise GeneratorError(f"id {matrix.component} is the component type of a cooperative matrix, and the suite does not know it")
+    return name
+
+
+def scalar_name(scalar: Scalar) -> str | None:
+    """The suite's name of a numerical type, None if it has none."""
+    if scalar.signed is not None:
+        return f"{'s' if scalar.signed else 'u'}{scalar.width}"
+    return _FLOATS.get((scalar.width, scalar.encoding))
+
+
+def _either_sign(component: str) -> tuple[str, ...]:
+    """OpTypeInt stands for a row's type of either signedness (facts.md D.1)."""
+    return (f"s{component[1:]}", f"u{component[1:]}") if component[0] in "su" else (component,)
+
+
+def _with_sign(component: str, signed: bool) -> str:
+    """What a multiply-add takes an integer type for: only the flag counts (KHR-MAD-05)."""
+    return f"{'s' if signed else 'u'}{component[1:]}" if component[0] in "su" else component
+
+
+def _where(scope: int, invocations: int) -> str:
+    if scope == Scope.WORKGROUP:
+        return f"at workgroup scope with {invocations} invocations"
+    return "at subgroup scope" if scope == Scope.SUBGROUP else f"at scope {scope}"
+
+
+def _type(type_: tuple[str, int, int], scope: int, use: Use, invocations: int, device: _Profile) -> Iterator[str]:
+    component, rows, columns = type_
+    if not any(device.rows.has_type((name, int(use), scope), rows, columns, invocations) for name in _either_sign(component)):
+        yield f"no property row for {_USES[use]} {component} {rows}x{columns} {_where(scope, invocations)}"
+
+
+def _muladd(muladd: MulAddIds, types: dict[int, tuple[str, int, int]], scope: int, invocations: int, device: _Profile) -> Iterator[str]:
+    operands = muladd.operands
+    a, m, k = types[muladd.a]
+    b, _, n = types[muladd.b]
+    signed = (
+        (a, MatrixOperands.A_SIGNED),
+        (b, MatrixOperands.B_SIGNED),
+        (types[muladd.c][0], MatrixOperands.C_SIGNED),
+        (types[muladd.result][0], MatrixOperands.RESULT_SIGNED),
+    )
+    a, b, c, result = (_with_sign(component, bool(operands & flag)) for component, flag in signed)
+    saturating = bool(operands & MatrixOperands.SATURATING_ACCUMULATION)
+    if not device.rows.has_muladd((a, b, c, result, saturating, scope), m, n, k, invocations):
+        kind = "saturating " if saturating else ""
+        yield f"no property row for {kind}{m}x{n}x{k} {a} x {b} + {c} -> {result} {_where(scope, invocations)}"

@@ -1,0 +1,190 @@
+"""Recording, submitting and awaiting dispatches: one command buffer, one fence, one pool of descriptor sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cts.devices.device import DeviceTimeout
+from cts.devices.vulkan.api import TIMEOUT, CData, check, load
+from cts.devices.vulkan.guarded import Layout
+from cts.devices.vulkan.logical_device import LogicalDevice
+from cts.devices.vulkan.memory import Arena
+from cts.devices.vulkan.pipelines import Layouts
+from generators.kernel import Dispatch
+
+_SETS = 64
+_DESCRIPTORS = 1024
+
+
+class Commands:
+    """Runs pipelines on the one queue of a device.
+
+    Args:
+        device: the device.
+        fence_seconds: how long a submission may take.
+    """
+
+    def __init__(self, device: LogicalDevice, fence_seconds: float) -> None:
+        self._vulkan = load()
+        self._device = device
+        self._nanoseconds = int(fence_seconds * 1e9)
+        self._seconds = fence_seconds
+        self._pool_room = (0, 0)
+        self._descriptor_pool: CData = None
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        pool = ffi.new("VkCommandPool*")
+        pool_info = ffi.new(
+            "VkCommandPoolCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                "flags": vulkan.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                "queueFamilyIndex": device.family,
+            },
+        )
+        check("vkCreateCommandPool", lib.vkCreateCommandPool(device.handle, pool_info, ffi.NULL, pool))
+        self._command_pool = pool[0]
+        self._command_buffers = ffi.new("VkCommandBuffer[]", 1)
+        allocation = ffi.new(
+            "VkCommandBufferAllocateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                "commandPool": self._command_pool,
+                "level": vulkan.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                "commandBufferCount": 1,
+            },
+        )
+        check("vkAllocateCommandBuffers", lib.vkAllocateCommandBuffers(device.handle, allocation, self._command_buffers))
+        self._fences = ffi.new("VkFence[]", 1)
+        fence_info = ffi.new("VkFenceCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_FENCE_CREATE_INFO})
+        check("vkCreateFence", lib.vkCreateFence(device.handle, fence_info, ffi.NULL, self._fences))
+
+    def run(self, pipeline: CData, layouts: Layouts, layout: Layout, arena: Arena, dispatches: Sequence[Dispatch]) -> None:
+        """Runs the dispatches in one submission and waits for them. The n-th finds its buffers n pitches from the arena's start.
+
+        Raises:
+            DeviceTimeout: they take longer than the fence may.
+            DriverRefused, DeviceLost: a call fails.
+        """
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        sets = self._descriptor_sets(layouts, layout, arena, len(dispatches))
+        command_buffer = self._command_buffers[0]
+        begin = ffi.new(
+            "VkCommandBufferBeginInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                "flags": vulkan.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+            },
+        )
+        check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin))
+        compute = vulkan.VK_PIPELINE_BIND_POINT_COMPUTE
+        lib.vkCmdBindPipeline(command_buffer, compute, pipeline)
+        for index, dispatch in enumerate(dispatches):
+            if sets is not None:
+                lib.vkCmdBindDescriptorSets(command_buffer, compute, layouts.pipeline, 0, 1, sets + index, 0, ffi.NULL)
+            pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch)
+            if pushed:
+                stage = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+                lib.vkCmdPushConstants(command_buffer, layouts.pipeline, stage, 0, len(pushed), ffi.from_buffer(pushed))
+            lib.vkCmdDispatch(command_buffer, *dispatch.workgroups)
+        # The submission makes what the host wrote visible to the device; the way back needs saying.
+        barrier = ffi.new(
+            "VkMemoryBarrier*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                "srcAccessMask": vulkan.VK_ACCESS_SHADER_WRITE_BIT,
+                "dstAccessMask": vulkan.VK_ACCESS_HOST_READ_BIT,
+            },
+        )
+        from_stage, to_stage = vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_PIPELINE_STAGE_HOST_BIT
+        lib.vkCmdPipelineBarrier(command_buffer, from_stage, to_stage, 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
+        check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer))
+        submit = ffi.new(
+            "VkSubmitInfo*",
+            {"sType": vulkan.VK_STRUCTURE_TYPE_SUBMIT_INFO, "commandBufferCount": 1, "pCommandBuffers": self._command_buffers},
+        )
+        check("vkQueueSubmit", lib.vkQueueSubmit(self._device.queue, 1, submit, self._fences[0]))
+        waited = check("vkWaitForFences", lib.vkWaitForFences(self._device.handle, 1, self._fences, 1, self._nanoseconds))
+        if waited == TIMEOUT:
+            raise DeviceTimeout(f"dispatch: no answer within {self._seconds:g} s (fence)")
+        check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences))
+
+    @staticmethod
+    def _push_constants(dispatch: Dispatch, layout: Layout, base: int) -> bytes:
+        block = bytearray(dispatch.push_constants)
+        block += bytes(-len(block) % 4)
+        for slot, offset in zip(layout.slots, layout.offsets, strict=True):
+            if slot.address_offset is not None:
+                block[slot.address_offset : slot.address_offset + 8] = (base + offset).to_bytes(8, "little")
+        return bytes(block)
+
+    def _descriptor_sets(self, layouts: Layouts, layout: Layout, arena: Arena, count: int) -> CData:
+        bound = [(slot, offset) for slot, offset in zip(layout.slots, layout.offsets, strict=True) if slot.binding is not None]
+        if layouts.descriptor_set is None or not bound:
+            return None
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        self._make_room(count, count * len(bound))
+        sets = ffi.new("VkDescriptorSet[]", count)
+        set_layouts = ffi.new("VkDescriptorSetLayout[]", [layouts.descriptor_set] * count)
+        allocation = ffi.new(
+            "VkDescriptorSetAllocateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                "descriptorPool": self._descriptor_pool,
+                "descriptorSetCount": count,
+                "pSetLayouts": set_layouts,
+            },
+        )
+        check("vkAllocateDescriptorSets", lib.vkAllocateDescriptorSets(self._device.handle, allocation, sets))
+        ranges = ffi.new("VkDescriptorBufferInfo[]", count * len(bound))
+        writes = ffi.new("VkWriteDescriptorSet[]", count * len(bound))
+        position = 0
+        for index in range(count):
+            for slot, offset in bound:
+                range_ = ranges[position]
+                range_.buffer, range_.offset, range_.range = arena.buffer, index * layout.pitch + offset, slot.bytes
+                write = writes[position]
+                write.sType = vulkan.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
+                write.dstSet = sets[index]
+                write.dstBinding = slot.binding
+                write.descriptorCount = 1
+                write.descriptorType = vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                write.pBufferInfo = ranges + position
+                position += 1
+        lib.vkUpdateDescriptorSets(self._device.handle, position, writes, 0, ffi.NULL)
+        return sets
+
+    def _make_room(self, sets: int, descriptors: int) -> None:
+        """Empties the pool, and makes a larger one where it is too small."""
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        if self._descriptor_pool is not None and sets <= self._pool_room[0] and descriptors <= self._pool_room[1]:
+            check("vkResetDescriptorPool", lib.vkResetDescriptorPool(self._device.handle, self._descriptor_pool, 0))
+            return
+        if self._descriptor_pool is not None:
+            lib.vkDestroyDescriptorPool(self._device.handle, self._descriptor_pool, ffi.NULL)
+            self._descriptor_pool = None
+        self._pool_room = max(_SETS, 2 * sets), max(_DESCRIPTORS, 2 * descriptors)
+        size = ffi.new("VkDescriptorPoolSize*", {"type": vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, "descriptorCount": self._pool_room[1]})
+        info = ffi.new(
+            "VkDescriptorPoolCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                "maxSets": self._pool_room[0],
+                "poolSizeCount": 1,
+                "pPoolSizes": size,
+            },
+        )
+        pool = ffi.new("VkDescriptorPool*")
+        check("vkCreateDescriptorPool", lib.vkCreateDescriptorPool(self._device.handle, info, ffi.NULL, pool))
+        self._descriptor_pool = pool[0]
+
+    def close(self) -> None:
+        """Destroys everything. No dispatch may be pending."""
+        ffi, lib = self._vulkan.ffi, self._vulkan.lib
+        if self._descriptor_pool is not None:
+            lib.vkDestroyDescriptorPool(self._device.handle, self._descriptor_pool, ffi.NULL)
+        lib.vkDestroyFence(self._device.handle, self._fences[0], ffi.NULL)
+        lib.vkDestroyCommandPool(self._device.handle, self._command_pool, ffi.NULL)

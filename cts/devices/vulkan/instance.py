@@ -1,0 +1,135 @@
+"""The Vulkan instance, with or without the validation layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cts.devices.device import DeviceError, DeviceFailure
+from cts.devices.vulkan.api import CData, check, enumerate_all, load
+
+VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
+_DEBUG_UTILS = "VK_EXT_debug_utils"
+API_VERSION = (1, 3)
+"""The version that the instance asks for. What is newer is asked for as an extension."""
+
+
+def make_version(major: int, minor: int, patch: int = 0) -> int:
+    """VK_MAKE_API_VERSION of variant 0."""
+    return major << 22 | minor << 12 | patch
+
+
+def split_version(version: int) -> tuple[int, int, int]:
+    """Major, minor and patch of a packed version."""
+    return version >> 22 & 0x7F, version >> 12 & 0x3FF, version & 0xFFF
+
+
+class Instance:
+    """A VkInstance.
+
+    Args:
+        validation: load the validation layer and collect what it says in ``messages``.
+
+    Raises:
+        DeviceError: there is no loader, no driver, or no validation layer where it is asked for.
+    """
+
+    def __init__(self, validation: bool = False) -> None:
+        vulkan = load()
+        self._vulkan = vulkan
+        self.messages: list[str] = []
+        self._messenger: CData = None
+        self._callback: CData = None
+        ffi, lib = vulkan.ffi, vulkan.lib
+        layers: list[CData] = []
+        extensions: list[CData] = []
+        if validation:
+            names = {
+                ffi.string(p.layerName).decode() for p in enumerate_all("", lib.vkEnumerateInstanceLayerProperties, "VkLayerProperties")
+            }
+            if VALIDATION_LAYER not in names:
+                raise DeviceError(f"--validation needs {VALIDATION_LAYER}: install the Vulkan validation layers, or leave the option out")
+            layers.append(ffi.new("char[]", VALIDATION_LAYER.encode()))
+            extensions.append(ffi.new("char[]", _DEBUG_UTILS.encode()))
+        application_name = ffi.new("char[]", b"vulkan-cooperative-cts")
+        application = ffi.new(
+            "VkApplicationInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                "pApplicationName": application_name,
+                "apiVersion": make_version(*API_VERSION),
+            },
+        )
+        layer_names, extension_names = ffi.new("char*[]", layers), ffi.new("char*[]", extensions)
+        info = ffi.new(
+            "VkInstanceCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                "pApplicationInfo": application,
+                "enabledLayerCount": len(layers),
+                "ppEnabledLayerNames": layer_names,
+                "enabledExtensionCount": len(extensions),
+                "ppEnabledExtensionNames": extension_names,
+            },
+        )
+        messenger = self._messenger_info() if validation else None
+        if messenger is not None:
+            info.pNext = messenger
+        handle = ffi.new("VkInstance*")
+        try:
+            check("vkCreateInstance", lib.vkCreateInstance(info, ffi.NULL, handle))
+        except DeviceFailure as failure:
+            raise DeviceError(f"no usable Vulkan driver ({failure}): install one, or use --device embedded") from None
+        self.handle: CData = handle[0]
+        if messenger is not None:
+            created = ffi.new("VkDebugUtilsMessengerEXT*")
+            create = self.function("vkCreateDebugUtilsMessengerEXT")
+            check("vkCreateDebugUtilsMessengerEXT", create(self.handle, messenger, ffi.NULL, created))
+            self._messenger = created[0]
+
+    def _messenger_info(self) -> CData:
+        vulkan = self._vulkan
+        ffi = vulkan.ffi
+
+        severities = vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+
+        def heard(_severity: int, _kinds: int, data: CData, _user: CData) -> int:
+            self.messages.append(ffi.string(data.pMessage).decode(errors="replace") if data.pMessage else "(no text)")
+            return 0
+
+        self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", heard)
+        return ffi.new(
+            "VkDebugUtilsMessengerCreateInfoEXT*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+                "messageSeverity": severities,
+                # Messages of type GENERAL are the loader's, about other drivers and layers.
+                "messageType": vulkan.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+                "pfnUserCallback": self._callback,
+            },
+        )
+
+    def function(self, name: str) -> Any:
+        """An extension's function by vkGetInstanceProcAddr, of the package's type.
+
+        Raises:
+            DeviceError: the driver does not have it though it has the extension.
+        """
+        return self._vulkan.ffi.cast(f"PFN_{name}", self.address(name))
+
+    def address(self, name: str) -> CData:
+        """As ``function``, untyped."""
+        found = self._vulkan.lib.vkGetInstanceProcAddr(self.handle, name.encode())
+        if found == self._vulkan.ffi.NULL:
+            raise DeviceError(f"the Vulkan driver has no {name}, though it has the extension: its installation is broken")
+        return found
+
+    def physical_devices(self) -> list[CData]:
+        """Every VkPhysicalDevice, in the loader's order."""
+        return enumerate_all("vkEnumeratePhysicalDevices", self._vulkan.lib.vkEnumeratePhysicalDevices, "VkPhysicalDevice", self.handle)
+
+    def close(self) -> None:
+        """Destroys the instance."""
+        ffi = self._vulkan.ffi
+        if self._messenger is not None:
+            self.function("vkDestroyDebugUtilsMessengerEXT")(self.handle, self._messenger, ffi.NULL)
+        self._vulkan.lib.vkDestroyInstance(self.handle, ffi.NULL)

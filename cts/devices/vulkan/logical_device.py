@@ -1,0 +1,79 @@
+"""Creating a VkDevice with every feature enabled that kernels may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cts.devices.capabilities import ENABLED_FEATURES
+from cts.devices.device import DeviceError
+from cts.devices.vulkan.api import CData, check, load
+from cts.devices.vulkan.query import PhysicalDevice
+from cts.devices.vulkan.structures import Chain
+
+
+@dataclass(frozen=True)
+class LogicalDevice:
+    """A VkDevice, its one queue and the queue's family."""
+
+    handle: CData
+    queue: CData
+    family: int
+
+
+def create(physical: PhysicalDevice) -> LogicalDevice:
+    """Opens a device.
+
+    Raises:
+        DeviceError: it has no queue that computes.
+        DeviceFailure: the driver refuses.
+    """
+    vulkan = load()
+    ffi, lib = vulkan.ffi, vulkan.lib
+    family = _compute_family(physical)
+    chain = Chain(physical.features.nodes)
+    chain.enable(ENABLED_FEATURES, physical.features)
+    features = ffi.new("VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": chain.head})
+    for name, _ in ffi.typeof("VkPhysicalDeviceFeatures").fields:
+        if name in ENABLED_FEATURES and getattr(physical.core_features, name):
+            setattr(features.features, name, 1)
+    extensions = [ffi.new("char[]", structure.extension.encode()) for structure in chain.nodes if structure.extension]
+    extension_names = ffi.new("char*[]", extensions)
+    priority = ffi.new("float[]", [1.0])
+    queue_info = ffi.new(
+        "VkDeviceQueueCreateInfo*",
+        {
+            "sType": vulkan.VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+            "queueFamilyIndex": family,
+            "queueCount": 1,
+            "pQueuePriorities": priority,
+        },
+    )
+    info = ffi.new(
+        "VkDeviceCreateInfo*",
+        {
+            "sType": vulkan.VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+            "pNext": features,
+            "queueCreateInfoCount": 1,
+            "pQueueCreateInfos": queue_info,
+            "enabledExtensionCount": len(extensions),
+            "ppEnabledExtensionNames": extension_names,
+        },
+    )
+    handle = ffi.new("VkDevice*")
+    check("vkCreateDevice", lib.vkCreateDevice(physical.handle, info, ffi.NULL, handle))
+    queue = ffi.new("VkQueue*")
+    lib.vkGetDeviceQueue(handle[0], family, 0, queue)
+    return LogicalDevice(handle[0], queue[0], family)
+
+
+def _compute_family(physical: PhysicalDevice) -> int:
+    vulkan = load()
+    ffi, lib = vulkan.ffi, vulkan.lib
+    count = ffi.new("uint32_t*")
+    lib.vkGetPhysicalDeviceQueueFamilyProperties(physical.handle, count, ffi.NULL)
+    families = ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
+    lib.vkGetPhysicalDeviceQueueFamilyProperties(physical.handle, count, families)
+    for index in range(count[0]):
+        if families[index].queueFlags & vulkan.VK_QUEUE_COMPUTE_BIT:
+            return index
+    raise DeviceError(f"{physical.description.name} has no queue that computes: choose another --device")

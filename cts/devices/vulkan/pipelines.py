@@ -1,0 +1,170 @@
+"""Compute pipelines and the layouts that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cts.devices.device import DeviceDescription
+from cts.devices.vulkan.api import CData, check, load
+from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
+from generators.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What two kernels must have in common to share their layouts: the bindings in set 0, and the push constants' bytes."""
+
+    bindings: tuple[int, ...]
+    push_constant_bytes: int
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """VkDescriptorSetLayout (None where there are no bindings) and VkPipelineLayout."""
+
+    descriptor_set: CData
+    pipeline: CData
+
+
+def shape_of(kernel: Kernel) -> Shape:
+    """The shape of a kernel's interface."""
+    bindings = tuple(sorted(slot.binding for slot in kernel.buffers if slot.binding is not None))
+    return Shape(bindings, -(-kernel.push_constant_bytes // 4) * 4)
+
+
+class Pipelines:
+    """Makes pipelines; keeps layouts.
+
+    Args:
+        device: VkDevice.
+        description: of the device.
+    """
+
+    def __init__(self, device: CData, description: DeviceDescription) -> None:
+        self._vulkan = load()
+        self._device = device
+        self._layouts: dict[Shape, Layouts] = {}
+        self._subgroup_size = description.subgroup_size
+        features, limits = description.features, description.limits
+        compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        varies = limits.get("minSubgroupSize", 0) != limits.get("maxSubgroupSize", 0)
+        allowed = features.get("subgroupSizeControl", False) and limits.get("requiredSubgroupSizeStages", 0) & compute
+        self._requires_size = bool(varies and allowed)
+        full = PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
+        self._stage_flags = full if features.get("computeFullSubgroups", False) else 0
+
+    def layouts(self, shape: Shape) -> Layouts:
+        """The layouts for a shape, made once."""
+        known = self._layouts.get(shape)
+        if known is None:
+            known = self._layouts[shape] = self._make_layouts(shape)
+        return known
+
+    def _make_layouts(self, shape: Shape) -> Layouts:
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        set_layout = ffi.new("VkDescriptorSetLayout*")
+        if shape.bindings:
+            bindings = ffi.new("VkDescriptorSetLayoutBinding[]", len(shape.bindings))
+            for entry, binding in zip(bindings, shape.bindings, strict=True):
+                entry.binding = binding
+                entry.descriptorType = vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                entry.descriptorCount = 1
+                entry.stageFlags = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+            set_info = ffi.new(
+                "VkDescriptorSetLayoutCreateInfo*",
+                {
+                    "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                    "bindingCount": len(shape.bindings),
+                    "pBindings": bindings,
+                },
+            )
+            check("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, set_info, ffi.NULL, set_layout))
+        pushed = ffi.new("VkPushConstantRange*", {"stageFlags": vulkan.VK_SHADER_STAGE_COMPUTE_BIT, "size": shape.push_constant_bytes})
+        info = ffi.new(
+            "VkPipelineLayoutCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                "setLayoutCount": 1 if shape.bindings else 0,
+                "pSetLayouts": set_layout,
+                "pushConstantRangeCount": 1 if shape.push_constant_bytes else 0,
+                "pPushConstantRanges": pushed,
+            },
+        )
+        pipeline_layout = ffi.new("VkPipelineLayout*")
+        check("vkCreatePipelineLayout", lib.vkCreatePipelineLayout(self._device, info, ffi.NULL, pipeline_layout))
+        return Layouts(set_layout[0] if shape.bindings else None, pipeline_layout[0])
+
+    def create(self, kernel: Kernel) -> CData:
+        """A VkPipeline, to be destroyed with ``destroy``.
+
+        Raises:
+            DriverRefused, DeviceLost: the driver does not make it.
+        """
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        code = ffi.from_buffer("uint32_t[]", kernel.spirv)
+        module_info = ffi.new(
+            "VkShaderModuleCreateInfo*",
+            {"sType": vulkan.VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, "codeSize": len(kernel.spirv), "pCode": code},
+        )
+        module = ffi.new("VkShaderModule*")
+        check("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, module_info, ffi.NULL, module))
+        try:
+            return self._compile(kernel, module[0])
+        finally:
+            lib.vkDestroyShaderModule(self._device, module[0], ffi.NULL)
+
+    def destroy(self, pipeline: CData) -> None:
+        """Destroys a pipeline. No dispatch of it may be pending."""
+        self._vulkan.lib.vkDestroyPipeline(self._device, pipeline, self._vulkan.ffi.NULL)
+
+    def _compile(self, kernel: Kernel, module: CData) -> CData:
+        vulkan = self._vulkan
+        ffi, lib = vulkan.ffi, vulkan.lib
+        entries, data = self._specialization(kernel)
+        values = ffi.from_buffer(data)
+        specialization = ffi.new(
+            "VkSpecializationInfo*", {"mapEntryCount": len(entries), "pMapEntries": entries, "dataSize": len(data), "pData": values}
+        )
+        size = ffi.new(
+            "VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+                "requiredSubgroupSize": self._subgroup_size,
+            },
+        )
+        name = ffi.new("char[]", kernel.entry_point.encode())
+        info = ffi.new("VkComputePipelineCreateInfo*")
+        info.sType = vulkan.VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO
+        info.layout = self.layouts(shape_of(kernel)).pipeline
+        stage = info.stage
+        stage.sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
+        stage.pNext = size if self._requires_size else ffi.NULL
+        stage.flags = self._stage_flags
+        stage.stage = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
+        stage.module = module
+        stage.pName = name
+        stage.pSpecializationInfo = specialization
+        pipeline = ffi.new("VkPipeline*")
+        check("vkCreateComputePipelines", lib.vkCreateComputePipelines(self._device, ffi.NULL, 1, info, ffi.NULL, pipeline))
+        return pipeline[0]
+
+    def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:
+        constants = [(constant.constant_id, constant.component.bytes, constant.value) for constant in kernel.specialization]
+        constants.append((kernel.local_size_constant_id, 4, kernel.subgroups * self._subgroup_size))
+        entries = load().ffi.new("VkSpecializationMapEntry[]", len(constants))
+        data = bytearray()
+        for entry, (constant_id, size, value) in zip(entries, constants, strict=True):
+            entry.constantID, entry.offset, entry.size = constant_id, len(data), size
+            data += (value % (1 << 8 * size)).to_bytes(size, "little")
+        return entries, bytes(data)
+
+    def close(self) -> None:
+        """Destroys the layouts."""
+        ffi, lib = self._vulkan.ffi, self._vulkan.lib
+        for layouts in self._layouts.values():
+            lib.vkDestroyPipelineLayout(self._device, layouts.pipeline, ffi.NULL)
+            if layouts.descriptor_set is not None:
+                lib.vkDestroyDescriptorSetLayout(self._device, layouts.descriptor_set, ffi.NULL)
+        self._layouts.clear()

@@ -1,0 +1,212 @@
+"""What a physical device says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cts.devices.capabilities import STATED_FEATURES
+from cts.devices.device import DeviceDescription, MatrixRow
+from cts.devices.vulkan.api import CData, address, enumerate_all, load
+from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
+from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, supported
+from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, STRUCTURE_TYPES, supplement
+from generators.types import COMPONENT_TYPES
+
+_DEVICE_TYPES = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
+_COMPONENTS = {component.vk: name for name, component in COMPONENT_TYPES.items()} | dict(PACKED_COMPONENT_TYPES)
+_CORE_LIMITS = (
+    "maxComputeWorkGroupInvocations",
+    "maxComputeSharedMemorySize",
+    "maxPushConstantsSize",
+    "maxStorageBufferRange",
+    "maxPerStageDescriptorStorageBuffers",
+    "minStorageBufferOffsetAlignment",
+)
+_LIMITS = frozenset(
+    {
+        "subgroupSize",
+        "minSubgroupSize",
+        "maxSubgroupSize",
+        "requiredSubgroupSizeStages",
+        "maxComputeWorkgroupSubgroups",
+        "subgroupSupportedStages",
+        "subgroupSupportedOperations",
+        "maxBufferSize",
+        "maxMemoryAllocationSize",
+        "maxCooperativeVectorComponents",
+    }
+)
+
+
+@dataclass(frozen=True)
+class PhysicalDevice:
+    """A device and what is needed to open it.
+
+    Attributes:
+        handle: VkPhysicalDevice.
+        index: in the loader's order.
+        extensions: that it supports.
+        version: of Vulkan that can be used: the lesser of the device's and the instance's.
+        features: the structures that it was asked for, filled in.
+        core_features: VkPhysicalDeviceFeatures.
+    """
+
+    handle: CData
+    index: int
+    description: DeviceDescription
+    extensions: frozenset[str]
+    version: tuple[int, int]
+    features: Chain
+    core_features: CData
+
+
+def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
+    """Asks a physical device for everything that kernels may need."""
+    vulkan = load()
+    ffi, lib = vulkan.ffi, vulkan.lib
+    listed = enumerate_all(
+        "vkEnumerateDeviceExtensionProperties", lib.vkEnumerateDeviceExtensionProperties, "VkExtensionProperties", handle, ffi.NULL
+    )
+    extensions = frozenset(ffi.string(extension.extensionName).decode() for extension in listed)
+    basic = ffi.new("VkPhysicalDeviceProperties*")
+    lib.vkGetPhysicalDeviceProperties(handle, basic)
+    api_version = split_version(basic.apiVersion)
+    version = min(API_VERSION, api_version[:2])
+
+    features = Chain(supported(FEATURES, version, extensions))
+    properties = Chain(supported(PROPERTIES, version, extensions))
+    all_features = ffi.new(
+        "VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": features.head}
+    )
+    all_properties = ffi.new(
+        "VkPhysicalDeviceProperties2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, "pNext": properties.head}
+    )
+    if version >= (1, 1):
+        lib.vkGetPhysicalDeviceFeatures2(handle, all_features)
+        lib.vkGetPhysicalDeviceProperties2(handle, all_properties)
+    else:
+        lib.vkGetPhysicalDeviceFeatures(handle, ffi.addressof(all_features, "features"))
+        lib.vkGetPhysicalDeviceProperties(handle, ffi.addressof(all_properties, "properties"))
+
+    core = all_features.features
+    core_limits = all_properties.properties.limits
+    further = properties.read()
+    flags = {name: getattr(core, name) for name, _ in ffi.typeof("VkPhysicalDeviceFeatures").fields} | features.read()
+    stated = {name: bool(value) for name, value in flags.items() if name in STATED_FEATURES or name.startswith("cooperative")}
+    # Some properties say what shaders may do and are VkBool32 like features.
+    stated |= {name: bool(value) for name, value in further.items() if name in STATED_FEATURES or name.endswith("Accumulation")}
+    limits = {name: int(getattr(core_limits, name)) for name in _CORE_LIMITS}
+    limits["maxComputeWorkGroupSize[0]"] = int(core_limits.maxComputeWorkGroupSize[0])
+    limits["maxComputeWorkGroupCount[0]"] = int(core_limits.maxComputeWorkGroupCount[0])
+    limits |= {name: value for name, value in further.items() if name in _LIMITS or (name.startswith("cooperative") and name not in stated)}
+
+    identity = next((node for structure, node in properties.nodes.items() if structure.name == "VkPhysicalDeviceVulkan11Properties"), None)
+    driver = next((node for structure, node in properties.nodes.items() if structure.name == "VkPhysicalDeviceVulkan12Properties"), None)
+    uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()
+    driver_text = ".".join(map(str, split_version(basic.driverVersion)))
+    if driver is not None:
+        driver_text = f"{ffi.string(driver.driverName).decode()} {ffi.string(driver.driverInfo).decode()}".strip()
+    extra: dict[str, Any] = {
+        "index": index,
+        "type": _DEVICE_TYPES.get(basic.deviceType, "other"),
+        "vendor_id": basic.vendorID,
+        "device_id": basic.deviceID,
+        "extensions": sorted({s.extension for s in features.nodes if s.extension}),
+        "vector_rows": _vector_rows(instance, handle, extensions) if stated.get("cooperativeVector") else [],
+    }
+    description = DeviceDescription(
+        name=ffi.string(basic.deviceName).decode(),
+        driver=driver_text,
+        uuid=uuid,
+        kind="vulkan",
+        api_version=".".join(map(str, api_version)),
+        subgroup_size=limits.get("subgroupSize", 1),
+        max_workgroup_invocations=limits["maxComputeWorkGroupInvocations"],
+        max_shared_memory=limits["maxComputeSharedMemorySize"],
+        features=stated,
+        limits=limits,
+        rows=_matrix_rows(instance, handle, stated),
+        extra=extra,
+    )
+    return PhysicalDevice(handle, index, description, extensions, version, features, core)
+
+
+def _component(vk: int) -> str:
+    return _COMPONENTS.get(vk, f"component type {vk}")
+
+
+def _matrix_rows(instance: Instance, handle: CData, features: dict[str, bool]) -> tuple[MatrixRow, ...]:
+    if not features.get("cooperativeMatrix"):
+        return ()
+    name = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
+    s_type = load().VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR
+    rows = [
+        MatrixRow(p.MSize, p.NSize, p.KSize, *_components(p), bool(p.saturatingAccumulation), int(p.scope))
+        for p in _ask(instance, handle, name, "VkCooperativeMatrixPropertiesKHR", load().ffi, s_type)
+    ]
+    if features.get("cooperativeMatrixFlexibleDimensions"):
+        name = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
+        type_ = "VkCooperativeMatrixFlexibleDimensionsPropertiesNV"
+        rows += [
+            MatrixRow(
+                p.MGranularity,
+                p.NGranularity,
+                p.KGranularity,
+                *_components(p),
+                bool(p.saturatingAccumulation),
+                int(p.scope),
+                flexible=True,
+                invocations=p.workgroupInvocations,
+            )
+            for p in _ask(instance, handle, name, type_, supplement(), STRUCTURE_TYPES[type_])
+        ]
+    return tuple(rows)
+
+
+def _components(row: CData) -> tuple[str, str, str, str]:
+    return _component(row.AType), _component(row.BType), _component(row.CType), _component(row.ResultType)
+
+
+def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) -> list[dict[str, Any]]:
+    if "VK_NV_cooperative_vector" not in extensions:
+        return []
+    type_ = "VkCooperativeVectorPropertiesNV"
+    found = _ask(instance, handle, "vkGetPhysicalDeviceCooperativeVectorPropertiesNV", type_, supplement(), STRUCTURE_TYPES[type_])
+    return [
+        {
+            "input": _component(p.inputType),
+            "input_interpretation": _component(p.inputInterpretation),
+            "matrix_interpretation": _component(p.matrixInterpretation),
+            "bias_interpretation": _component(p.biasInterpretation),
+            "result": _component(p.resultType),
+            "transpose": bool(p.transpose),
+        }
+        for p in found
+    ]
+
+
+def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any, s_type: int) -> list[CData]:
+    """The entries that a property query of the device tells."""
+    query_rows = supplement().cast("QueryRows", address(instance.address(function)))
+    device = supplement().cast("void*", address(handle))
+    count = supplement().new("uint32_t*")
+    query_rows(device, count, supplement().NULL)
+    entries = ffi.new(f"{type_}[]", max(1, count[0]))
+    for entry in entries:
+        entry.sType = s_type
+    query_rows(device, count, supplement().cast("void*", int(ffi.cast("uintptr_t", entries))))
+    return list(entries[0 : count[0]])
+
+
+def describe_all() -> list[DeviceDescription]:
+    """The description of every Vulkan device.
+
+    Raises:
+        DeviceError: there is no loader or no driver.
+    """
+    instance = Instance()
+    try:
+        return [query(instance, handle, index).description for index, handle in enumerate(instance.physical_devices())]
+    finally:
+        instance.close()

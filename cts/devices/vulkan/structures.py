@@ -1,0 +1,123 @@
+"""Chains of structures: made by name, whichever cffi instance declares them, and read into dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cts.devices.vulkan.api import CData, load
+from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
+
+
+@dataclass(frozen=True)
+class FeatureStructure:
+    """A structure of features (or properties) that a device may be asked for.
+
+    Attributes:
+        name: of the structure.
+        extension: that must be supported; empty for a core structure.
+        version: (major, minor) of Vulkan that must be supported.
+        constant: name of the VkStructureType in the ``vulkan`` package; empty where the supplement has it.
+    """
+
+    name: str
+    extension: str = ""
+    version: tuple[int, int] = (1, 2)
+    constant: str = ""
+
+
+FEATURES = (
+    FeatureStructure("VkPhysicalDeviceVulkan11Features", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES"),
+    FeatureStructure("VkPhysicalDeviceVulkan12Features", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES"),
+    FeatureStructure("VkPhysicalDeviceVulkan13Features", "", (1, 3), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES"),
+    FeatureStructure(
+        "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
+        "VK_KHR_cooperative_matrix",
+        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR",
+    ),
+    FeatureStructure(
+        "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR",
+        "VK_KHR_workgroup_memory_explicit_layout",
+        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR",
+    ),
+    FeatureStructure(
+        "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
+        "VK_EXT_shader_atomic_float",
+        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT",
+    ),
+    FeatureStructure(
+        "VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT",
+        "VK_EXT_shader_atomic_float2",
+        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT",
+    ),
+    FeatureStructure("VkPhysicalDeviceCooperativeMatrix2FeaturesNV", "VK_NV_cooperative_matrix2"),
+    FeatureStructure("VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT", "VK_EXT_cooperative_matrix_maintenance1"),
+    FeatureStructure("VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV", "VK_NV_cooperative_matrix_decode_vector"),
+    FeatureStructure("VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM", "VK_QCOM_cooperative_matrix_conversion"),
+    FeatureStructure("VkPhysicalDeviceCooperativeVectorFeaturesNV", "VK_NV_cooperative_vector"),
+    FeatureStructure("VkPhysicalDeviceShaderBfloat16FeaturesKHR", "VK_KHR_shader_bfloat16"),
+    FeatureStructure("VkPhysicalDeviceShaderFloat8FeaturesEXT", "VK_EXT_shader_float8"),
+    FeatureStructure("VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT", "VK_EXT_shader_replicated_composites"),
+    FeatureStructure("VkPhysicalDeviceShaderLongVectorFeaturesEXT", "VK_EXT_shader_long_vector"),
+    FeatureStructure("VkPhysicalDeviceShaderUntypedPointersFeaturesKHR", "VK_KHR_shader_untyped_pointers"),
+    FeatureStructure("VkPhysicalDeviceShaderFloatControls2FeaturesKHR", "VK_KHR_shader_float_controls2"),
+    FeatureStructure("VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV", "VK_NV_shader_atomic_float16_vector"),
+)
+"""Everything that a feature of cts.devices.capabilities may be found in."""
+
+PROPERTIES = (
+    FeatureStructure("VkPhysicalDeviceVulkan11Properties", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES"),
+    FeatureStructure("VkPhysicalDeviceVulkan12Properties", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES"),
+    FeatureStructure("VkPhysicalDeviceVulkan13Properties", "", (1, 3), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES"),
+    FeatureStructure(
+        "VkPhysicalDeviceCooperativeMatrixPropertiesKHR",
+        "VK_KHR_cooperative_matrix",
+        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR",
+    ),
+    FeatureStructure("VkPhysicalDeviceCooperativeMatrix2PropertiesNV", "VK_NV_cooperative_matrix2"),
+    FeatureStructure("VkPhysicalDeviceCooperativeVectorPropertiesNV", "VK_NV_cooperative_vector"),
+)
+
+
+def supported(structures: Iterable[FeatureStructure], version: tuple[int, int], extensions: frozenset[str]) -> tuple[FeatureStructure, ...]:
+    """Those that a device of this version with these extensions may be asked for."""
+    return tuple(s for s in structures if version >= s.version and (not s.extension or s.extension in extensions))
+
+
+class Chain:
+    """Structures linked by pNext in their order. Keeps them alive."""
+
+    def __init__(self, structures: Iterable[FeatureStructure]) -> None:
+        vulkan = load()
+        self.nodes: dict[FeatureStructure, CData] = {}
+        following = 0
+        for structure in reversed(tuple(structures)):
+            ffi = vulkan.ffi if structure.constant else supplement()
+            node = ffi.new(f"{structure.name}*")
+            node.sType = getattr(vulkan, structure.constant) if structure.constant else STRUCTURE_TYPES[structure.name]
+            node.pNext = ffi.cast("void*", following)
+            following = int(ffi.cast("uintptr_t", node))
+            self.nodes[structure] = node
+        self.head = vulkan.ffi.cast("void*", following)
+
+    def fields(self, structure: FeatureStructure) -> list[str]:
+        """Names of a structure's own members."""
+        ffi = load().ffi if structure.constant else supplement()
+        return [name for name, _ in ffi.typeof(structure.name).fields if name not in ("sType", "pNext")]
+
+    def read(self) -> dict[str, int]:
+        """Every scalar member by its name; a name that several structures have is true where any of them is."""
+        values: dict[str, int] = {}
+        for structure, node in self.nodes.items():
+            for name in self.fields(structure):
+                value = getattr(node, name)
+                if isinstance(value, int):
+                    values[name] = values.get(name, 0) | value
+        return values
+
+    def enable(self, wanted: frozenset[str], offered: Chain) -> None:
+        """Sets each feature that is wanted and that the same structure of ``offered`` has."""
+        for structure, node in self.nodes.items():
+            for name in self.fields(structure):
+                if name in wanted and getattr(offered.nodes[structure], name):
+                    setattr(node, name, 1)

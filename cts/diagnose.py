@@ -1,0 +1,133 @@
+"""Which known defect explains what came back: other readings of the program, and relations between what was expected and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from cts.compare import compare
+from cts.defects.addresses import address_defects
+from cts.defects.constants import constant_defects
+from cts.defects.defect import Defect
+from cts.defects.loops import loop_defects
+from cts.defects.products import product_defects
+from cts.elements import gather, is_nan, values
+from cts.expected import Expected, Placed
+from cts.membership import allows
+from cts.reference.evaluate import evaluate
+from generators.errors import GeneratorError
+from generators.kernel import Outcome
+from generators.program.program import Program, Subcase
+
+_LISTED = 4
+"""Explanations that a message needs at most."""
+
+_TELLING = 4
+"""Wrong elements from which on a defect that explains only them is worth a mention."""
+
+
+def _defects(program: Program) -> Iterator[Defect]:
+    yield from product_defects(program)
+    yield from address_defects(program)
+    yield from loop_defects(program)
+    yield from constant_defects(program)
+
+
+def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
+    """Whether ``other`` allows all elements that ``expected`` does not, where both place the same elements."""
+    wrong = 0
+    for placed, mutant in zip(expected.placed, other.placed, strict=False):
+        if placed.array != mutant.array or not np.array_equal(placed.offsets, mutant.offsets):
+            return False
+        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
+        bad = ~allows(placed.allowed, got)
+        if not allows(mutant.allowed, got)[bad].all():
+            return False
+        wrong += int(np.count_nonzero(bad))
+    return len(expected.placed) == len(other.placed) and wrong >= _TELLING
+
+
+def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[str, ...]:
+    """The known defects whose outcome equals what came back, in words; those that explain all elements, else those that explain
+    the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
+
+    Args:
+        program, subcase: what ran.
+        expected, before: as for cts.compare.compare.
+        outcome: what came back.
+    """
+    outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
+    if any(len(outputs[name]) != len(before[name]) for name in before):
+        return ()
+    whole: dict[str, Defect] = {}
+    partly: dict[str, None] = {}
+    for defect in _defects(program):
+        # What explains everything in one place needs no company.
+        if any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
+            continue
+        try:
+            # A defect may run into overflow where the specification's reading does not.
+            with np.errstate(all="ignore"):
+                other = evaluate(program, subcase, defect.substitutes)
+                if not compare(program, other, before, Outcome(dict(outputs))):
+                    whole[defect.words] = defect
+                elif not whole and _explains_wrong_ones(expected, other, outputs):
+                    partly[f"{defect.words} (the wrong elements; not the others)"] = None
+        except (GeneratorError, IndexError, ValueError):
+            continue
+        if len(whole) == _LISTED:
+            break
+    found = list(whole) or [*_relations(expected, before, outputs), *partly]
+    return tuple(found[:_LISTED])
+
+
+def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[str]:
+    found: dict[str, None] = {}
+    for placed in expected.placed:
+        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
+        bad = ~allows(placed.allowed, got)
+        same = gather(before[placed.array], placed.offsets, placed.allowed.component) == got
+        if (bad & ~same).any():
+            found |= dict.fromkeys(_relations_of(placed, got, bad))
+    return list(found)
+
+
+def _shifts(wanted: np.ndarray, got: np.ndarray) -> Iterator[str]:
+    for axis, name in ((1, "row"), (2, "column")):
+        size = wanted.shape[axis]
+        for distance in (k for k in (1, 2, 4, 8, 16) if k < size):
+            low, high = [slice(None)] * 3, [slice(None)] * 3
+            low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
+            plural = "" if distance == 1 else "s"
+            for kind, target, source in (("higher", high, low), ("lower", low, high)):
+                moved = got[tuple(target)]
+                if np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
+                    yield f"every element stands {distance} {name}{plural} {kind} than it should"
+            if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
+                yield f"every element is rotated by {distance} {name}{plural}"
+
+
+def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[str]:
+    wanted, component, name = placed.allowed.bits, placed.allowed.component, placed.what
+    if (values(got[bad], component) == 0).all():
+        yield f"every wrong element of {name} is zero"
+        return
+    if is_nan(got[bad], component).all():
+        yield f"every wrong element of {name} is NaN"
+        return
+    if wanted.shape[1] == wanted.shape[2] and np.array_equal(got, wanted.transpose(0, 2, 1)):
+        yield f"{name} transposed"
+    yield from (f"{name}: {words}" for words in _shifts(wanted, got))
+    if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
+        yield f"{name} of instance 0 in every instance"
+    distance = np.abs(got.astype(object) - wanted.astype(object))
+    if component.is_float and (distance[bad] == 1).all():
+        yield f"every wrong element of {name} is the neighbour of what is expected: rounded the other way"
+    sign = 1 << (component.bits - 1)
+    if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (
+        not component.is_float and ((got + wanted)[bad] == 0).all() and np.count_nonzero(bad) > 1
+    ):
+        yield f"every wrong element of {name} has the other sign"
+    if np.count_nonzero(bad) > 1 and np.array_equal(np.sort(got, axis=None), np.sort(wanted, axis=None)):
+        yield f"{name} has the right elements in other places"

@@ -1,0 +1,70 @@
+"""Elements of byte arrays: gather, scatter, values, and words for messages."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from generators.types import ComponentType
+
+
+def byte_offsets(offsets: np.ndarray, size: int) -> np.ndarray:
+    """Offsets of every byte of the elements of ``size`` bytes at ``offsets``, shape (..., size)."""
+    return np.asarray(offsets[..., None] + np.arange(size, dtype=np.int64))
+
+
+def _aligned(contents: np.ndarray, offsets: np.ndarray, size: int) -> bool:
+    return (
+        len(contents) % size == 0 and contents.flags.c_contiguous and contents.ctypes.data % size == 0 and not (offsets & (size - 1)).any()
+    )
+
+
+def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Bits of the elements at byte ``offsets`` of ``contents`` (uint8, one dimension); unsigned, of the shape of ``offsets``."""
+    size = component.bytes
+    if _aligned(contents, offsets, size):
+        return np.asarray(contents.view(component.bits_dtype)[offsets // size])
+    return np.asarray(contents[byte_offsets(offsets, size)].view(component.bits_dtype)[..., 0])
+
+
+def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None:
+    """Writes ``bits`` (unsigned, of the shape of ``offsets``) to ``contents`` (uint8) at byte ``offsets``."""
+    size = bits.dtype.itemsize
+    if _aligned(contents, offsets, size):
+        contents.view(bits.dtype)[offsets // size] = bits
+    else:
+        contents[byte_offsets(offsets, size)] = np.ascontiguousarray(bits)[..., None].view(np.uint8)
+
+
+def values(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """The numbers that ``bits`` stand for: float64 for floats, the component's own dtype for integers."""
+    native = np.ascontiguousarray(bits).view(component.dtype)
+    if not component.is_float:
+        return native
+    # A signalling NaN, or one in a type whose conversion computes, would warn.
+    with np.errstate(invalid="ignore"):
+        return native.astype(np.float64)
+
+
+def is_nan(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Which elements are NaN; all False for integers."""
+    return np.isnan(values(bits, component)) if component.is_float else np.zeros(np.shape(bits), bool)
+
+
+@cache
+def sign_bit(component: ComponentType) -> int:
+    """The bit of the sign, which is all that minus zero has set."""
+    return 1 << (component.bits - 1)
+
+
+def number(value: float) -> str:
+    """A value in as few digits as name it."""
+    return f"{value:.17g}" if float(f"{value:.9g}") != value else f"{value:.9g}"
+
+
+def words(bits: int, component: ComponentType) -> str:
+    """Bits in hexadecimal and their value, for example ``0x3c00 (1)``."""
+    value = values(np.array([bits], component.bits_dtype), component)[0]
+    text = number(float(value)) if component.is_float else str(int(value))
+    return f"0x{bits:0{component.bits // 4}x} ({text})"

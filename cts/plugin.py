@@ -1,0 +1,211 @@
+"""The pytest plugin: ``pytest cts`` judges cases. In a run that names neither ``cts`` nor ``cases/`` it does nothing.
+
+This module has the options and puts a run together; cts.judging collects and judges, cts.overview shows.
+"""
+
+from __future__ import annotations
+
+import pickle
+import shlex
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from cts.arguments import Request, in_cases, parse_arguments
+from generators.errors import CtsError
+
+if TYPE_CHECKING:
+    # Imported where they are used: a run that does not concern the suite pays for none of it.
+    from cts.plan import Plan
+    from generators.casebook import Casebook
+
+BAD_INPUT = 2
+"""Exit code for what a user can put right."""
+
+WORKER_INPUT = "cts"
+
+_OPTIONS = (
+    "tier",
+    "device",
+    "front_end",
+    "case_list",
+    "report_dir",
+    "validation",
+    "resume",
+    "embedded_mapping",
+    "step_timeout",
+    "isolation",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The suite's options. Their values are checked later, so that a wrong one ends with one line and exit code 2."""
+    group = parser.getgroup("cts", "conformance suite (pytest cts)")
+
+    def add(name: str, help_: str, **keywords: Any) -> None:
+        group.addoption(f"--{name}", dest=_dest(name.replace("-", "_")), help=help_, **keywords)
+
+    add("tier", "smoke, nightly or full: how many of the cases are selected (default: smoke)", metavar="TIER")
+    add(
+        "device",
+        "the device to judge: embedded, embedded:PROFILE, part of a Vulkan device's name, its UUID or its index; see 'cts devices' "
+        "(default: the best Vulkan device with cooperative matrices, else embedded)",
+        metavar="DEVICE",
+    )
+    add("front-end", "spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)", metavar="NAME")
+    add(
+        "case-list",
+        "judge the cases named in FILE, whatever their tier: an id per line, # comments, NAME.txt for a further list",
+        metavar="FILE",
+    )
+    add("report-dir", "keep results as they are judged, and reports, in DIR", metavar="DIR")
+    add("resume", "go on with the run that DIR of --report-dir holds: judge only what it has not judged", action="store_true")
+    add("validation", "load the Vulkan validation layer; any message of it is an error of the suite", action="store_true")
+    add("embedded-mapping", "how the embedded device spreads a matrix over invocations", metavar="NAME")
+    add("step-timeout", "seconds that an isolated device may take for one step (default: 60)", metavar="SECONDS")
+    add("isolation", "auto, on or off: whether a child process holds the device (default: auto, that is on for Vulkan)", metavar="WHEN")
+
+
+def _dest(name: str) -> str:
+    return f"cts_{name}"
+
+
+def _options(config: pytest.Config) -> dict[str, Any]:
+    return {name: config.getoption(_dest(name)) for name in _OPTIONS}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Puts the run together, if this run concerns the suite.
+
+    It comes after other plugins' configuration, so that pytest-xdist has decided whether this process only controls.
+    """
+    if config.getoption("help", False) or config.getoption("version", 0):
+        return
+    try:
+        _configure(config)
+    except CtsError as error:
+        _refuse(str(error))
+
+
+def _refuse(message: str) -> NoReturn:
+    pytest.exit(" ".join(message.split()), returncode=BAD_INPUT)
+
+
+def _configure(config: pytest.Config) -> None:
+    root = config.rootpath
+    directory = config.invocation_params.dir
+    options = _options(config)
+    worker_input: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+    if worker_input is not None:
+        if WORKER_INPUT in worker_input:
+            _join(config, pickle.loads(zlib.decompress(worker_input[WORKER_INPUT])))
+        return
+    request = parse_arguments(config.args, directory, root)
+    if request is None:
+        if given := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
+            raise CtsError(f"{given[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {given[0]} …'")
+        return
+    if request.everything:
+        # The whole suite includes whatever else is named in it; pytest would collect that twice.
+        config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]
+    _start(config, request, options)
+
+
+def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
+    """Sets up the only process, or the controller of pytest-xdist."""
+    from cts import journal
+    from cts.checkout import suite_version
+    from cts.overview import Overview, timestamp
+    from cts.plan import Plan, checked_settings
+    from cts.selection import check_named, device_rows, list_ids
+    from cts.tally import Digest, Tally
+    from generators.casebook import load_casebook
+
+    root = config.rootpath
+    if options["resume"] and not options["report_dir"]:
+        raise CtsError("--resume goes on with the results in a report directory: name it with --report-dir DIR")
+    casebook = load_casebook(root)
+    named = check_named(casebook, request)
+    listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
+    settings = checked_settings(options)
+    version = suite_version()
+
+    reports: Path | None = None
+    before: dict[str, Digest] = {}
+    if options["report_dir"] and not config.option.collectonly:
+        reports = (config.invocation_params.dir / options["report_dir"]).resolve()
+        path = journal.prepare(reports, bool(options["resume"]))
+        before = {record["id"]: Digest.of_record(record) for record in journal.read(path)}
+        meta = {
+            "suite_version": version,
+            "device": asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)},
+            "why": settings.why,
+            "tier": settings.tier,
+            "front_end": settings.front_end,
+            "validation": bool(options["validation"]),
+            "isolated": settings.isolated,
+            "command": shlex.join(["pytest", *config.invocation_params.args]),
+            "started": timestamp(),
+        }
+        if before:
+            meta = journal.resumed_meta(reports, meta)
+        journal.write_meta(reports, meta)
+
+    tally = Tally()
+    for digest in before.values():
+        tally.add(digest)
+    plan = Plan(settings, device_rows(settings.description), named, listed, frozenset(before), reports, _token(reports))
+    config.pluginmanager.register(Overview(version, settings, reports, tally), "cts-overview")
+    if config.pluginmanager.hasplugin("dsession"):
+        config.pluginmanager.register(Controller(plan), "cts-controller")
+    else:
+        _judge(config, plan, casebook)
+
+
+def _join(config: pytest.Config, plan: Plan) -> None:
+    """Sets up a worker of pytest-xdist."""
+    from generators.casebook import load_casebook
+
+    _judge(config, plan, load_casebook(config.rootpath))
+
+
+def _judge(config: pytest.Config, plan: Plan, casebook: Casebook) -> None:
+    from cts.journal import RESULTS, Journal
+    from cts.judging import Judging
+    from cts.selection import Selection
+    from cts.session import open_holder
+
+    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.judged)
+    here = plan.reports is not None and _token(plan.reports) == plan.token
+    journal = Journal(plan.reports / RESULTS) if plan.reports is not None and here else None
+    elsewhere = plan.reports is not None and not here
+    judging = Judging(config.rootpath, plan.settings, selection, open_holder(plan.settings), journal, send_records=elsewhere)
+    config.pluginmanager.register(judging, "cts-judging")
+
+
+def _token(directory: Path | None) -> str:
+    """Tells whether two processes see the same directory, on whichever machine they run."""
+    if directory is None:
+        return ""
+    from cts.journal import META
+
+    try:
+        return (directory / META).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+class Controller:
+    """Hands the plan to each worker of pytest-xdist."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = zlib.compress(pickle.dumps(plan), 1)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[WORKER_INPUT] = self._plan

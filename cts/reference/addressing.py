@@ -1,0 +1,44 @@
+"""Where the elements of a matrix lie in memory (SPV_KHR_cooperative_matrix, Cooperative Matrix Layout)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from generators.errors import GeneratorError
+from generators.program.memory import Array
+from generators.types import ComponentType, Layout
+
+
+def element_offsets(
+    array: Array, component: ComponentType, shape: tuple[int, int], first: Sequence[int], stride: Sequence[int], layout: Layout
+) -> np.ndarray:
+    """Byte offset of every element from the start of ``array``, int64, (instances, rows, columns).
+
+    Row r (column c for column major) lies in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
+    both count elements of the array's pointee, whatever the matrix's component is (KHR-LOAD-03, KHR-LOAD-04, KHR-PTR-04), are not
+    negative (F-KHR-1), and ignore an ArrayStride (KHR-PTR-03).
+
+    Args:
+        first, stride: one for each scope instance.
+
+    Raises:
+        GeneratorError: an element lies outside of the array.
+    """
+    rows, columns = shape
+    lines, length = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
+    pitch = array.pointee.bytes
+    for f, s in zip(first, stride, strict=True):
+        # In Python's integers: a 64-bit stride must not wrap here.
+        end = (f + (lines - 1) * s) * pitch + length * component.bytes
+        if end > array.bytes:
+            raise GeneratorError(
+                f"a {rows}x{columns} {component} matrix at element {f} with stride {s} ends at byte {end} of array {array.name}, "
+                f"which has {array.bytes}; make the array longer"
+            )
+    starts = np.array(first, np.int64)[:, None] * pitch
+    if lines > 1:
+        starts = starts + np.arange(lines, dtype=np.int64) * (np.array(stride, np.int64)[:, None] * pitch)
+    offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * component.bytes
+    return offsets if layout is Layout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))

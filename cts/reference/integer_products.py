@@ -1,0 +1,85 @@
+"""Integer multiply-add: exact, wrapping or saturating (KHR-MAD-05 to KHR-MAD-10, facts.md C2, C3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.types import ComponentType, MatrixOperands
+
+_FLOAT64_INTEGERS = 1 << 53
+
+
+def extend(value: MatrixValue, signed: bool) -> np.ndarray:
+    """The elements extended to 64 bits as two's complement, uint64: by sign if ``signed``, else by zeros. Only the flag counts, not
+    the signedness of the component type (KHR-MAD-05)."""
+    if not signed:
+        return value.bits.astype(np.uint64)
+    return value.bits.view(f"i{value.component.bytes}").astype(np.int64).view(np.uint64)
+
+
+def _numbers(extended: np.ndarray, signed: bool) -> np.ndarray:
+    """The numbers that the extended elements stand for."""
+    return extended.view(np.int64) if signed else extended
+
+
+def _largest(extended: np.ndarray, signed: bool) -> int:
+    if extended.size == 0:
+        return 0
+    if not signed:
+        return int(extended.max())
+    numbers = extended.view(np.int64)
+    return max(abs(int(numbers.min())), abs(int(numbers.max())))
+
+
+def _product(a: np.ndarray, b: np.ndarray, signed_a: bool, signed_b: bool) -> np.ndarray:
+    """``a`` x ``b`` modulo 2**64, uint64."""
+    if _largest(a, signed_a) * _largest(b, signed_b) * a.shape[-1] < _FLOAT64_INTEGERS:
+        # Every sum is an integer that float64 holds, and its matrix product is much the faster.
+        left, right = _numbers(a, signed_a).astype(np.float64), _numbers(b, signed_b).astype(np.float64)
+        return (left @ right).astype(np.int64).view(np.uint64)
+    return np.asarray(a @ b)
+
+
+def _saturated(a: np.ndarray, b: np.ndarray, c: np.ndarray, flags: MatrixOperands, result: ComponentType) -> np.ndarray:
+    """``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64."""
+    signed_a, signed_b = bool(flags & MatrixOperands.A_SIGNED), bool(flags & MatrixOperands.B_SIGNED)
+    signed = bool(flags & MatrixOperands.RESULT_SIGNED)
+    low, high = (-(1 << (result.bits - 1)), (1 << (result.bits - 1)) - 1) if signed else (0, (1 << result.bits) - 1)
+    # Sums below 2**33 need no Python integers.
+    narrow = result.bits <= 32 and _largest(c, bool(flags & MatrixOperands.C_SIGNED)) < _FLOAT64_INTEGERS
+    number = np.dtype(np.int64 if narrow else object)
+    addend = _numbers(c, bool(flags & MatrixOperands.C_SIGNED)).astype(number)
+    if addend.size and (addend.min() < low or addend.max() > high):
+        raise GeneratorError(
+            "a saturating multiply-add has a C outside of the result's range, of which nothing is said; keep C inside (KHR-MAD-08)"
+        )
+    if _largest(a, signed_a) * _largest(b, signed_b) * a.shape[-1] < _FLOAT64_INTEGERS:
+        left, right = _numbers(a, signed_a).astype(np.float64), _numbers(b, signed_b).astype(np.float64)
+        product = (left @ right).astype(np.int64).astype(number)
+        total = (np.abs(left) @ np.abs(right)).astype(np.int64).astype(number)
+    else:
+        exact_a, exact_b = _numbers(a, signed_a).astype(object), _numbers(b, signed_b).astype(object)
+        product, total = exact_a @ exact_b, np.abs(exact_a) @ np.abs(exact_b)
+    # Some order of the summation reaches the sum of the positive products, some that of the negative ones.
+    if product.size and (((product + total) // 2).max() > high or ((product - total) // 2).min() < low):
+        raise GeneratorError("the product of a saturating multiply-add may overflow, which is undefined; make A or B smaller (KHR-MAD-10)")
+    clamped = np.clip(product + addend, low, high)
+    return clamped.view(np.uint64) if clamped.dtype == np.int64 else np.asarray(clamped % (1 << 64)).astype(np.uint64)
+
+
+def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, flags: MatrixOperands) -> MatrixValue:
+    """``a`` x ``b`` + ``c`` for integers: the low-order bits of the exact value, or saturated.
+
+    Raises:
+        GeneratorError: a saturating one that the specification leaves undefined.
+    """
+    left = extend(a, bool(flags & MatrixOperands.A_SIGNED))
+    right = extend(b, bool(flags & MatrixOperands.B_SIGNED))
+    addend = extend(c, bool(flags & MatrixOperands.C_SIGNED))
+    if flags & MatrixOperands.SATURATING_ACCUMULATION:
+        total = _saturated(left, right, addend, flags, result)
+    else:
+        total = _product(left, right, bool(flags & MatrixOperands.A_SIGNED), bool(flags & MatrixOperands.B_SIGNED)) + addend
+    return MatrixValue(result, total.astype(result.bits_dtype))

@@ -1,0 +1,69 @@
+"""Matrix loads and stores (KHR-LOAD-*, KHR-STORE-*, facts.md C16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.reference.addressing import element_offsets
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
+from generators.program.memory import Array
+from generators.program.values import MatrixType
+from generators.types import Layout
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a load or store finds its matrix: ``first`` and ``stride`` for each scope instance, in elements of ``array``."""
+
+    array: Array
+    first: Sequence[int]
+    stride: Sequence[int]
+    layout: Layout
+
+
+def place(state: State, operation: MatrixLoad | MatrixStore) -> Place:
+    """The place that the operands name."""
+    first, stride = state.scalar(operation.first), state.scalar(operation.stride)
+    return Place(operation.array, first.tolist(), stride.tolist(), layout_value(operation.layout))
+
+
+def _offsets(state: State, at: Place, type_: MatrixType) -> np.ndarray:
+    offsets = element_offsets(at.array, type_.component, type_.shape, at.first, at.stride, at.layout)
+    memory = state.memories[at.array.name]
+    return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
+
+
+def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
+    """Loads the elements at ``at``."""
+    type_ = operation.result.type
+    bits = state.memories[at.array.name].load(_offsets(state, at, type_), type_.component)
+    state.matrices[operation.result.name] = MatrixValue(type_.component, bits)
+
+
+def store_to(state: State, operation: MatrixStore, at: Place) -> None:
+    """Stores the elements to ``at``."""
+    allowed = state.matrices[operation.matrix.name].allowed()
+    state.memories[at.array.name].store(_offsets(state, at, operation.matrix.type), allowed, operation.matrix.name)
+
+
+def load(state: State, operation: MatrixLoad) -> None:
+    """A stride of 0 repeats one row or column (KHR-LOAD-05)."""
+    load_from(state, operation, place(state, operation))
+
+
+def store(state: State, operation: MatrixStore) -> None:
+    """Writes each element to its place and nothing else (KHR-STORE-01).
+
+    Raises:
+        GeneratorError: the stride is 0 (KHR-STORE-02), or elements overlap (F-KHR-1).
+    """
+    at = place(state, operation)
+    if 0 in at.stride:
+        raise GeneratorError(f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)")
+    store_to(state, operation, at)

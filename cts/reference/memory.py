@@ -1,0 +1,166 @@
+"""The arrays of a program while it is evaluated: bytes, what is known of them, and the stores that are still visible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cts.elements import byte_offsets, gather, is_nan, scatter
+from cts.expected import Allowed, Placed
+from generators.errors import GeneratorError
+from generators.program.memory import Array
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
+
+UNDEFINED, INITIAL, STORED, UNCERTAIN = 0, 1, 2, 3
+"""What is known of a byte: nothing; its value from before; its value from a store; a store of more than one allowed value."""
+
+
+@dataclass
+class Memory:
+    """One array, or for workgroup memory one copy of it for each workgroup, one after the other.
+
+    Attributes:
+        array: its declaration.
+        copies: 1 for a buffer.
+        contents: uint8, ``copies`` * ``array.bytes``.
+        status: of every byte, or None where all are known and stay so (an input).
+        placed: visible stores, in order; their offsets count from the start of the first copy.
+    """
+
+    array: Array
+    copies: int
+    contents: np.ndarray
+    status: np.ndarray | None
+    placed: list[Placed] = field(default_factory=list)
+
+    def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
+        """Bits of the elements at ``offsets``.
+
+        Raises:
+            GeneratorError: of some byte more or less than one value is possible.
+        """
+        if self.status is not None:
+            known = self.status[byte_offsets(offsets, component.bytes)]
+            if (known == UNDEFINED).any():
+                raise GeneratorError(f"the program reads bytes of {self.array.name} that nothing has written; write them first")
+            if (known == UNCERTAIN).any():
+                raise GeneratorError(f"the program reloads from {self.array.name} floats that are not proved exact; use exact data")
+        return gather(self.contents, offsets, component)
+
+    def store(self, offsets: np.ndarray, allowed: Allowed, what: str) -> None:
+        """Writes elements.
+
+        Raises:
+            GeneratorError: elements overlap each other, or an earlier store in part, or the array is an input.
+        """
+        size = allowed.component.bytes
+        if self.status is None:
+            raise GeneratorError(f"the program stores to {self.array.name}, which is an input; give it the role inout")
+        ordered = np.sort(offsets, axis=None)
+        if (np.diff(ordered) < size).any():
+            raise GeneratorError(f"elements of {what} overlap each other in {self.array.name}; space strides and first elements (F-KHR-1)")
+        at = byte_offsets(offsets, size)
+        if (self.status[at] > INITIAL).any():
+            self._supersede(at, what)
+        scatter(self.contents, offsets, allowed.bits)
+        self.status[at] = STORED if allowed.kind == "exact" else UNCERTAIN
+        self.placed.append(Placed(self.array.name, offsets, allowed, what))
+
+    def _supersede(self, at: np.ndarray, what: str) -> None:
+        """Drops the stores that bytes ``at`` cover."""
+        touched = np.zeros(len(self.contents), bool)
+        touched[at] = True
+        visible = []
+        for earlier in self.placed:
+            hit = touched[byte_offsets(earlier.offsets, earlier.allowed.component.bytes)]
+            if hit.any() and not hit.all():
+                raise GeneratorError(
+                    f"the store of {what} to {self.array.name} overlaps that of {earlier.what} in part; cover all of it or nothing"
+                )
+            if not hit.any():
+                visible.append(earlier)
+        self.placed = visible
+
+    def copy_from(self, source: Memory) -> None:
+        """All of ``source`` is copied here, element by element.
+
+        Raises:
+            GeneratorError: the arrays differ, bytes are undefined, or several workgroups write one buffer.
+        """
+        target = self.array
+        if (target.pointee, target.length) != (source.array.pointee, source.array.length):
+            raise GeneratorError(f"a copy from {source.array.name} to {target.name} needs arrays of one pointee and length")
+        if self.status is None:
+            raise GeneratorError(f"the program copies to {target.name}, which is an input; give it the role inout")
+        if source.status is not None and (source.status == UNDEFINED).any():
+            raise GeneratorError(f"the program copies bytes of {source.array.name} that nothing has written; write them first")
+        if source.copies > self.copies:
+            raise GeneratorError(f"several workgroups copy to {target.name}; use one workgroup")
+        repeat = self.copies // source.copies
+        self.contents[:] = np.tile(source.contents, repeat)
+        self.status[:] = STORED if source.status is None else np.tile(np.maximum(source.status, STORED), repeat)
+        visible = [replace(placed, array=target.name) for placed in source.placed]
+        if repeat > 1:
+            # Several copies of one store: only its bytes go on.
+            if (self.status == UNCERTAIN).any():
+                raise GeneratorError(f"several workgroups copy from {source.array.name} floats that are not proved exact; use exact data")
+            visible = []
+        self.placed = visible
+        if target.storage is StorageClass.WORKGROUP:
+            self._forget_rest()
+        else:
+            self.placed = [*visible, *self._rest(visible, source.array.name)]
+
+    def _forget_rest(self) -> None:
+        """After a copy to workgroup memory: only matrices count as stores, the rest is background that they may overwrite in part."""
+        background = np.ones(len(self.contents), bool)
+        for placed in self.placed:
+            background[byte_offsets(placed.offsets, placed.allowed.component.bytes)] = False
+        assert self.status is not None
+        self.status[background] = INITIAL
+
+    def _rest(self, visible: list[Placed], source: str) -> list[Placed]:
+        """What a copy wrote besides the elements of ``visible``."""
+        component = self.array.pointee.component
+        covered = np.zeros(len(self.contents), bool)
+        for placed in visible:
+            covered[byte_offsets(placed.offsets, placed.allowed.component.bytes)] = True
+        whole = np.asarray(~covered.reshape(-1, component.bytes).any(axis=1))
+        if np.count_nonzero(whole) * component.bytes != np.count_nonzero(~covered):
+            component, whole = COMPONENT_TYPES["u8"], ~covered
+        places = np.flatnonzero(whole).astype(np.int64) * component.bytes
+        if len(places) == 0:
+            return []
+        lanes = self.array.pointee.lanes if len(places) == len(whole) and component is self.array.pointee.component else 1
+        offsets = np.asarray(places.reshape(1, -1, lanes))
+        bits = gather(self.contents, offsets, component)
+        nan = is_nan(bits, component)
+        return [
+            Placed(
+                self.array.name,
+                offsets,
+                Allowed(component, "exact", bits, nan=nan if nan.any() else False, either_zero=component.is_float),
+                f"the copy of {source}",
+            )
+        ]
+
+
+def buffer(array: Array, data: np.ndarray | None) -> Memory:
+    """The memory of a buffer before the program runs; ``data`` is what an input or inout array holds.
+
+    Raises:
+        GeneratorError: the data are missing or of the wrong size.
+    """
+    if array.role == "output":
+        return Memory(array, 1, np.zeros(array.bytes, np.uint8), np.zeros(array.bytes, np.uint8))
+    if data is None or data.dtype != np.uint8 or data.shape != (array.bytes,):
+        raise GeneratorError(f"array {array.name} needs data of {array.bytes} bytes (uint8, one dimension)")
+    if array.role == "input":
+        return Memory(array, 1, data, None)
+    return Memory(array, 1, data.copy(), np.full(array.bytes, INITIAL, np.uint8))
+
+
+def workgroup_memory(array: Array, workgroups: int) -> Memory:
+    """The memory of a workgroup array, undefined at first."""
+    return Memory(array, workgroups, np.zeros(workgroups * array.bytes, np.uint8), np.zeros(workgroups * array.bytes, np.uint8))

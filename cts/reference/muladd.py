@@ -1,0 +1,39 @@
+"""Matrix multiply-add (KHR-MAD-*, facts.md C1 to C4)."""
+
+from __future__ import annotations
+
+from cts.reference import float_products, integer_products
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.muladd import MatrixMulAdd
+from generators.types import ComponentType, MatrixOperands
+
+
+def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, operands: MatrixOperands | None) -> MatrixValue:
+    """``a`` x ``b`` + ``c``; operands None is the same as NONE (KHR-MAD-12).
+
+    Raises:
+        GeneratorError: integers and floats are mixed, a flag for integers is given with floats (KHR-MAD-11, F-KHR-7), or the
+            specification leaves the result undefined.
+    """
+    flags = operands or MatrixOperands.NONE
+    floats = [component.is_float for component in (a.component, b.component, c.component, result)]
+    if all(floats):
+        if flags:
+            raise GeneratorError("a float multiply-add has operand flags that are for integers; leave them out (KHR-MAD-11)")
+        return float_products.multiply_add(a, b, c, result)
+    if any(floats):
+        raise GeneratorError("a multiply-add mixes integers and floats; no property row does (KHR-MAD-13)")
+    return integer_products.multiply_add(a, b, c, result, flags)
+
+
+def muladd(state: State, operation: MatrixMulAdd) -> None:
+    """Raises GeneratorError if the shapes do not fit (KHR-MAD-01)."""
+    a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))
+    (m, k), (k_b, n) = a.bits.shape[1:], b.bits.shape[1:]
+    if k != k_b or c.bits.shape[1:] != (m, n) or operation.result.type.shape != (m, n):
+        raise GeneratorError(
+            f"the shapes of {operation.result.name} = {operation.a.name} x {operation.b.name} + {operation.c.name} differ (KHR-MAD-01)"
+        )
+    state.matrices[operation.result.name] = multiply_add(a, b, c, operation.result.type.component, operation.operands)

@@ -1,0 +1,20 @@
+"""Scalar instructions: exact modulo two to the width."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.reference.state import State
+from generators.program.scalars import InstanceIndex, ScalarArithmetic
+
+
+def instance_index(state: State, operation: InstanceIndex) -> None:
+    """The number of each scope instance."""
+    state.scalars[operation.result.name] = np.arange(state.program.instances, dtype=np.uint64)
+
+
+def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
+    """Sum or product, wrapped to the width of the type."""
+    left, right = state.scalar(operation.left), state.scalar(operation.right)
+    result = left + right if operation.operator == "add" else left * right
+    state.scalars[operation.result.name] = result & np.uint64((1 << operation.result.component.bits) - 1)

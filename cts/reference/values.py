@@ -1,0 +1,65 @@
+"""Values of the reference model: matrices over all scope instances at once, with what is known of each element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts import elements
+from cts.expected import Allowed
+from generators.inputs.exactness import History
+from generators.types import ComponentType
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What is known of the elements of a float result that is not proved exact, float64, (instances, rows, columns).
+
+    Attributes:
+        center: the true value, rounded to float64.
+        bound: how far a result may lie from ``center``, what ``center`` lost to rounding included; 0 where the result is proved.
+        magnitude: S, the sum of the absolute values of all terms, for messages.
+    """
+
+    center: np.ndarray
+    bound: np.ndarray
+    magnitude: np.ndarray
+
+
+@dataclass(frozen=True)
+class MatrixValue:
+    """A cooperative matrix in every scope instance.
+
+    Attributes:
+        component: of the elements.
+        bits: unsigned, (instances, rows, columns). With an envelope, those nearest to its center.
+        computed: whether float arithmetic made the elements, so that the sign of a zero is free (facts.md C7).
+        envelope: None where ``bits`` are the only value.
+        history: the terms that a float result has summed so far.
+    """
+
+    component: ComponentType
+    bits: np.ndarray
+    computed: bool = False
+    envelope: Envelope | None = None
+    history: History | None = None
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The elements: float64 for floats (the center of an envelope), the component's own dtype for integers."""
+        return elements.values(self.bits, self.component) if self.envelope is None else self.envelope.center
+
+    def allowed(self) -> Allowed:
+        """The set of values that memory may hold after this matrix was stored."""
+        if self.envelope is None:
+            nan = elements.is_nan(self.bits, self.component)
+            # Nothing promises the payload of a NaN (facts.md C16).
+            return Allowed(self.component, "exact", self.bits, nan=nan if nan.any() else False, either_zero=self.computed)
+        center, bound = self.envelope.center, self.envelope.bound
+        # The subtraction rounds: one step outward keeps the ends honest.
+        low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))
+        high = np.where(bound == 0, center, np.nextafter(center + bound, np.inf))
+        return Allowed(
+            self.component, "interval", self.bits, low=low, high=high, center=center, magnitude=self.envelope.magnitude, bound=bound
+        )

@@ -1,0 +1,245 @@
+"""The comparator lets through what is allowed and nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cts.compare import Mismatch, compare, format_mismatch
+from cts.expected import Allowed, Expected, Placed
+from cts.membership import allows
+from cts.poison import background, initial_contents, poison
+from cts.reference.evaluate import evaluate
+from generators.errors import GeneratorError
+from generators.kernel import Outcome, StrayWrite
+from generators.program.program import Program, Subcase
+from generators.types import COMPONENT_TYPES
+from tests.reference.programs import as_bits, muladd, perfect, store_program
+
+U16, F16, F32 = (COMPONENT_TYPES[name] for name in ("u16", "f16", "f32"))
+PLACE = {"type": "u16", "pointee": "u16", "first": 1, "stride": 6, "layout": "ROW_MAJOR"}
+MATRIX = np.arange(1, 17, dtype=np.uint16).reshape(4, 4)
+LENGTH = 2 * (1 + 3 * 6 + 4 + 3)
+
+
+def judged(change: dict[int, int]) -> tuple[Mismatch, ...]:
+    """A 4x4 matrix of u16 stored with padding; ``change``: byte offset to value after the run."""
+    program, subcase = store_program(PLACE, MATRIX, LENGTH)
+    expected, before, outcome = perfect(program, subcase)
+    for offset, byte in change.items():
+        outcome.outputs["d_out"][offset] = byte
+    return compare(program, expected, before, outcome)
+
+
+def float_case(exact: bool) -> tuple[Program, Subcase]:
+    rng = np.random.default_rng(5)
+    numbers = rng.integers(-4, 5, (2, 8, 8)) if exact else rng.normal(size=(2, 8, 8))
+    a, b = as_bits(numbers, F16), as_bits(numbers[::-1].transpose(0, 2, 1), F16)
+    c = as_bits(rng.integers(-9, 9, (2, 8, 8)) if exact else rng.normal(size=(2, 8, 8)), F32)
+    case = muladd(("f16", "f16", "f32", "f32"), a, b, c)
+    return case.program, case.subcase
+
+
+def test_the_right_outcome_passes() -> None:
+    assert judged({}) == ()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_right_float_outcome_passes(exact: bool) -> None:
+    program, subcase = float_case(exact)
+    expected, before, outcome = perfect(program, subcase)
+    assert expected.placed[0].allowed.kind == ("exact" if exact else "interval")
+    assert compare(program, expected, before, outcome) == ()
+
+
+@given(st.integers(0, LENGTH * 8 - 1))
+@settings(deadline=None)
+def test_any_flipped_bit_fails(bit: int) -> None:
+    program, subcase = store_program(PLACE, MATRIX, LENGTH)
+    expected, before, outcome = perfect(program, subcase)
+    outcome.outputs["d_out"][bit // 8] ^= 1 << bit % 8
+    (mismatch,) = compare(program, expected, before, outcome)
+    element = np.isin(bit // 16 * 2, expected.placed[0].offsets)
+    assert mismatch.kind == ("wrong value" if element else "padding overwritten")
+    assert mismatch.count == 1
+
+
+@given(st.integers(0, 2 * 64 * 32 - 1))
+@settings(deadline=None, max_examples=50)
+def test_any_flipped_bit_of_an_exact_float_fails_except_the_sign_of_zero(bit: int) -> None:
+    program, subcase = float_case(exact=True)
+    expected, before, outcome = perfect(program, subcase)
+    value = expected.placed[0].allowed.bits.ravel()[bit // 32]
+    outcome.outputs["d_out"][bit // 8] ^= 1 << bit % 8
+    harmless = value == 0 and bit % 32 == 31
+    assert bool(compare(program, expected, before, outcome)) == (not harmless)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("pattern", [0x7FC00000, 0xFFC00000, 0x7F800001, 0x7F800000, 0xFF800000])
+def test_nan_and_infinity_fail(exact: bool, pattern: int) -> None:
+    program, subcase = float_case(exact)
+    expected, before, outcome = perfect(program, subcase)
+    outcome.outputs["d_out"].view(np.uint32)[70] = pattern
+    (mismatch,) = compare(program, expected, before, outcome)
+    assert (mismatch.elements[0].instance, mismatch.elements[0].row, mismatch.elements[0].column) == (1, 0, 6)
+    json.dumps(mismatch.record(), allow_nan=False)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_element_that_was_not_written_is_named_as_such(exact: bool) -> None:
+    program, subcase = float_case(exact)
+    expected, before, outcome = perfect(program, subcase)
+    outcome.outputs["d_out"][256:260] = before["d_out"][256:260]
+    (mismatch,) = compare(program, expected, before, outcome)
+    assert mismatch.kind == "not written"
+    assert mismatch.pattern == "one element, (row 0, column 0) of instance 1"
+
+
+def test_an_outcome_without_the_output_is_not_written() -> None:
+    program, subcase = store_program(PLACE, MATRIX, LENGTH)
+    expected, before, _ = perfect(program, subcase)
+    (mismatch,) = compare(program, expected, before, Outcome({}))
+    assert (mismatch.kind, mismatch.count) == ("not written", 16)
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_the_ends_of_an_interval_are_allowed_and_the_next_values_are_not(end: str) -> None:
+    program, subcase = float_case(exact=False)
+    expected, before, outcome = perfect(program, subcase)
+    allowed = expected.placed[0].allowed
+    limit = (allowed.low if end == "low" else allowed.high)[0, 0, 0]  # type: ignore[index]
+    outward = -np.inf if end == "low" else np.inf
+    inside = np.float32(limit)
+    if (inside < limit) if end == "low" else (inside > limit):
+        inside = np.nextafter(inside, np.float32(-outward))
+    results = outcome.outputs["d_out"].view(np.float32)
+    results[0] = inside
+    assert compare(program, expected, before, outcome) == ()
+    results[0] = np.nextafter(inside, np.float32(outward))
+    (mismatch,) = compare(program, expected, before, outcome)
+    assert mismatch.count == 1
+    text = format_mismatch(mismatch)
+    assert "bound" in text
+    assert "true value" in text
+
+
+def test_changed_padding_is_told_with_its_bytes() -> None:
+    (mismatch,) = judged({0: 0, 1: 0})
+    assert mismatch.kind == "padding overwritten"
+    assert mismatch.count == 2
+    assert "at byte 0 (0x" in mismatch.pattern
+
+
+def test_wrong_and_unwritten_elements_are_told_apart() -> None:
+    program, subcase = store_program(PLACE, MATRIX, LENGTH)
+    expected, before, outcome = perfect(program, subcase)
+    outcome.outputs["d_out"][2:4] = before["d_out"][2:4]
+    outcome.outputs["d_out"][4:6] = 0
+    assert [m.kind for m in compare(program, expected, before, outcome)] == ["wrong value", "not written"]
+
+
+def test_a_stray_write_of_the_device_is_a_mismatch() -> None:
+    program, subcase = store_program(PLACE, MATRIX, LENGTH)
+    expected, before, outcome = perfect(program, subcase)
+    outcome = Outcome(outcome.outputs, (StrayWrite("m_in", "read-only", 6, 2), StrayWrite("d_out", "after", 64, 16)))
+    mismatches = compare(program, expected, before, outcome)
+    assert [m.kind for m in mismatches] == ["stray write", "stray write"]
+    assert "read-only" in mismatches[0].summary
+    assert "after the buffer" in mismatches[1].summary
+
+
+def test_alternatives_are_the_listed_bits_only() -> None:
+    allowed = Allowed(F16, "alternatives", np.array([[[0x3C00]]], np.uint16), (np.array([[[0x3C01]]], np.uint16),))
+    for bits, verdict in ((0x3C00, True), (0x3C01, True), (0x3C02, False), (0x3BFF, False), (0xBC00, False)):
+        assert allows(allowed, np.array([[[bits]]], np.uint16)).item() is verdict
+
+
+def test_either_zero_and_any_nan_only_where_allowed() -> None:
+    bits = np.array([[[0x0000, 0x0000, 0x7E00, 0x7E00]]], np.uint16)
+    strict = Allowed(F16, "exact", bits)
+    lenient = Allowed(F16, "exact", bits, nan=np.array([[[False, True, False, True]]]), either_zero=True)
+    got = np.array([[[0x8000, 0xFE01, 0x7E01, 0xFE01]]], np.uint16)
+    assert allows(strict, got).tolist() == [[[False, False, False, False]]]
+    assert allows(lenient, got).tolist() == [[[True, True, False, True]]]
+
+
+@given(st.sampled_from(list(COMPONENT_TYPES.values())), st.data())
+def test_poison_is_never_allowed(component, data) -> None:  # type: ignore[no-untyped-def]
+    count = 4
+    bits = np.array(data.draw(st.lists(st.integers(0, (1 << component.bits) - 1), min_size=count, max_size=count)), component.bits_dtype)
+    allowed = Allowed(component, "exact", bits.reshape(1, 2, 2), nan=data.draw(st.booleans()), either_zero=data.draw(st.booleans()))
+    assert not allows(allowed, poison(allowed)).any()
+
+
+def test_poison_of_a_wide_interval_is_nan() -> None:
+    bits = as_bits([[1.0]], F32)[None]
+    wide = Allowed(F32, "interval", bits, low=np.full((1, 1, 1), -100.0), high=np.full((1, 1, 1), 100.0))
+    assert poison(wide).item() == 0xFFFFFFFF
+
+
+def test_an_element_that_allows_everything_is_refused() -> None:
+    bits = np.zeros((1, 1, 1), np.uint8)
+    others = tuple(np.full((1, 1, 1), value, np.uint8) for value in range(256))
+    with pytest.raises(GeneratorError, match="poison"):
+        poison(Allowed(COMPONENT_TYPES["u8"], "alternatives", bits, others))
+
+
+def test_poison_differs_from_place_to_place_in_the_padding() -> None:
+    pattern = background(1024)
+    assert len(np.unique(pattern)) > 200
+    assert not np.isin(pattern, [0, 255]).any()
+
+
+def test_inputs_are_handed_on_and_workgroup_memory_is_no_buffer() -> None:
+    program, subcase = store_program(PLACE, MATRIX, LENGTH)
+    contents = initial_contents(program, subcase, evaluate(program, subcase))
+    assert set(contents) == {"m_in", "d_out"}
+    assert contents["m_in"] is subcase.inputs["m_in"]
+
+
+def test_a_message_has_place_bits_and_values() -> None:
+    (mismatch,) = judged({2: 9, 3: 0})
+    text = format_mismatch(mismatch, ["the moon"])
+    assert text.splitlines() == [
+        "wrong value: 1 of 16 elements of m in d_out: one element, (row 0, column 0)",
+        "  (0, 0) at byte 2: expected 0x0001 (1), got 0x0009 (9)",
+        "  matches: the moon",
+    ]
+
+
+def test_a_message_lists_no_more_than_a_dozen() -> None:
+    program, subcase = store_program(PLACE, MATRIX, LENGTH)
+    expected, before, outcome = perfect(program, subcase)
+    outcome.outputs["d_out"].view(np.uint16)[expected.placed[0].offsets.ravel() // 2] = 99
+    (mismatch,) = compare(program, expected, before, outcome)
+    assert "every element" in mismatch.summary
+    assert format_mismatch(mismatch).splitlines()[-1] == "  … and 4 more"
+
+
+def test_the_record_draws_the_matrix() -> None:
+    (mismatch,) = judged({4: 9, 2 * (1 + 6) + 6: 9})
+    record = json.loads(json.dumps(mismatch.record(), allow_nan=False))
+    assert record["shape"] == [4, 4]
+    assert record["wrong"] == ["2", "8", "0", "0"]
+    assert record["instances"] == {"0": ["2", "8", "0", "0"]}
+    assert record["expected"][:3] == ["0001", "0002", "0003"]
+    assert record["got"][:3] == ["0001", "0009", "0003"]
+    assert record["elements"][0]["expected_bits"] == "0x0002"
+    assert record["elements"][0]["got"] == 9
+
+
+def test_places_that_are_not_aligned_to_the_element_are_compared_too() -> None:
+    bits = as_bits([[1.5]], F32)[None]
+    expected = Expected((Placed("d_out", np.array([[[3]]]), Allowed(F32, "exact", bits), "d"),))
+    program, _ = store_program({**PLACE, "type": "u8", "pointee": "u8"}, np.ones((1, 1), np.uint8), 9)
+    before = {"m_in": np.zeros(1, np.uint8), "d_out": np.zeros(9, np.uint8)}
+    after = np.zeros(9, np.uint8)
+    after[3:7] = bits.view(np.uint8).ravel()
+    assert compare(program, expected, before, Outcome({"d_out": after})) == ()
+    after[6] ^= 1
+    assert len(compare(program, expected, before, Outcome({"d_out": after}))) == 1

@@ -27,7 +27,8 @@ _TELLING = 4
 """Wrong elements from which on a defect that explains only them is worth a mention."""
 
 
-def _defects(program: Program) -> Iterator[Defect]:
+def known_defects(program: Program) -> Iterator[Defect]:
+    """Every defect that the diagnosis knows for ``program``."""
     yield from product_defects(program)
     yield from address_defects(program)
     yield from loop_defects(program)
@@ -62,7 +63,7 @@ def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Map
         return ()
     whole: dict[str, Defect] = {}
     partly: dict[str, None] = {}
-    for defect in _defects(program):
+    for defect in known_defects(program):
         # What explains everything in one place needs no company.
         if any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
             continue

@@ -123,7 +123,8 @@ def exactness(
         GeneratorError: a value is NaN or infinite, for which the specification promises nothing (facts.md C30).
     """
     a, b, c = (np.asarray(values, np.float64) for values in (a, b, c))
-    magnitude = np.abs(a) @ np.abs(b) + (np.abs(c) if history is None else history.magnitude)
+    with np.errstate(all="ignore"):
+        magnitude = np.abs(a) @ np.abs(b) + (np.abs(c) if history is None else history.magnitude)
     if not np.isfinite(magnitude).all():
         raise GeneratorError(
             "a multiply-add has NaN, infinity or an overflowing sum among its operands; use finite, smaller values (facts.md C30)"

@@ -1,0 +1,111 @@
+"""The data of real cases must give another result under each known defect, or a driver with that defect would pass."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.compare import compare
+from cts.defects.defect import Defect
+from cts.diagnose import known_defects
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from generators.casebook import build_program, build_subcases, find_case, load_casebook
+from generators.errors import GeneratorError
+from generators.kernel import Outcome
+
+LOAD_STORE = "load_store[{}-{}-{}-subgroup-{}-copy-{}-storage_buffer-storage_buffer-{}-{}-{}-{}-literal-u32-{}-none]"
+MULADD = "muladd[{}-subgroup-{}-{}-{}-{}-{}-same-{}-tight-storage_buffer]"
+
+
+def load_store(  # noqa: PLR0913 - the axes of the family
+    component="f16",
+    use="a",
+    shape="16x16",
+    subgroups=1,
+    layouts="row-row",
+    pointees=("component", "component"),
+    strides=("padded", "padded"),
+    first="zero",
+):
+    return LOAD_STORE.format(component, use, shape, subgroups, layouts, *pointees, *strides, first)
+
+
+def muladd(row, data, form="single", subgroups=1, trips=3, source="literal", layouts="rrrr"):
+    return MULADD.format(row, subgroups, data, form, trips, source, layouts)
+
+
+@cache
+def casebook():
+    return load_casebook(Path(__file__).resolve().parents[2])
+
+
+def outcome_of(program, expected, before):
+    """The buffers of a device that does what ``expected`` says."""
+    outputs = {name: data.copy() for name, data in before.items()}
+    for placed in expected.placed:
+        bits = np.ascontiguousarray(placed.allowed.bits)
+        size = placed.allowed.component.bytes
+        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
+    return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role == "output"})
+
+
+def is_seen(program, subcase, defect: Defect) -> bool:
+    """Whether a device with ``defect`` fails ``subcase``."""
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    try:
+        with np.errstate(all="ignore"):
+            broken = evaluate(program, subcase, defect.substitutes)
+    except GeneratorError:
+        return True
+    return bool(compare(program, expected, before, outcome_of(program, broken, before)))
+
+
+def seen(case_id: str, words: str) -> dict[str, bool]:
+    """For each known defect whose description has ``words``: whether a subcase of the case shows it."""
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    subcases = build_subcases(case, program)
+    defects = [defect for defect in known_defects(program) if words in defect.words]
+    return {defect.words: any(is_seen(program, subcase, defect) for subcase in subcases) for defect in defects}
+
+
+@pytest.mark.parametrize(
+    ("case_id", "words"),
+    [
+        (load_store(layouts="row-column"), "loaded column major instead of row major"),
+        (load_store(component="u8", layouts="column-row"), "loaded row major instead of column major"),
+        (load_store(component="s8"), "loaded transposed"),
+        (load_store(strides=("odd", "padded"), pointees=("uvec4", "component")), "the stride ignored"),
+        (load_store(pointees=("uvec4", "component")), "loaded with the stride counted in"),
+        (load_store(component="s8", pointees=("u32", "component"), first="minimal"), "loaded with the first element counted in"),
+        (load_store(component="f32", pointees=("vec4", "vec2"), first="far"), "first element ignored"),
+        (load_store(strides=("zero", "padded")), "stride 0 taken as close together"),
+        (load_store(subgroups=2), "from the place of instance 0"),
+        (load_store(), "one line too far"),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), "without C"),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), "the sum kept in f16"),
+        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), "the sum kept in bf16"),
+        (muladd("16x8x16.f16.f16.f16.f16", "exact"), "the sum kept in bf16"),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), "C rounded to f16 first"),
+        (muladd("16x16x16.s8.u8.s32.s32", "wrap"), "MatrixASignedComponents ignored"),
+        (muladd("16x16x16.u8.s8.s32.s32", "wrap"), "MatrixBSignedComponents ignored"),
+        (muladd("16x16x16.u8.u8.s32.s32", "wrap"), "sign-extended without Matrix"),
+        (muladd("16x16x16.s8.s8.s16.s32", "wrap"), "MatrixCSignedComponents ignored"),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap"), "the sum kept in"),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap"), "saturates without"),
+        (muladd("16x16x16.s8.s8.s32.s32.sat", "saturate"), "wraps: SaturatingAccumulation ignored"),
+        (muladd("16x16x16.u16.u16.u16.u16.sat", "saturate"), "with the other signedness"),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop"), "one iteration too"),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact", "loop", trips=0), "at least once"),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop_fixed"), "not carried"),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", subgroups=4), "instance 0"),
+    ],
+    ids=lambda text: text.replace("[", "(").replace("]", ")"),
+)
+def test_the_data_show_the_defect(case_id, words):
+    found = seen(case_id, words)
+    assert found, f"no known defect of this case is described with {words!r}"
+    assert all(found.values()), [description for description, is_visible in found.items() if not is_visible]

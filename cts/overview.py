@@ -21,6 +21,9 @@ from generators.errors import CtsError
 EXPLAINED = 50
 """Failures whose whole message is printed at the end; the rest are in the journal and the reports."""
 
+UNEXPLAINED = "cts_unexplained"
+"""Attribute of a report that is counted and not shown."""
+
 REASONS = 15
 """Reasons for not_supported that the summary lists."""
 
@@ -134,11 +137,17 @@ class Overview:
         self._tally.add(digest)
         bad = digest.verdict not in PASSING
         if bad:
-            self._explained += 1
-            text = str(report.longrepr)
-            report.longrepr = Explanation(text if self._explained <= EXPLAINED else digest.reason, digest.reason)  # type: ignore[assignment]
+            self._explain(report, digest)
         if self._progress is not None:
             self._progress.judged(report.nodeid, digest, bad, self._tally)
+
+    def _explain(self, report: pytest.TestReport, digest: Digest) -> None:
+        self._explained += 1
+        if self._explained <= EXPLAINED:
+            report.longrepr = Explanation(str(report.longrepr), digest.reason)  # type: ignore[assignment]
+        else:
+            report.longrepr = digest.reason
+            setattr(report, UNEXPLAINED, True)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         values = getattr(report, DIGEST, None)
@@ -147,6 +156,8 @@ class Overview:
         verdict = Digest.unwire(values).verdict
         # not_supported is a category of its own: the summary counts the reasons, and -ra need not list them once more.
         category = {Verdict.PASS: "passed", Verdict.NOT_SUPPORTED: "not supported"}.get(verdict, "failed")
+        if hasattr(report, UNEXPLAINED):
+            category = "more failed"
         # Without a letter and a word pytest prints nothing for a case: a hundred thousand dots tell less than one line of counts.
         return (category, "", "") if self._quiet_line else (category, "", word(verdict))
 
@@ -191,6 +202,9 @@ class Overview:
                 out.line(f"          and {len(tally.reasons) - REASONS} further reasons")
         if tally.verdicts[Verdict.ERROR]:
             out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing of the device", red=True)
+        if self._explained > EXPLAINED:
+            where = f"are in {self._directory / RESULTS}" if self._directory else "are not (--report-dir DIR keeps them all)"
+            out.line(f"{EXPLAINED} failures are shown above; {self._explained - EXPLAINED} more {where}")
         if self._before.total:
             out.line(f"judged before, by the run that this one resumed: {self._before.phrase()}")
         if tally.total:

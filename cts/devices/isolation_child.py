@@ -19,8 +19,8 @@ from generators.errors import CtsError
 _FOREVER = Deadline(None)
 
 
-class _Session:
-    """The device that this process holds, and the requests that it can be sent."""
+class _Requests:
+    """The device that this process holds, and a method for each request that it can be sent."""
 
     def __init__(self) -> None:
         self._device: Device | None = None
@@ -59,9 +59,9 @@ class _Session:
             device.close()
 
 
-def _reply(session: _Session, request: tuple[Any, ...]) -> tuple[str, Any]:
+def _reply(requests: _Requests, request: tuple[Any, ...]) -> tuple[str, Any]:
     try:
-        return "answer", session.answer(request)
+        return "answer", requests.answer(request)
     except (DeviceFailure, CtsError) as error:
         return "failure", (_known_name(type(error)), str(error))
     except Exception:
@@ -91,12 +91,12 @@ def _end_with_parent(channel: socket.socket) -> None:
 
 def serve(channel: socket.socket) -> None:
     """Answers requests until the other side is gone or asks to close."""
-    session = _Session()
+    requests = _Requests()
     while True:
         try:
             request = receive(channel, _FOREVER)
             send(channel, BEGIN, _FOREVER)
-            send(channel, _reply(session, request), _FOREVER)
+            send(channel, _reply(requests, request), _FOREVER)
         except Disconnected:
             return
         if request[0] == "close":

@@ -15,9 +15,7 @@ from generators.spirv.enumerants import Op
 
 Function = Callable[..., Value]
 
-MATRIX_ARITHMETIC = frozenset(
-    {Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv}
-)
+MATRIX_ARITHMETIC = frozenset({Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv})
 """Arithmetic that the extension allows on matrices (KHR-ARI-01, KHR-ARI-02, KHR-ARI-06)."""
 
 MATRIX_CONVERSIONS = frozenset(
@@ -90,7 +88,12 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
             raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
     elif op in MATRIX_CONVERSIONS:
         for t in types:
-            if not isinstance(t, MatrixType) or (t.scope, t.rows, t.columns, t.use) != (result.scope, result.rows, result.columns, result.use):
+            if not isinstance(t, MatrixType) or (t.scope, t.rows, t.columns, t.use) != (
+                result.scope,
+                result.rows,
+                result.columns,
+                result.use,
+            ):
                 raise Violation("KHR-CVT-02", f"Op{op.name}: operand and result must have the same scope, rows, columns and use")
     else:
         raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")

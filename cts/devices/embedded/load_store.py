@@ -84,9 +84,7 @@ def _operands(translation: Translation, words: Words, matrix: MatrixType, pointe
     if not isinstance(stride_type, Number) or stride_type.is_float:
         raise Violation("KHR-LOAD-07", f"{what}: the stride is not a scalar integer")
     access = memory_operands(translation, words[2:], storage, writes, what)
-    return _Operands(
-        matrix, pointer, words[1], stride_type, size_of(pointee), _scalar_bytes(pointee), layout == Layout.ROW_MAJOR, access
-    )
+    return _Operands(matrix, pointer, words[1], stride_type, size_of(pointee), _scalar_bytes(pointee), layout == Layout.ROW_MAJOR, access)
 
 
 def _scalar_bytes(type_: Type) -> int:
@@ -115,13 +113,19 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
     natural = min(_WIDEST_ALIGNMENT, operands.line_bytes)
     line = "row" if operands.row_major else "column"
     if address % natural:
-        machine.forbid("KHR-ALIGN-01", f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to {natural} bytes of a {line}")
+        machine.forbid(
+            "KHR-ALIGN-01", f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to {natural} bytes of a {line}"
+        )
     if stride % natural:
         machine.forbid("KHR-ALIGN-01", f"{what}: a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
     if address % operands.scalar_bytes:
-        machine.forbid(SCALAR_ALIGNMENT, f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to its {operands.scalar_bytes} bytes")
+        machine.forbid(
+            SCALAR_ALIGNMENT, f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to its {operands.scalar_bytes} bytes"
+        )
     if address % operands.access.alignment:
-        machine.forbid("SPIR-V 3.26 Aligned", f"{what}: byte {place} of '{memory.name}' is not aligned to the promised {operands.access.alignment}")
+        machine.forbid(
+            "SPIR-V 3.26 Aligned", f"{what}: byte {place} of '{memory.name}' is not aligned to the promised {operands.access.alignment}"
+        )
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
@@ -208,7 +212,11 @@ def _store(translation: Translation, words: Words) -> Run:
             place, stride = places[i], strides[i]
             _check_place(machine, operands, memory, place, stride, what)
             if stride < operands.line_bytes and operands.lines > 1:
-                rule, why = ("KHR-STORE-02", "is 0") if stride == 0 else ("F-KHR-1", f"of {stride} bytes is less than a line's {operands.line_bytes}")
+                rule, why = (
+                    ("KHR-STORE-02", "is 0")
+                    if stride == 0
+                    else ("F-KHR-1", f"of {stride} bytes is less than a line's {operands.line_bytes}")
+                )
                 machine.forbid(rule, f"{what}: the stride {why}, so that elements overlap")
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):

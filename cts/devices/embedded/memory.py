@@ -178,13 +178,17 @@ class Memory:
         assert self._atomic is not None
         before = self._atomic[places]
         if before.any():
-            self._refuse(clock.conflicts(before, now, self.kind, manner, reads_write=False), before, clock, what, "was accessed atomically by")
+            self._refuse(
+                clock.conflicts(before, now, self.kind, manner, reads_write=False), before, clock, what, "was accessed atomically by"
+            )
 
     def _refuse(self, conflicts: np.ndarray, before: np.ndarray, clock: Clock, what: str, how: str) -> None:
         if conflicts.any():
             who = clock.describe(int(before[conflicts].ravel()[0]))
             count = int(conflicts.sum())
-            raise Violation("KHR-MEM-01", f"a race: {what} of {count} bytes of '{self.name}', the first of which {how} {who} without a barrier between")
+            raise Violation(
+                "KHR-MEM-01", f"a race: {what} of {count} bytes of '{self.name}', the first of which {how} {who} without a barrier between"
+            )
 
 
 class AddressSpace:

@@ -45,7 +45,9 @@ def memory_operands(translation: Translation, words: Words, storage: StorageClas
         visible = _scope(translation, extra.pop(0)) in _WIDE_SCOPES
     made = mask & (MemoryAccess.MakePointerAvailable | MemoryAccess.MakePointerVisible)
     if made and not mask & MemoryAccess.NonPrivatePointer:
-        raise Violation("SPIR-V 3.26 NonPrivatePointer", f"{what} with MakePointerAvailable or MakePointerVisible but not NonPrivatePointer")
+        raise Violation(
+            "SPIR-V 3.26 NonPrivatePointer", f"{what} with MakePointerAvailable or MakePointerVisible but not NonPrivatePointer"
+        )
     return Access(alignment, translation.manner(mask, available, visible))
 
 

@@ -156,7 +156,11 @@ class Clock:
     def describe(self, record: int) -> str:
         """Who left a record, for messages."""
         lane, group = record & _LANE, record >> _GROUP_SHIFT & _GROUP
-        who = f"invocation {lane - 1}" if lane else ("a matrix access or several reads of " + (f"subgroup {group - 1}" if group else "the workgroup"))
+        who = (
+            f"invocation {lane - 1}"
+            if lane
+            else ("a matrix access or several reads of " + (f"subgroup {group - 1}" if group else "the workgroup"))
+        )
         if record >> _SERIAL_SHIFT < self.start:
             who += " of another workgroup"
         return who + (" (private)" if record & _PRIVATE else "")

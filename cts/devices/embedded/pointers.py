@@ -215,7 +215,8 @@ def _places(machine: Machine, type_: MatrixType, index: Offset, mapping: str) ->
     missing = machine.mask & (places == NO_ELEMENT)
     if missing.any():
         raise Violation(
-            "KHR-LEN-02", f"invocation {int(np.flatnonzero(missing)[0])} has no component {index if not isinstance(index, np.ndarray) else ''} of a {type_}"
+            "KHR-LEN-02",
+            f"invocation {int(np.flatnonzero(missing)[0])} has no component {index if not isinstance(index, np.ndarray) else ''} of a {type_}",
         )
     offset = np.arange(machine.lanes) // lanes * (type_.rows * type_.columns)
     return np.where(machine.mask, places + offset, -1)

@@ -392,7 +392,8 @@ def _bit_field(kind: str) -> Handler:
         count = 2 if kind == "insert" else 1
         if isinstance(translation.types[words[0]], Vector):
             return lambda: tuple(
-                function(*parts, *(values[o] for o in operands[count:])) for parts in zip(*(values[o] for o in operands[:count]), strict=True)
+                function(*parts, *(values[o] for o in operands[count:]))
+                for parts in zip(*(values[o] for o in operands[:count]), strict=True)
             )
         return lambda: function(*(values[o] for o in operands))
 

@@ -78,9 +78,7 @@ class Translation:
         mapping: name of the mapping of matrix elements to invocations.
     """
 
-    def __init__(
-        self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, handlers: Mapping[Op, Handler]
-    ) -> None:
+    def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, handlers: Mapping[Op, Handler]) -> None:
         self.kernel = kernel
         self.mapping = mapping
         self.strict = strict
@@ -273,9 +271,9 @@ class Translation:
         id_ = words[0]
         match op:
             case Op.TypeForwardPointer:
-                return
+                type_: Type = self._forward_pointer(id_)
             case Op.TypeVoid:
-                type_: Type = Void()
+                type_ = Void()
             case Op.TypeBool:
                 type_ = Bool()
             case Op.TypeInt:
@@ -301,6 +299,13 @@ class Translation:
             case _:
                 raise Unsupported(f"Op{op.name}")
         self.types[id_] = type_
+
+    def _forward_pointer(self, id_: int) -> PointerType:
+        """The pointer type that a later instruction declares."""
+        for op, words, _ in self.instructions[self.index :]:
+            if op is Op.TypePointer and words[0] == id_:
+                return PointerType(StorageClass(words[1]), words[2])
+        raise Violation("SPIR-V 3.42.6 OpTypeForwardPointer", f"no OpTypePointer declares %{id_}")
 
     def _struct(self, id_: int, member_ids: Words) -> Struct:
         members = tuple(self.types[w] for w in member_ids)
@@ -386,7 +391,10 @@ class Translation:
             )
         subgroups = machine.subgroups
         if any(t.scope is Scope.WORKGROUP for t in matrices) and subgroups & (subgroups - 1):
-            raise Violation("VUID-VkPipelineShaderStageCreateInfo-module-10169", f"matrices of Workgroup scope with {subgroups} subgroups, not a power of two")
+            raise Violation(
+                "VUID-VkPipelineShaderStageCreateInfo-module-10169",
+                f"matrices of Workgroup scope with {subgroups} subgroups, not a power of two",
+            )
 
 
 def literal_words(words: Sequence[int], width: int) -> int:

@@ -124,7 +124,7 @@ def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
             return _blend_undefined(mask, new, old, (mask.size,), type_.dtype, mask)
         return np.where(mask, spread(type_, new, mask.size), spread(type_, old, mask.size))
     if isinstance(type_, MatrixType):
-        shape = (old if new is UNDEFINED else new.value if isinstance(new, Partly) else new)
+        shape = old if new is UNDEFINED else new.value if isinstance(new, Partly) else new
         if isinstance(new, Undefined) or isinstance(old, Undefined):
             if new is UNDEFINED and old is UNDEFINED:
                 return UNDEFINED
@@ -135,8 +135,7 @@ def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
     if isinstance(type_, Vector | Array | Struct):
         count = member_count(type_)
         return tuple(
-            blend(member_type(type_, i), mask, a, b)
-            for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
+            blend(member_type(type_, i), mask, a, b) for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
         )
     if isinstance(type_, PointerType):
         return new.blend(mask, old)

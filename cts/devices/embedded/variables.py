@@ -106,7 +106,9 @@ def _element_stride(translation: Translation, base: int, type_: Type) -> int:
 
 def _check_index(index: int, count: int | None) -> None:
     if index < 0 or (count is not None and index >= count):
-        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {'a runtime array' if count is None else f'{count} constituents'}")
+        raise Violation(
+            "SPIR-V 3.42.8 OpAccessChain", f"index {index} of {'a runtime array' if count is None else f'{count} constituents'}"
+        )
 
 
 def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:

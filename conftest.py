@@ -1,0 +1,3 @@
+"""Loads the suite's plugin, nothing else."""
+
+pytest_plugins = ["cts.plugin"]

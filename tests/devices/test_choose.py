@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from cts.devices import choose as module
+from cts.devices.choose import Choice, DeviceListing, DeviceSpec, choose
+from cts.devices.device import DeviceCrash, DeviceError
+
+
+@pytest.fixture
+def offer(describe, monkeypatch):
+    """Makes the machine offer these Vulkan devices: (name, type, has cooperative matrices)."""
+
+    def make(*devices: tuple[str, str, bool], reason: str = "") -> None:
+        listings = [
+            DeviceListing(
+                DeviceSpec("vulkan", f"{index:032x}", index),
+                describe(name=name, uuid=f"{index:032x}", extra={"type": type_}, without="" if able else "cooperativeMatrix"),
+            )
+            for index, (name, type_, able) in enumerate(devices)
+        ]
+        monkeypatch.setattr(module, "list_vulkan", lambda: (listings, reason))
+        monkeypatch.setattr(module, "list_profiles", lambda: ["universal", "small"])
+        monkeypatch.setattr(
+            module, "_embedded", lambda profile: DeviceListing(DeviceSpec("embedded", profile), describe(name=f"embedded {profile}"))
+        )
+
+    def embedded(profile: str) -> DeviceListing:
+        return DeviceListing(DeviceSpec("embedded", profile), describe(name=f"embedded {profile}"))
+
+    return make
+
+
+def _name(choice: Choice) -> str:
+    return choice.description.name
+
+
+def test_the_best_device_with_cooperative_matrices_is_taken(offer):
+    offer(("llvmpipe", "cpu", True), ("laptop", "integrated", True), ("big", "discrete", False), ("card", "discrete", True))
+    choice = choose(None)
+    assert _name(choice) == "card"
+    assert choice.why == "discrete, the best of 3 Vulkan devices with cooperative matrices"
+
+
+def test_without_a_loader_the_embedded_device_is_taken_and_says_so(offer):
+    offer(reason="no Vulkan loader (libvulkan.so.1)")
+    choice = choose(None)
+    assert choice.spec == DeviceSpec("embedded", "universal")
+    assert choice.why == "no Vulkan device to judge: no Vulkan loader (libvulkan.so.1)"
+
+
+def test_a_device_without_cooperative_matrices_is_not_taken(offer):
+    offer(("old", "discrete", False))
+    assert choose(None).why == "no Vulkan device to judge: none of old has cooperative matrices"
+
+
+@pytest.mark.parametrize(
+    ("selector", "name"),
+    [
+        ("1", "NVIDIA H200"),
+        ("h200", "NVIDIA H200"),
+        ("200", "NVIDIA H200"),
+        (f"{0:032x}", "llvmpipe (LLVM 21)"),
+        ("00000000-0000-0000-0000-000000000001", "NVIDIA H200"),
+        ("LLVMPIPE", "llvmpipe (LLVM 21)"),
+        ("embedded", "embedded universal"),
+        ("embedded:small", "embedded small"),
+    ],
+)
+def test_a_device_is_found_by_any_of_its_names(selector, name, offer):
+    offer(("llvmpipe (LLVM 21)", "cpu", True), ("NVIDIA H200", "discrete", True))
+    assert _name(choose(selector)) == name
+
+
+def test_equal_devices_are_not_ambiguous_and_different_ones_are(offer):
+    offer(("NVIDIA H200", "discrete", True), ("NVIDIA H200", "discrete", True))
+    assert choose("nvidia").spec.index == 0
+    offer(("NVIDIA H200", "discrete", True), ("NVIDIA T4", "discrete", True))
+    with pytest.raises(DeviceError, match=r"--device nvidia: several .* 0 \(NVIDIA H200\), 1 \(NVIDIA T4\)"):
+        choose("nvidia")
+
+
+def test_an_unknown_device_names_those_that_there_are(offer):
+    offer(("llvmpipe", "cpu", True))
+    with pytest.raises(DeviceError) as error:
+        choose("radeon")
+    assert str(error.value) == "--device radeon: no such device; there are: 0 (llvmpipe), embedded, embedded:universal, embedded:small"
+
+
+def test_a_driver_that_crashes_when_asked_costs_the_enumeration_only(monkeypatch):
+    class Crashing:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def ask(self, *_):
+            raise DeviceCrash("asking for the Vulkan devices: the process that held the device ended by SIGSEGV\nmore")
+
+    monkeypatch.setattr(module, "_check_loader", lambda: None)
+    monkeypatch.setattr(module, "ChildProcess", Crashing)
+    assert module.list_vulkan() == ([], "asking for the Vulkan devices: the process that held the device ended by SIGSEGV")

@@ -1,0 +1,57 @@
+"""Runs a module on a small embedded device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
+
+SUBGROUP_SIZE = 4
+
+
+def run(
+    spirv: bytes,
+    given: np.ndarray | None = None,
+    output: int | np.ndarray = 64,
+    subgroups: int = 1,
+    workgroups: int = 1,
+    mapping: str = "interleaved",
+    strict: bool = True,
+    specialization: tuple = (),
+) -> Outcome:
+    """Runs ``spirv`` with subgroups of four invocations; ``output`` is the output buffer, or how many zero bytes it has."""
+    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE), mapping, strict)
+    given = np.zeros(16, np.uint8) if given is None else given
+    out = np.zeros(output, np.uint8) if isinstance(output, int) else output
+    slots = (BufferSlot("input", given.size, False, 0), BufferSlot("output", out.size, True, 1))
+    kernel = Kernel(spirv, slots, specialization, subgroups=subgroups)
+    return device.run(kernel, [Dispatch(b"", (given, out), (workgroups, 1, 1))])[0]
+
+
+@pytest.fixture
+def result() -> Callable[..., np.ndarray]:
+    """The output buffer after a run, as u32 or another dtype."""
+
+    def outcome(spirv: bytes, *arguments: object, dtype: type = np.uint32, **options: object) -> np.ndarray:
+        return run(spirv, *arguments, **options).outputs["output"].view(dtype)  # type: ignore[arg-type]
+
+    return outcome
+
+
+@pytest.fixture
+def forbidden() -> Callable[..., str]:
+    """What the device says when it stops a module; fails if it does not."""
+
+    def message(spirv: bytes, *arguments: object, **options: object) -> str:
+        with pytest.raises(UndefinedBehaviour) as caught:
+            run(spirv, *arguments, **options)  # type: ignore[arg-type]
+        return str(caught.value)
+
+    return message

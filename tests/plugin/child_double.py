@@ -1,0 +1,50 @@
+"""A device that lives in a child process of its own and copies, or does what the environment variable CHILD says.
+
+CHILD is JSON: value of the case's axis ``number`` -> behaviour. CHILD_LOST names a file that counts the losses of a device.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from cts.devices.device import DeviceDescription, DeviceLost
+from generators.kernel import Dispatch, Kernel, Outcome
+
+DESCRIPTION = DeviceDescription("Double", "double 1.0", "00ff", "embedded", "1.4.0", 8, 64, 1 << 15, {})
+
+
+class ChildDouble:
+    description = DESCRIPTION
+
+    def missing(self, kernel: Kernel) -> str:
+        return ""
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        number = (kernel.buffers[0].bytes - 64) // 16
+        match json.loads(os.environ.get("CHILD", "{}")).get(f"n{number}", "pass"):
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "hang":
+                time.sleep(600)
+            case "lost":
+                raise DeviceLost("VK_ERROR_DEVICE_LOST")
+            case "lost_once":
+                marker = Path(os.environ["CHILD_LOST"])
+                if not marker.exists():
+                    marker.touch()
+                    raise DeviceLost("VK_ERROR_DEVICE_LOST")
+        outcomes = []
+        for dispatch in dispatches:
+            source, target = dispatch.contents
+            after = target.copy()
+            after[:64] = source[:64]
+            outcomes.append(Outcome({"target": after}))
+        return outcomes
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+FILE = "cases/khr_cooperative_matrix/copying.yaml"
+
+
+def collected(done) -> list[str]:
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+@pytest.mark.parametrize("argument", ["cts", "cts/", "cases", "cases/khr_cooperative_matrix", FILE])
+def test_package_folders_and_file_give_the_same_node_ids(checkout, argument):
+    done = checkout.run(argument, "--collect-only", "-q")
+    assert collected(done) == [f"{FILE}::copying[n{number}-red]" for number in range(8)]
+
+
+def test_whole_suite_and_a_part_of_it_collect_no_case_twice(checkout):
+    done = checkout.run("cts", FILE, f"{FILE}::copying[n1-red]", "--collect-only", "-q")
+    assert len(collected(done)) == 8
+
+
+def test_a_printed_id_is_accepted_back(checkout):
+    done = checkout.run(f"{FILE}::copying[n3-red]", "-v")
+    assert "copying[n3-red] PASS" in done.stdout
+    assert "1 passed" in done.stdout
+
+
+def test_a_named_case_need_not_be_in_the_tier_and_its_family_is_not_expanded(checkout):
+    # n5-green is in no product at all.
+    done = checkout.run(f"{FILE}::copying[n5-green]", "-v")
+    assert "collected 1 item" in done.stdout
+    assert "copying[n5-green] PASS" in done.stdout
+
+
+def test_two_named_cases_run_in_the_order_named(checkout):
+    done = checkout.run(f"{FILE}::copying[n5-green]", f"{FILE}::copying[n1-red]", "--collect-only", "-q")
+    assert sorted(collected(done)) == [f"{FILE}::copying[n1-red]", f"{FILE}::copying[n5-green]"]
+
+
+def test_k_selects_by_id(checkout):
+    done = checkout.run("cts", "-k", "n3 or n4", "--collect-only", "-q")
+    assert collected(done) == [f"{FILE}::copying[n3-red]", f"{FILE}::copying[n4-red]"]
+
+
+def test_tier_selects(checkout):
+    assert len(collected(checkout.run("cts", "--tier", "nightly", "--collect-only", "-q"))) == 12
+    assert len(collected(checkout.run("cts", "--tier", "full", "--collect-only", "-q"))) == 14
+
+
+def test_a_case_list_selects_exactly_its_cases_whatever_their_tier(checkout):
+    (checkout.root / "more.txt").write_text("copying[n5-green]  # not in a product\n\n# nothing else\n", encoding="utf-8")
+    (checkout.root / "list.txt").write_text(f"more.txt\n{FILE}::copying[n1-red]\n", encoding="utf-8")
+    done = checkout.run("cts", "--case-list", "list.txt", "--collect-only", "-q")
+    assert collected(done) == [f"{FILE}::copying[n5-green]", f"{FILE}::copying[n1-red]"]
+
+
+def test_the_plugin_is_idle_in_a_run_that_names_neither_cts_nor_cases(checkout):
+    (checkout.root / "tests").mkdir()
+    (checkout.root / "tests" / "test_other.py").write_text("def test_other():\n    pass\n", encoding="utf-8")
+    done = checkout.run()
+    assert done.returncode == 0
+    assert "1 passed" in done.stdout
+    assert "suite:" not in done.stdout
+    assert not (checkout.root / "log").exists()

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+SMOKE = {f"copying[n{number}-red]" for number in range(8)}
+
+
+def wait_for_results(checkout, count: int) -> None:
+    journal = checkout.root / "out" / "results.jsonl"
+    deadline = time.monotonic() + 60
+    while not (journal.exists() and journal.read_bytes().count(b"\n") >= count):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def ran(checkout) -> list[str]:
+    return [line.split()[2] for line in checkout.log() if " run " in line]
+
+
+def test_kill_9_loses_nothing_judged_and_resume_judges_only_the_rest(checkout):
+    process = checkout.start("cts", "--report-dir", "out", behaviours={"*": "slow"})
+    wait_for_results(checkout, 3)
+    process.kill()
+    process.communicate()
+    judged = set(checkout.results())
+    assert 3 <= len(judged) < 8
+    (checkout.root / "log").unlink()
+
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert done.returncode == 0, done.stdout
+    assert set(checkout.results()) == SMOKE
+    assert set(ran(checkout)) == SMOKE - judged
+    assert f"judged before, by the run that this one resumed: {len(judged)} pass" in done.stdout
+
+
+def test_kill_9_under_xdist_loses_nothing_judged(checkout):
+    process = checkout.start("cts", "-n", "2", "--report-dir", "out", behaviours={"*": "slow"})
+    wait_for_results(checkout, 3)
+    workers = {int(line.split()[0]) for line in checkout.log()}
+    process.kill()
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    process.communicate()
+    judged = set(checkout.results())
+    assert 3 <= len(judged) < 8
+
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", "--resume")
+    assert done.returncode == 0, done.stdout
+    assert set(checkout.results()) == SMOKE
+
+
+def test_a_worker_that_dies_costs_its_case_alone(checkout):
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours={"copying[n3-red]": "kill"})
+    results = checkout.results()
+    assert done.returncode == 1
+    assert results.pop("copying[n3-red]") == "crash"
+    assert results == dict.fromkeys(SMOKE - {"copying[n3-red]"}, "pass")
+    assert "the process that judged the case died and held the device" in done.stdout
+
+
+def test_resume_drops_a_torn_last_line_and_judges_its_case_again(checkout):
+    checkout.run("cts", "--report-dir", "out")
+    journal = checkout.root / "out" / "results.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20])
+    (checkout.root / "log").unlink()
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert done.returncode == 0
+    assert ran(checkout) == ["copying[n7-red]"]
+    assert set(checkout.results()) == SMOKE
+
+
+def test_resume_with_nothing_left_succeeds_or_fails_as_the_first_run_did(checkout):
+    checkout.run("cts", "--report-dir", "good")
+    assert checkout.run("cts", "--report-dir", "good", "--resume").returncode == 0
+    checkout.run("cts", "--report-dir", "bad", behaviours={"copying[n0-red]": "fail"})
+    done = checkout.run("cts", "--report-dir", "bad", "--resume")
+    assert done.returncode == 1
+    assert "judged before, by the run that this one resumed: 7 pass, 1 fail" in done.stdout
+
+
+def test_resume_fails_where_only_the_first_part_failed(checkout):
+    checkout.run("cts", "-k", "n0", "--report-dir", "out", behaviours={"copying[n0-red]": "fail"})
+    assert checkout.run("cts", "--report-dir", "out", "--resume").returncode == 1
+
+
+def test_resume_goes_on_in_a_wider_tier(checkout):
+    checkout.run("cts", "--report-dir", "out")
+    (checkout.root / "log").unlink()
+    checkout.run("cts", "--tier", "full", "--report-dir", "out", "--resume")
+    assert set(ran(checkout)) == {f"copying[n{number}-green]" for number in range(4)} | {"copying[n0-blue]", "copying[n1-blue]"}
+
+
+def test_resume_on_another_front_end_is_refused(checkout):
+    checkout.run("cts", "--report-dir", "out")
+    meta = checkout.root / "out" / "meta.json"
+    meta.write_text(meta.read_text(encoding="utf-8").replace('"spirv"', '"glsl"'), encoding="utf-8")
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert done.returncode == 2
+    assert "another front end (glsl; now spirv)" in done.stderr

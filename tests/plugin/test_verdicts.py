@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+BEHAVIOURS = {
+    "copying[n0-red]": "fail",
+    "copying[n1-red]": "crash",
+    "copying[n2-red]": "timeout",
+    "copying[n3-red]": "lost",
+    "copying[n4-red]": "lost_once",
+    "copying[n5-red]": "raise",
+    "copying[n6-red]": "undefined",
+    "copying[n7-red]": "not_supported",
+}
+VERDICTS = {
+    "copying[n0-red]": "fail",
+    "copying[n1-red]": "crash",
+    "copying[n2-red]": "timeout",
+    "copying[n3-red]": "device_lost",
+    "copying[n4-red]": "pass",
+    "copying[n5-red]": "error",
+    "copying[n6-red]": "error",
+    "copying[n7-red]": "not_supported",
+}
+
+
+@pytest.fixture(scope="module")
+def whole(module_checkout):
+    done = module_checkout.run("cts", "--report-dir", "out", behaviours=BEHAVIOURS)
+    return done, module_checkout
+
+
+def test_each_behaviour_is_the_verdict_of_exactly_its_case(whole):
+    done, checkout = whole
+    assert checkout.results() == VERDICTS
+    assert done.returncode == 1
+
+
+def test_failures_show_the_message_and_the_command_that_reproduces_but_no_traceback(whole):
+    done, _ = whole
+    block = done.stdout.split("_ copying[n0-red] _")[1].split("_ copying[")[0]
+    assert "wrong value: 1 of 64 elements of matrix in target" in block
+    assert "reproduce: cts repro 'copying[n0-red]' DIR" in block
+    assert "Traceback" not in block
+
+
+def test_errors_of_the_suite_are_marked_as_its_own_and_keep_their_traceback(whole):
+    done, _ = whole
+    assert "SUITE ERROR cases/khr_cooperative_matrix/copying.yaml::copying[n5-red]" in done.stdout
+    assert "2 errors are the suite's own: they say nothing of the device" in done.stdout
+    assert 'raise ZeroDivisionError("a slip of ours")' in done.stdout
+
+
+def test_header_names_suite_device_driver_and_why(whole):
+    done, checkout = whole
+    header = done.stdout.split("collected")[0]
+    assert "suite: " in header
+    assert "tier smoke, front end spirv" in header
+    assert "device: Double, driver double 1.0 (the only one)" in header
+    assert f"results: {checkout.root / 'out'}" in header
+
+
+def test_summary_counts_verdicts_families_and_reasons(whole):
+    done, checkout = whole
+    counts = "1 pass, 1 fail, 1 not_supported, 1 crash, 1 timeout, 1 device_lost, 2 error"
+    assert f"verdicts: {counts}" in done.stdout
+    assert f"  copying: {counts}" in done.stdout
+    assert "       1  feature cooperativeMatrixDoubles" in done.stdout
+    assert "cases/s; of the time spent on cases the device took" in done.stdout
+    assert f"reports: {checkout.root / 'out' / 'index.html'}" in done.stdout
+    assert "6 failed, 1 passed, 1 not supported" in done.stdout
+
+
+def test_progress_is_a_line_with_percentage_and_failures_as_they_occur(whole):
+    done, _ = whole
+    assert "[100%] 8 of 8 cases: 1 pass, 1 fail" in done.stdout
+    assert "\nCRASH cases/khr_cooperative_matrix/copying.yaml::copying[n1-red]: the device's process died: SIGSEGV" in done.stdout
+
+
+def test_records_have_what_reports_need(whole):
+    _, checkout = whole
+    records = [json.loads(line) for line in (checkout.root / "out" / "results.jsonl").read_text().splitlines()]
+    first = next(record for record in records if record["verdict"] == "fail")
+    assert first["requirements"] == ["KHR-LOAD-03"]
+    assert first["subcases"] == 2
+    assert {"emit", "missing", "expect", "device", "compare", "pipeline"} <= set(first["steps"])
+    assert first["failures"][0]["subcase"] == "first"
+    passed = next(record for record in records if record["verdict"] == "pass")
+    assert passed["reason"] == ""
+
+
+def test_meta_says_what_judged(whole):
+    _, checkout = whole
+    meta = json.loads((checkout.root / "out" / "meta.json").read_text())
+    assert meta["device"]["name"] == "Double"
+    assert meta["tier"] == "smoke"
+    assert meta["command"] == "pytest -p xdist -p no:cacheprovider cts --report-dir out"
+    assert meta["started"] <= meta["finished"]
+
+
+def test_not_supported_runs_no_case_on_the_device(whole):
+    _, checkout = whole
+    assert not any("copying[n7-red]" in line for line in checkout.log())
+
+
+def test_a_run_in_which_nothing_is_supported_says_so_and_exits_with_0(checkout):
+    done = checkout.run("cts", behaviours={"*": "not_supported"})
+    assert done.returncode == 0
+    assert "NOTHING WAS TESTED: Double supports none of the 8 cases" in done.stdout
+
+
+def test_a_run_without_failures_exits_with_0(checkout):
+    done = checkout.run("cts")
+    assert done.returncode == 0
+    assert "8 passed" in done.stdout
+    assert "results: not kept" in done.stdout
+
+
+def test_verbose_prints_a_line_for_each_case(checkout):
+    done = checkout.run("cts", "-v", behaviours={"copying[n1-red]": "not_supported"})
+    assert "copying.yaml::copying[n0-red] PASS" in done.stdout
+    assert "copying.yaml::copying[n1-red] NOT SUPPORTED" in done.stdout
+
+
+def test_maxfail_stops_the_run(checkout):
+    done = checkout.run("cts", "-x", "--report-dir", "out", behaviours={"*": "fail"})
+    assert done.returncode == 1
+    assert len(checkout.results()) == 1
+
+
+def test_many_failures_are_not_all_announced_nor_explained(checkout):
+    text = checkout.family.read_text(encoding="utf-8")
+    numbers = ", ".join(f"n{number}" for number in range(60))
+    checkout.family.write_text(text.replace("n0, n1, n2, n3, n4, n5, n6, n7", numbers), encoding="utf-8")
+    done = checkout.run("cts", behaviours={"*": "crash"})
+    assert done.stdout.count("\nCRASH cases") == 20 + 50
+    assert "50 failures are shown above; 10 more are not (--report-dir DIR keeps them all)" in done.stdout
+    assert "50 failed, 10 more failed" in done.stdout
+    assert done.returncode == 1
+    assert "further failures are not announced" in done.stdout
+    assert done.stdout.count("reproduce: cts repro") == 50
+
+
+def test_a_device_that_cannot_be_opened_ends_the_run_with_2(checkout):
+    done = checkout.run("cts", "--report-dir", "out", DOUBLES_OPEN="refuse")
+    assert done.returncode == 2
+    assert "the double cannot be opened: mend it" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert checkout.results() == {}

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+BEHAVIOURS = {"copying[n0-red]": "fail", "copying[n1-red]": "not_supported", "copying[n2-red]": "raise"}
+
+
+def test_two_workers_judge_every_case_once_each_on_a_device_of_its_own(checkout):
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS | {"*": "slow"})
+    assert done.returncode == 1
+    expected = {f"copying[n{number}-red]": "pass" for number in range(8)}
+    assert checkout.results() == expected | {"copying[n0-red]": "fail", "copying[n1-red]": "not_supported", "copying[n2-red]": "error"}
+    assert len({line.split()[0] for line in checkout.log() if line.endswith(" open")}) == 2
+    assert "verdicts: 5 pass, 1 fail, 1 not_supported, 1 error" in done.stdout
+    assert "(1, 1) at byte 9: expected" in done.stdout
+    assert "[100%] 8 of 8 cases" in done.stdout
+
+
+def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(checkout):
+    # The worker finds another meta.json in the directory than the controller wrote: as on another machine.
+    (checkout.root / "elsewhere.py").write_text(
+        "import cts.plugin\nreal = cts.plugin._token\n"
+        "def pytest_configure(config):\n"
+        "    if hasattr(config, 'workerinput'):\n"
+        "        cts.plugin._token = lambda directory: 'another machine'\n",
+        encoding="utf-8",
+    )
+    conftest = checkout.root / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "elsewhere"'))
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", PYTHONPATH=f"{checkout.environment()['PYTHONPATH']}:{checkout.root}")
+    assert done.returncode == 0, done.stdout
+    assert len(checkout.results()) == 8
+
+
+def test_a_device_that_workers_cannot_open_ends_the_run_with_2(checkout):
+    done = checkout.run("cts", "-n", "2", DOUBLES_OPEN="refuse")
+    assert done.returncode == 2
+    assert "the double cannot be opened: mend it" in done.stdout
+    assert "Traceback" not in done.stdout

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from cts.devices.device import DeviceDescription
+from cts.session import DeviceHolder
+from generators.casebook import Case, Casebook, expand, load_casebook
+from generators.kernel import Dispatch, Kernel, Outcome
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Scripted:
+    """A device whose behaviour is a function of the test."""
+
+    description = DeviceDescription("Scripted", "1.0", "", "embedded", "1.4.0", 8, 64, 1 << 15, {})
+
+    def __init__(self, run: Callable[[Sequence[Dispatch]], list[Outcome]], missing: str = "") -> None:
+        self._run = run
+        self._missing = missing
+        self.runs = 0
+        self.closed = False
+        self.last_steps: dict[str, float] = {}
+
+    def missing(self, kernel: Kernel) -> str:
+        return self._missing
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        self.runs += 1
+        self.last_steps = {"pipeline": 0.25}
+        return self._run(dispatches)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(scope="session")
+def casebook() -> Casebook:
+    return load_casebook(REPOSITORY)
+
+
+@pytest.fixture(scope="session")
+def case(casebook: Casebook) -> Case:
+    return expand(casebook.family("load_store"), "smoke")[0]
+
+
+def holding(*devices: Scripted) -> DeviceHolder:
+    """A holder that opens these devices, one after the other."""
+    rest = iter(devices)
+    return DeviceHolder(lambda: next(rest))

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cts.cli import main
+
+from .conftest import REPOSITORY
+
+ROOT = ("--root", str(REPOSITORY))
+
+
+def run(*arguments: str) -> int:
+    return main([*ROOT, *arguments])
+
+
+def test_list_prints_ids_that_show_takes(capsys):
+    assert run("list", "--family", "muladd") == 0
+    ids = capsys.readouterr().out.splitlines()
+    assert len(ids) > 50
+    assert run("show", ids[0]) == 0
+    assert capsys.readouterr().out.startswith(ids[0])
+
+
+def test_list_narrows_by_text_and_counts(capsys):
+    run("list", "-k", "e4m3", "-k", "workgroup", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found
+    assert all("e4m3" in case["id"] and "workgroup" in case["id"] for case in found)
+    run("list", "--count", "--json", "--tier", "nightly")
+    assert set(json.loads(capsys.readouterr().out)) >= {"load_store", "muladd"}
+
+
+def test_show_prints_every_reading(case, capsys):
+    assert run("show", case.id, "--glsl", "--spirv", "--inputs", "--expected") == 0
+    out = capsys.readouterr().out
+    assert "coopMatLoad" in out
+    assert "OpCooperativeMatrixLoadKHR" in out
+    assert "inputs of subcase" in out
+    assert "expected of subcase" in out
+
+
+def test_show_as_json_has_all_values(case, capsys):
+    run("show", case.id, "--expected", "--inputs", "--json")
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["values"]["component"] == case.values["component"]
+    assert len(shown["inputs"]) == len(shown["expected"]) == len(case.subcases)
+
+
+def test_repro_writes_what_a_driver_engineer_needs(case, tmp_path, capsys):
+    folder = tmp_path / "repro"
+    assert run("repro", case.id, str(folder)) == 0
+    description = json.loads((folder / "kernel.json").read_text())
+    module = (folder / "module.spv").read_bytes()
+    assert module[:4] == b"\x03\x02\x23\x07"
+    assert "OpCooperativeMatrixStoreKHR" in (folder / "module.spvasm").read_text()
+    assert "coopMatStore" in (folder / "shader.comp").read_text()
+    assert case.id in (folder / "README.md").read_text()
+    for dispatch in description["dispatches"]:
+        assert len(bytes.fromhex(dispatch["push_constants"])) == description["push_constant_bytes"]
+        for buffer in description["buffers"]:
+            before = np.fromfile(folder / dispatch["before"][buffer["name"]], np.uint8)
+            assert len(before) == buffer["bytes"]
+            if buffer["written"]:
+                expected = np.fromfile(folder / dispatch["expected"][buffer["name"]], np.uint8)
+                assert len(expected) == buffer["bytes"]
+                assert (before != expected).any()
+        assert (folder / dispatch["allowed"]).read_text().startswith("array,what,instance,row,column,byte,kind")
+
+
+def test_report_needs_a_journal(tmp_path, capsys):
+    assert run("report", str(tmp_path)) == 2
+    assert capsys.readouterr().err == f"cts: {tmp_path} holds no results.jsonl: name the DIR of a 'pytest cts --report-dir DIR'\n"
+
+
+def test_report_writes_the_reports_of_a_run_that_was_killed(tmp_path, capsys):
+    record = {"id": "f[a]", "family": "f", "verdict": "fail", "reason": "wrong"}
+    (tmp_path / "results.jsonl").write_text(json.dumps(record) + '\n{"id":"f[b]","ver')
+    assert run("report", str(tmp_path)) == 0
+    assert (tmp_path / "index.html").is_file()
+    assert (tmp_path / "junit.xml").is_file()
+
+
+def test_coverage_counts_and_names(capsys):
+    assert run("coverage") == 0
+    assert "SPV_KHR_cooperative_matrix: " in capsys.readouterr().out
+    assert run("coverage", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    covered = {entry["id"] for entry in document["requirements"] if entry["status"] == "covered"}
+    assert "KHR-LOAD-03" in covered
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "load_store[x]"], "load_store"),
+        (["show", "nonesuch[x]"], "nonesuch"),
+        (["repro", "nonesuch", "DIR"], "not a case id"),
+        (["list", "--tier", "hourly"], "smoke, nightly, full"),
+        (["list", "--family", "nonesuch"], "the families are"),
+        (["spirv-val", "--front-end", "hlsl"], "spirv, glsl, both"),
+        (["new-family", "Bad Name", "--specification", "SPV_KHR_cooperative_matrix"], "Bad Name"),
+    ],
+)
+def test_bad_input_is_one_line_and_2(arguments, words, capsys):
+    assert run(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("cts: ")
+    assert words in captured.err
+    assert captured.out == ""
+
+
+def test_an_unknown_argument_is_refused(capsys):
+    with pytest.raises(SystemExit) as stop:
+        run("list", "--nonesuch")
+    assert stop.value.code == 2
+
+
+@pytest.mark.parametrize("verb", ["devices", "list", "show", "repro", "report", "coverage", "new-family", "golden", "spirv-val", "run"])
+def test_each_verb_has_help(verb, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([verb, "--help"])
+    assert stop.value.code == 0
+    assert f"cts {verb}" in capsys.readouterr().out
+
+
+def test_a_reader_that_stops_early_sees_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m cts list --tier nightly | head -n 1", shell=True, cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.cli import main
+from cts.expected import Allowed, Expected, Placed
+from cts.golden import digest_expected
+from generators.digests import digest, digest_inputs
+from generators.program.program import Subcase
+from generators.types import COMPONENT_TYPES
+
+from .conftest import REPOSITORY
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with one small family."""
+    (tmp_path / "cts").mkdir()
+    folder = tmp_path / "cases" / "khr_cooperative_matrix"
+    folder.mkdir(parents=True)
+    (tmp_path / "cases" / "requirements").symlink_to(REPOSITORY / "cases" / "requirements")
+    whole = (REPOSITORY / "cases" / "khr_cooperative_matrix" / "load_store.yaml").read_text(encoding="utf-8")
+    head, products = whole.split("\nproducts:\n")
+    subcases = "\nsubcases:" + products.split("\nsubcases:")[1]
+    product = "\nproducts:\n  - name: few\n    why: test\n    axes: {component: [f16, u8], use: all}\n    smoke: 1\n    nightly: 2\n"
+    (folder / "load_store.yaml").write_text(head + product + subcases, encoding="utf-8")
+    return tmp_path
+
+
+def golden(checkout: Path, *arguments: str) -> int:
+    return main(["--root", str(checkout), "golden", *arguments])
+
+
+def edit(checkout: Path, old: str, new: str) -> None:
+    path = checkout / "cases" / "khr_cooperative_matrix" / "load_store.yaml"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_what_was_pinned_is_as_pinned(checkout, capsys):
+    assert golden(checkout, "--update") == 0
+    assert capsys.readouterr().out == "       6  load_store\n"
+    assert golden(checkout, "--check") == 0
+    assert capsys.readouterr().out == "load_store: as pinned\n"
+
+
+def test_nothing_pinned_is_bad_input(checkout, capsys):
+    assert golden(checkout, "--check") == 2
+    assert "cts golden --update" in capsys.readouterr().err
+
+
+def test_added_and_lost_cases_are_counted_and_named(checkout, capsys):
+    golden(checkout, "--update")
+    edit(checkout, "component: [f16, u8], use: all", "component: [f16, u8, s8], use: [a, b]")
+    capsys.readouterr()
+    assert golden(checkout, "--check") == 1
+    out = capsys.readouterr().out
+    assert "load_store: 2 added, 2 lost, " in out
+    assert "full tier: 6 cases pinned, 6 now with other ids" in out
+    assert "+ load_store[s8-a-" in out
+    assert "- load_store[f16-acc-" in out
+
+
+def test_altered_cases_say_what_changed(checkout, capsys, monkeypatch):
+    golden(checkout, "--update")
+    pins = checkout / "golden" / "cases" / "load_store.tsv"
+    lines = pins.read_text(encoding="utf-8").splitlines()
+    fields = lines[1].split("\t")
+    lines[1] = "\t".join((*fields[:3], "0123456789", fields[4]))
+    pins.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    capsys.readouterr()
+    assert golden(checkout, "--check") == 1
+    out = capsys.readouterr().out
+    assert "load_store: 0 added, 0 lost, 1 altered" in out
+    assert f"~ {fields[1]} (inputs)" in out
+
+
+def test_a_family_that_is_gone_is_told(checkout, capsys):
+    golden(checkout, "--update")
+    shutil.copy(checkout / "golden" / "cases" / "load_store.tsv", checkout / "golden" / "cases" / "gone.tsv")
+    full = checkout / "golden" / "cases" / "full.tsv"
+    full.write_text(full.read_text(encoding="utf-8") + "gone\t6\t00\n", encoding="utf-8")
+    capsys.readouterr()
+    assert golden(checkout, "--check") == 1
+    assert "gone: 0 added, 6 lost" in capsys.readouterr().out
+
+
+def test_several_processes_pin_the_same(checkout):
+    golden(checkout, "--update")
+    pins = checkout / "golden" / "cases" / "load_store.tsv"
+    one = pins.read_text(encoding="utf-8")
+    golden(checkout, "--update", "--jobs", "2")
+    assert pins.read_text(encoding="utf-8") == one
+
+
+def test_digests_tell_every_part_apart():
+    assert digest([b"ab", b"c"]) != digest([b"a", b"bc"])
+    one = Subcase("s", {"a": np.arange(4, dtype=np.uint8)}, {"n": 1})
+    others = [
+        Subcase("t", one.inputs, one.operands),
+        Subcase("s", {"b": one.inputs["a"]}, one.operands),
+        Subcase("s", {"a": np.arange(5, dtype=np.uint8)}, one.operands),
+        Subcase("s", one.inputs, {"n": 2}),
+    ]
+    assert len({digest_inputs([subcase]) for subcase in [one, *others]}) == 5
+
+
+def interval(low: float, high: float) -> Expected:
+    shape = (1, 1, 1)
+    allowed = Allowed(COMPONENT_TYPES["f32"], "interval", np.zeros(shape, np.uint32), low=np.full(shape, low), high=np.full(shape, high))
+    return Expected((Placed("d", np.zeros(shape, np.int64), allowed, "D"),))
+
+
+def test_the_last_bits_of_bounds_do_not_count_and_the_others_do():
+    pinned = digest_expected([interval(1.1, 2.3)])
+    assert digest_expected([interval(np.nextafter(1.1, 2), np.nextafter(2.3, 0))]) == pinned
+    assert digest_expected([interval(1.1, 2.3 * (1 + 2**-18))]) != pinned

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cts.journal import Journal, JournalError, encode, judged_ids, mend, prepare, read, read_meta, resumed_meta, write_meta
+
+
+def record(id_: str, **more: object) -> dict[str, object]:
+    return {"id": id_, "verdict": "pass", **more}
+
+
+def test_what_is_appended_is_read_back_in_order(tmp_path):
+    path = tmp_path / "results.jsonl"
+    with Journal(path) as journal:
+        journal.append(record("a[1]", message="two\nlines, ünï"))
+        journal.append(record("a[2]"))
+    assert [entry["id"] for entry in read(path)] == ["a[1]", "a[2]"]
+    assert next(read(path))["message"] == "two\nlines, ünï"
+    assert judged_ids(path) == {"a[1]", "a[2]"}
+
+
+def test_an_appended_line_is_in_the_file_at_once(tmp_path):
+    path = tmp_path / "results.jsonl"
+    journal = Journal(path)
+    journal.append(record("a[1]"))
+    assert path.read_bytes().endswith(b"\n")
+    journal.close()
+
+
+def test_a_torn_last_line_is_dropped(tmp_path):
+    path = tmp_path / "results.jsonl"
+    whole = encode(record("a[1]")) + encode(record("a[2]"))
+    for cut in range(len(encode(record("a[1]"))), len(whole)):
+        path.write_bytes(whole[:cut])
+        assert judged_ids(path) == {"a[1]"}, cut
+
+
+def test_a_damaged_line_in_the_middle_costs_only_its_case(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(encode(record("a[1]")) + b'{"id":"a[2]","ver' + b"\n" + encode(record("a[3]")))
+    assert judged_ids(path) == {"a[1]", "a[3]"}
+
+
+@given(st.binary(max_size=300).filter(lambda tail: b"\n" not in tail), st.integers(0, 3))
+def test_mending_leaves_whole_lines_only(tmp_path_factory, tail, count):
+    path = tmp_path_factory.mktemp("journal") / "results.jsonl"
+    whole = b"".join(encode(record(f"a[{number}]")) for number in range(count))
+    path.write_bytes(whole + tail)
+    mend(path)
+    assert path.read_bytes() == whole
+
+
+def test_mending_finds_a_newline_further_back_than_one_block(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(encode(record("a[1]")) + b"x" * 200_000)
+    mend(path)
+    assert path.read_bytes() == encode(record("a[1]"))
+
+
+def test_numbers_that_json_lacks_become_strings():
+    line = encode({"nan": math.nan, "list": [math.inf, np.float32(1.5), np.uint8(7)], "array": np.array([1.0, -math.inf])})
+    assert json.loads(line, parse_constant=pytest.fail) == {"nan": "nan", "list": ["inf", 1.5, 7], "array": [1.0, "-inf"]}
+
+
+def _append_many(path: Path, worker: int) -> None:
+    with Journal(path) as journal:
+        for number in range(200):
+            journal.append(record(f"a[{worker}-{number}]", message="x" * 3000))
+
+
+def test_lines_of_several_processes_do_not_mix(tmp_path):
+    path = tmp_path / "results.jsonl"
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=_append_many, args=(path, worker)) for worker in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert len(path.read_bytes().splitlines()) == 800
+    assert len(judged_ids(path)) == 800
+
+
+def test_a_directory_in_use_is_refused_unless_resumed(tmp_path):
+    path = prepare(tmp_path / "deep" / "out", resume=False)
+    path.write_bytes(encode(record("a[1]")) + b"torn")
+    with pytest.raises(JournalError, match="--resume"):
+        prepare(path.parent, resume=False)
+    assert prepare(path.parent, resume=True).read_bytes() == encode(record("a[1]"))
+
+
+def test_a_directory_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(JournalError, match="cannot write the report directory"):
+        prepare(tmp_path / "out", resume=False)
+
+
+def test_a_full_disk_is_reported():
+    with Journal(Path("/dev/full")) as journal, pytest.raises(JournalError, match="No space left"):
+        journal.append(record("a[1]"))
+
+
+def meta(**more: object) -> dict[str, object]:
+    device = {"name": "GPU", "driver": "1.0", "uuid": "00"}
+    return {"suite_version": "1", "device": device, "front_end": "spirv", "tier": "smoke", "command": "c", "started": "now"} | more
+
+
+def test_resuming_keeps_the_first_start_and_adds_the_second(tmp_path):
+    write_meta(tmp_path, meta(finished="then"))
+    resumed = resumed_meta(tmp_path, meta(tier="nightly", started="later"))
+    assert resumed["started"] == "now"
+    assert resumed["tier"] == "nightly"
+    assert resumed["resumed"] == [{"command": "c", "started": "later"}]
+    assert "finished" not in resumed
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"device": {"name": "GPU", "driver": "2.0", "uuid": "00"}}, "another device"),
+        ({"front_end": "glsl"}, "another front end"),
+        ({"suite_version": "2"}, "another suite version"),
+    ],
+)
+def test_results_of_different_runs_do_not_mix(tmp_path, changed, words):
+    write_meta(tmp_path, meta())
+    with pytest.raises(JournalError, match=words):
+        resumed_meta(tmp_path, meta(**changed))
+
+
+def test_a_missing_or_broken_meta_is_empty(tmp_path):
+    assert read_meta(tmp_path) == {}
+    (tmp_path / "meta.json").write_text("{")
+    assert read_meta(tmp_path) == {}

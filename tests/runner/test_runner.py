@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from cts import runner
+from cts.devices.device import DeviceCrash, DeviceFailure, DeviceLost, DeviceTimeout, DriverRefused, UndefinedBehaviour, ValidationMessage
+from cts.reproduction import after
+from cts.runner import OURS, arrange, judge
+from cts.verdict import Verdict
+from generators.casebook import build_program
+from generators.errors import GeneratorError, NotExpressible
+from generators.kernel import Dispatch, Outcome
+
+from .conftest import Scripted, holding
+
+
+@pytest.fixture
+def right(case) -> Callable[[Sequence[Dispatch]], list[Outcome]]:
+    """What a device does that is right."""
+    program = build_program(case)
+    plan = arrange(case, program)
+    written = [array.name for array in program.arrays if array.role in ("output", "inout")]
+
+    def run(dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        results = [after(want, before) for want, before in zip(plan.expected, plan.before, strict=True)]
+        return [Outcome({name: contents[name].copy() for name in written if name in contents}) for contents in results]
+
+    return run
+
+
+def raising(error: Exception) -> Callable[[Sequence[Dispatch]], list[Outcome]]:
+    def run(dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        raise error
+
+    return run
+
+
+def test_a_right_device_passes_and_its_record_is_whole(case, right):
+    result = judge(case, holding(Scripted(right)), "spirv", "smoke")
+    assert (result.verdict, result.reason, result.message, result.failures) == (Verdict.PASS, "", "", ())
+    assert (result.id, result.family, result.tier, result.front_end) == (case.id, "load_store", "smoke", "spirv")
+    assert (result.device, result.driver) == ("Scripted", "1.0")
+    assert result.requirements == case.definition.covers
+    assert result.subcases == len(case.subcases)
+    assert result.steps["pipeline"] == 0.25
+    assert result.seconds >= result.steps["emit"] + result.steps["expect"] + result.steps["compare"]
+
+
+def test_a_flipped_bit_fails_with_place_and_record(case, right):
+    def wrong(dispatches):
+        outcomes = right(dispatches)
+        next(iter(outcomes[-1].outputs.values()))[0] ^= 1
+        return outcomes
+
+    result = judge(case, holding(Scripted(wrong)), "spirv", "smoke")
+    assert result.verdict is Verdict.FAIL
+    assert result.reason.startswith(f"1 of {result.subcases} subcases wrong: ")
+    assert "\n" not in result.reason
+    assert case.subcases[-1][0] in result.message
+    assert result.failures[0]["subcase"] == case.subcases[-1][0]
+    assert result.failures[0]["matches"] is not None
+
+
+def test_not_supported_names_what_is_missing_before_anything_is_computed(case, monkeypatch):
+    monkeypatch.setattr(runner, "build_subcases", lambda *_: pytest.fail("inputs were computed"))
+    monkeypatch.setattr(runner, "evaluate", lambda *_: pytest.fail("expected results were computed"))
+    device = Scripted(raising(AssertionError()), missing="feature cooperativeMatrix")
+    result = judge(case, holding(device), "spirv", "smoke")
+    assert (result.verdict, result.reason, result.subcases) == (Verdict.NOT_SUPPORTED, "feature cooperativeMatrix", 0)
+    assert device.runs == 0
+
+
+def test_what_glsl_cannot_say_is_not_supported(case, monkeypatch):
+    def refuse(program):
+        raise NotExpressible("a stride of 64 bits")
+
+    monkeypatch.setitem(runner._FRONT_ENDS, "glsl", refuse)
+    result = judge(case, holding(Scripted(raising(AssertionError()))), "glsl", "smoke")
+    assert (result.verdict, result.reason) == (Verdict.NOT_SUPPORTED, "GLSL cannot say: a stride of 64 bits")
+
+
+@pytest.mark.parametrize(
+    ("failure", "verdict"),
+    [
+        (DeviceCrash("died: SIGSEGV\nlast words"), Verdict.CRASH),
+        (DeviceTimeout("run took longer than 60 s"), Verdict.TIMEOUT),
+        (DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN"), Verdict.FAIL),
+        (UndefinedBehaviour("OpLoad: out of bounds"), Verdict.ERROR),
+        (ValidationMessage("VUID-1"), Verdict.ERROR),
+        (DeviceFailure(""), Verdict.ERROR),
+    ],
+)
+def test_each_failure_of_a_device_has_its_verdict(case, failure, verdict):
+    device = Scripted(raising(failure))
+    result = judge(case, holding(device), "spirv", "smoke")
+    assert result.verdict is verdict
+    assert str(failure) in result.message
+    assert result.reason
+    assert "\n" not in result.reason
+    assert result.reason.startswith(OURS) == (verdict is Verdict.ERROR)
+    assert device.runs == 1
+
+
+def test_a_lost_device_is_replaced_and_the_case_runs_once_more(case, right):
+    first, second = Scripted(raising(DeviceLost("lost"))), Scripted(right)
+    result = judge(case, holding(first, second), "spirv", "smoke")
+    assert result.verdict is Verdict.PASS
+    assert "not when the case ran again" in result.message
+    assert first.closed
+    assert (first.runs, second.runs) == (1, 1)
+
+
+def test_lost_twice_is_the_verdict_and_the_next_case_has_a_fresh_device(case, right):
+    devices = Scripted(raising(DeviceLost("lost"))), Scripted(raising(DeviceLost("lost"))), Scripted(right)
+    holder = holding(*devices)
+    assert judge(case, holder, "spirv", "smoke").verdict is Verdict.DEVICE_LOST
+    assert judge(case, holder, "spirv", "smoke").verdict is Verdict.PASS
+    assert [device.runs for device in devices] == [1, 1, 1]
+
+
+def test_an_exception_of_ours_is_an_error_with_its_traceback(case, right, monkeypatch):
+    def broken(program, subcase):
+        raise GeneratorError("A*B overflows")
+
+    monkeypatch.setattr(runner, "evaluate", broken)
+    result = judge(case, holding(Scripted(right)), "spirv", "smoke")
+    assert result.verdict is Verdict.ERROR
+    assert result.reason == f"{OURS}GeneratorError: A*B overflows"
+    assert "in broken" in result.message
+
+
+def test_a_device_that_hands_back_too_few_outcomes_is_an_error(case, right):
+    result = judge(case, holding(Scripted(lambda dispatches: right(dispatches)[:-1])), "spirv", "smoke")
+    assert result.verdict is Verdict.ERROR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from typing import Any, cast
@@ -9,6 +10,7 @@ from typing import Any, cast
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.choose import DeviceSpec
 from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout
+from cts.devices.requirements import missing
 from generators.kernel import Dispatch, Kernel, Outcome
 
 START_SECONDS = 60.0
@@ -27,7 +29,7 @@ class IsolatedDevice:
         description: what the device is known to say of itself, where that is known.
 
     Attributes:
-        last_steps: seconds by step, as the device told of its last run.
+        last_steps: seconds by step, as the device told of its last run; ``open`` too, if that run had to open it.
     """
 
     def __init__(self, spec: DeviceSpec, timeout: float, description: DeviceDescription | None = None) -> None:
@@ -53,12 +55,12 @@ class IsolatedDevice:
         return self._description
 
     def missing(self, kernel: Kernel) -> str:
-        """As the device says.
+        """What the device lacks by its description; no child is needed for that once the description is known.
 
         Raises:
-            DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
+            DeviceError: it cannot be opened to ask for its description.
         """
-        return cast(str, self._ask(("missing", kernel), "missing"))
+        return missing(kernel, self.description)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         """As the device does.
@@ -67,7 +69,12 @@ class IsolatedDevice:
             DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
         """
         self.last_steps = {}
-        outcomes, self.last_steps = self._ask(("run", kernel, tuple(dispatches)), "run")
+        begin = time.perf_counter()
+        fresh = self._child is None
+        self._started()
+        opening = {"open": time.perf_counter() - begin} if fresh else {}
+        outcomes, steps = self._ask(("run", kernel, tuple(dispatches)), "run")
+        self.last_steps = opening | steps
         return cast(list[Outcome], outcomes)
 
     def close(self) -> None:

@@ -46,9 +46,6 @@ class _Requests:
         self._device = open_device(spec)
         return self._device.description
 
-    def on_missing(self, kernel: Any) -> Any:
-        return self.device.missing(kernel)
-
     def on_run(self, kernel: Any, dispatches: Any) -> Any:
         outcomes = self.device.run(kernel, dispatches)
         return outcomes, dict(getattr(self.device, "last_steps", {}))

@@ -83,7 +83,7 @@ class _Assembler:
             case "number":
                 return self._number(self._numbers[words[0]], token)
             case "opcode":
-                return [int(Op[token])]
+                return [int(Op[token]), *(self._id(t) if t.startswith("%") else int(t, 0) for t in rest)]
             case "ext":
                 return [int(GlslStd450[token])]
             case "PairIdRefIdRef":

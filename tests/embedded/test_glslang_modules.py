@@ -1,0 +1,157 @@
+"""Modules that glslang 16.6 made of the shaders beside them (glslang/NAME.comp), as spirv-dis prints them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
+from generators.types import COMPONENT_TYPES
+from tests.embedded.assembly import assemble
+
+NO_CONSTANT = 999
+"""A SpecId that no module has: their local size is fixed."""
+
+
+@cache
+def module(name: str) -> bytes:
+    return assemble((Path(__file__).parent / "glslang" / f"{name}.spvasm").read_text())
+
+
+def run(kernel: Kernel, contents: list[np.ndarray], push: bytes = b"", mapping: str = "interleaved", subgroup_size: int = 32) -> dict[str, np.ndarray]:
+    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=subgroup_size), mapping)
+    dispatch = Dispatch(push, tuple(np.ascontiguousarray(c).view(np.uint8).ravel() for c in contents))
+    return device.run(kernel, [dispatch])[0].outputs
+
+
+def kernel(name: str, contents: list[np.ndarray], written: set[int], **options: object) -> Kernel:
+    slots = tuple(BufferSlot(f"buffer{i}", c.nbytes, i in written, i) for i, c in enumerate(contents))
+    return Kernel(module(name), slots, **{"local_size_constant_id": NO_CONSTANT, **options})  # type: ignore[arg-type]
+
+
+RNG = np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("mapping", ["interleaved", "columns", "blocked", "scattered"])
+def test_muladd_with_specialized_sizes_and_a_loop_over_components(mapping) -> None:
+    m, n, k = 16, 8, 32
+    a, b = RNG.integers(-9, 9, (m, k)).astype(np.float16), RNG.integers(-9, 9, (k, n)).astype(np.float16)
+    c = RNG.integers(-9, 9, (m, n)).astype(np.float32)
+    contents = [a, np.ascontiguousarray(b.T), c, np.zeros((m, n), np.float32)]
+    u32 = COMPONENT_TYPES["u32"]
+    sizes = tuple(Specialization(i, u32, value) for i, value in enumerate((m, n, k)))
+    got = run(kernel("muladd", contents, {3}, specialization=sizes), contents, mapping=mapping)["buffer3"].view(np.float32).reshape(m, n)
+    assert got.tolist() == (a.astype(np.float64) @ b.astype(np.float64) + c).tolist()
+
+
+def test_muladd_of_mixed_signs_that_saturates() -> None:
+    a, b = RNG.integers(-128, 128, (16, 32), np.int8), RNG.integers(0, 256, (32, 16), np.uint8)
+    c = RNG.integers(-(2**31), 2**31, (16, 16)).astype(np.int32)
+    c[0], c[1] = 2**31 - 1, -(2**31)
+    contents = [a, b, c, np.zeros((16, 16), np.int32)]
+    got = run(kernel("muladd_int_sat", contents, {3}), contents)["buffer3"].view(np.int32).reshape(16, 16)
+    want = np.clip(a.astype(np.int64) @ b.astype(np.int64) + c, -(2**31), 2**31 - 1)
+    assert got.tolist() == want.tolist()
+
+
+def test_arithmetic_conversions_and_workgroup_memory_of_vectors() -> None:
+    m = RNG.integers(-8, 8, (16, 16)).astype(np.float32)
+    contents = [m, np.zeros((16, 16), np.float16), np.zeros((16, 16), np.int32)]
+    got = run(kernel("arith_convert", contents, {0, 1, 2}), contents)
+    want = ((-m.T + 2) * 2 - m.T / 2) * 3
+    assert got["buffer1"].view(np.float16).reshape(16, 16).tolist() == want.astype(np.float16).tolist()
+    assert got["buffer2"].view(np.int32).reshape(16, 16).tolist() == np.trunc(want).astype(np.int32).tolist()
+
+
+def test_bfloat16_and_both_float8_types() -> None:
+    a = RNG.integers(-4, 4, (16, 16)).astype(ml_dtypes.bfloat16)
+    raw = RNG.integers(-4, 4, (16, 16)).astype(ml_dtypes.float8_e5m2)
+    contents = [a, raw, np.zeros((16, 16), np.float32)]
+    got = run(kernel("bf16", contents, {2}), contents)["buffer2"].view(np.float32).reshape(16, 16)
+    e4, e5 = (raw.view(dtype).astype(np.float64) for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2))
+    first = a.astype(np.float64) @ a.astype(np.float64)
+    assert got.tolist() == (first + e4 @ e5).astype(np.float32).tolist()
+
+
+def test_matrices_of_the_whole_workgroup() -> None:
+    a, b = RNG.integers(-9, 9, (64, 32)).astype(np.float16), RNG.integers(-9, 9, (32, 64)).astype(np.float16)
+    contents = [a, b, np.zeros((64, 64), np.float32)]
+    built = kernel("workgroup_scope", contents, {2}, local_size_constant_id=0, subgroups=4)
+    got = run(built, contents)["buffer2"].view(np.float32).reshape(64, 64)
+    assert got.tolist() == (a.astype(np.float64) @ b.astype(np.float64)).tolist()
+
+
+ENTRIES = [(0, 3, 10), (1, 5, 20), (2, 7, 40), (9, 1, 80), (4, 2, 160)]
+
+
+def scalar_work(lane: int, lanes: int, factor: int) -> tuple[int, int]:
+    """(value handed over, sum of the loop) of the shader scalar_work."""
+    total = 0
+    for key, _, y in ENTRIES:
+        if key > lane:
+            break
+        if key % 2:
+            continue
+        total += y
+    x = lane
+    match x % 4:
+        case 0:
+            x = 100
+        case 1:
+            x = (x + 5) * 2
+        case 2:
+            x *= 2
+        case _:
+            x = 7
+    scratch = [lane, total, x, 0]
+    old = scratch[lane & 3]
+    scratch[lane & 3] += factor
+    local = 0
+    for value in scratch:
+        local = (local * 31 + value) % 2**32
+    return local ^ (old << 3) % 2**32, total
+
+
+def test_functions_switches_structures_and_dynamic_indices() -> None:
+    entries = np.array([(key, 0, x, y) for key, x, y in ENTRIES], np.uint32)
+    lanes = 8
+    contents = [entries, np.zeros(1 + lanes, np.uint32)]
+    built = kernel("scalar_work", contents, {1}, local_size_constant_id=0, subgroups=2, push_constant_bytes=8)
+    got = run(built, contents, push=(3).to_bytes(4, "little") + (17).to_bytes(4, "little"), subgroup_size=4)["buffer1"].view(np.uint32)
+    handed = [scalar_work(lanes - 1 - lane, lanes, 17)[0] for lane in range(lanes)]
+    sums = [sum(h & 0xFF for h in handed[first : first + 4]) for first in (0, 4)]
+    assert got[0] == lanes
+    assert got[1:].tolist() == [(handed[lane] + (sums[lane // 4] << 16)) % 2**32 for lane in range(lanes)]
+
+
+def shared_stage(steps: int, given: np.ndarray) -> np.ndarray:
+    slots = (BufferSlot("given", given.size, False, None, 0), BufferSlot("result", 2048, True, 0))
+    built = Kernel(module("shared_stage"), slots, subgroups=2, push_constant_bytes=16)
+    push = bytes(8) + steps.to_bytes(4, "little") + bytes(4)
+    return run(built, [given, np.zeros(512, np.int32)], push)["result"].view(np.int32).reshape(2, 16, 16)
+
+
+def test_an_accumulator_in_a_loop_over_staged_tiles_read_by_address() -> None:
+    given = RNG.integers(-128, 128, 3 * 256, np.int8)
+    tiles = given.reshape(3, 16, 16).astype(np.int64)
+    want = sum(tile @ tile.T for tile in tiles)
+    got = shared_stage(3, given)
+    assert got[0].tolist() == want.tolist()
+    assert got[1].tolist() == (2 * want).tolist()
+
+
+def test_a_loop_that_runs_no_time() -> None:
+    assert not shared_stage(0, np.zeros(256, np.int8)).any()
+
+
+def test_a_loop_that_reads_beyond_what_it_was_given() -> None:
+    with pytest.raises(UndefinedBehaviour, match="out of bounds"):
+        shared_stage(2, np.zeros(300, np.int8))

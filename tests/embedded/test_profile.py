@@ -1,0 +1,97 @@
+"""Profiles: what they say, and how they refuse what they cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cts.devices.device import DeviceError, MatrixRow
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from generators.types import COMPONENT_TYPES
+
+SMALL = """\
+name: small
+driver: none
+api_version: 1.3.0
+subgroup_size: 8
+max_workgroup_invocations: 128
+max_shared_memory: 1024
+features: [cooperativeMatrix]
+rows:
+  - {sizes: [8x8x16, 8x8x8], scopes: [subgroup, workgroup], invocations: [8, 16], flexible: true, a: [s8, u8], b: [s8], c: [s32], result: [s32]}
+  - {sizes: [8x8x8], types: [f16.f16.f32.f32], saturating: [false]}
+"""
+
+
+def load(tmp_path: Path, text: str):
+    path = tmp_path / "profile.yaml"
+    path.write_text(text)
+    return load_profile(str(path))
+
+
+def test_rows_are_the_product_of_their_lists(tmp_path) -> None:
+    rows = load(tmp_path, SMALL).rows
+    assert len(rows) == 2 * 2 * 3 + 1
+    assert MatrixRow(8, 8, 16, "u8", "s8", "s32", "s32", False, 2, True, 16) in rows
+    assert MatrixRow(8, 8, 8, "f16", "f16", "f32", "f32", False, 3) in rows
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("subgroup_size: 8", "subgroup_size: 12", "not a power of two"),
+        ("subgroup_size: 8\n", "", "the key 'subgroup_size' is missing"),
+        ("driver: none", "drivers: none", "unknown key 'drivers'"),
+        ("driver: none", "driver: 5", "'driver' must be a str"),
+        ("8x8x16", "8x8", "size '8x8' must be MxNxK"),
+        ("workgroup]", "quad]", "unknown scope 'quad'"),
+        ("s32]}", "i32]}", "unknown component type 'i32'"),
+        ("f16.f16.f32.f32", "f16.f32.f32", "must be four"),
+        ("saturating: [false]", "saturating: no", "list of true and false"),
+        ("a: [s8, u8], ", "", "'a' is missing"),
+        ("sizes: [8x8x8], types", "size: [8x8x8], types", "unknown key 'size'"),
+        ("name: small", "name: [", "not YAML"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path, before, after, says) -> None:
+    with pytest.raises(DeviceError, match="profile.yaml") as caught:
+        load(tmp_path, SMALL.replace(before, after, 1))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_profile_names_those_there_are() -> None:
+    with pytest.raises(DeviceError, match="llvmpipe, nvidia-h200, universal"):
+        load_profile("voodoo")
+
+
+def test_an_unknown_mapping_names_those_there_are() -> None:
+    with pytest.raises(DeviceError, match="interleaved"):
+        EmbeddedDevice(load_profile("universal"), "spiral")
+
+
+def test_the_universal_profile_has_every_component_type_in_every_use_and_scope() -> None:
+    rows = load_profile("universal").rows
+    for scope in 2, 3:
+        for types in (
+            {r.a for r in rows if r.scope == scope},
+            {r.b for r in rows if r.scope == scope},
+            {r.c for r in rows if r.scope == scope},
+            {r.result for r in rows if r.scope == scope},
+        ):
+            assert types == set(COMPONENT_TYPES)
+
+
+@pytest.mark.parametrize(("name", "exact", "flexible"), [("llvmpipe", 4, 4), ("nvidia-h200", 11, 25)])
+def test_profiles_of_real_devices_have_their_rows(name, exact, flexible) -> None:
+    rows = load_profile(name).rows
+    assert (sum(not r.flexible for r in rows), sum(r.flexible for r in rows)) == (exact, flexible)
+
+
+def test_a_profile_describes_a_device() -> None:
+    description = EmbeddedDevice(load_profile("nvidia-h200")).description
+    assert description.kind == "embedded"
+    assert description.subgroup_size == 32
+    assert description.features["cooperativeMatrixWorkgroupScope"]

@@ -1,0 +1,246 @@
+"""Accesses that no barrier orders, and those that one does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.embedded.assembly import shader, store, words
+
+WORKGROUP_BARRIER = "OpControlBarrier %u32_2 %u32_2 %u32_{semantics}"
+ACQUIRE_RELEASE, UNIFORM, WORKGROUP, AVAILABLE, VISIBLE = 0x8, 0x40, 0x100, 0x2000, 0x4000
+EVERYTHING = ACQUIRE_RELEASE | UNIFORM | WORKGROUP | AVAILABLE | VISIBLE
+
+
+def barrier(semantics: int = EVERYTHING, scope: str = "%u32_2") -> str:
+    return f"OpControlBarrier {scope} {scope} %u32_{semantics}\n"
+
+
+def hand_over(between: str, store_operands: str = "NonPrivatePointer", load_operands: str = "NonPrivatePointer", distance: int = 1) -> bytes:
+    """Each invocation writes an element of workgroup memory and reads that of another one."""
+    return shader(
+        f"""
+%own = OpAccessChain %ptr_shared %shared %lane
+OpStore %own %lane {store_operands}
+{between}
+%other_index = OpBitwiseXor %u32 %lane %u32_{distance}
+%other = OpAccessChain %ptr_shared %shared %other_index
+%value = OpLoad %u32 %other {load_operands}
+{store("%value")}
+"""
+    )
+
+
+def test_a_barrier_orders_what_was_written_before_what_is_read_after(result) -> None:
+    assert result(hand_over(barrier()), output=16).tolist() == [1, 0, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("between", "why"),
+    [
+        ("", "no barrier"),
+        (barrier(0), "semantics that order nothing"),
+        (barrier(EVERYTHING & ~WORKGROUP), "another kind of memory"),
+        (barrier(EVERYTHING & ~AVAILABLE), "not made available"),
+        (barrier(EVERYTHING & ~VISIBLE), "not made visible"),
+        (f"OpMemoryBarrier %u32_2 %u32_{EVERYTHING}\n", "a fence without a control barrier"),
+    ],
+)
+def test_a_hand_over_without_enough_ordering_is_a_race(forbidden, between, why) -> None:
+    message = forbidden(hand_over(between))
+    assert "a race: a read" in message, why
+    assert "OpLoad" in message
+    assert "'shared'" in message
+
+
+def test_private_accesses_are_not_ordered_by_a_barrier(forbidden) -> None:
+    assert "(private)" in forbidden(hand_over(barrier(), store_operands=""))
+    assert "a race" in forbidden(hand_over(barrier(), load_operands=""))
+
+
+def test_pointers_made_available_and_visible_need_no_such_barrier(result) -> None:
+    module = hand_over(
+        barrier(ACQUIRE_RELEASE | WORKGROUP),
+        "MakePointerAvailable|NonPrivatePointer %u32_2",
+        "MakePointerVisible|NonPrivatePointer %u32_2",
+    )
+    assert result(module, output=16).tolist() == [1, 0, 3, 2]
+
+
+def test_availability_at_subgroup_scope_does_not_reach_the_workgroup(forbidden) -> None:
+    module = hand_over(
+        barrier(ACQUIRE_RELEASE | WORKGROUP), "MakePointerAvailable|NonPrivatePointer %u32_3", "MakePointerVisible|NonPrivatePointer %u32_2"
+    )
+    assert "a race" in forbidden(module)
+
+
+def test_a_subgroup_barrier_orders_a_subgroup_only(result, forbidden) -> None:
+    inside = hand_over(barrier(scope="%u32_3"), distance=1)
+    assert result(inside, output=32, subgroups=2).tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
+    assert "a race" in forbidden(hand_over(barrier(scope="%u32_3"), distance=4), output=32, subgroups=2)
+
+
+def test_a_fence_before_a_barrier_adds_its_semantics(result) -> None:
+    fence = f"OpMemoryBarrier %u32_2 %u32_{EVERYTHING}\nOpControlBarrier %u32_2 %u32_2 %u32_{ACQUIRE_RELEASE | UNIFORM}"
+    assert result(hand_over(fence), output=16).tolist() == [1, 0, 3, 2]
+
+
+def test_two_invocations_store_to_one_byte(forbidden) -> None:
+    message = forbidden(shader(store("%lane", "%u32_0")))
+    assert "is written at the same time by" in message
+    half = "%half = OpShiftRightLogical %u32 %lane %u32_1\n"
+    assert "is written at the same time by" in forbidden(shader(half + store("%lane", "%half")))
+
+
+def test_two_stores_one_after_the_other_by_different_invocations(forbidden) -> None:
+    other = "%mirror = OpISub %u32 %u32_3 %lane\n"
+    assert "was written by invocation 3" in forbidden(shader(store("%lane") + "\n" + other + store("%lane", "%mirror", "again")))
+
+
+def test_an_invocation_may_overwrite_what_it_wrote(result) -> None:
+    assert result(shader(store("%lane") + "\n" + store("%u32_5", name="again")), output=16).tolist() == [5] * 4
+
+
+def test_a_store_to_what_another_invocation_reads(forbidden) -> None:
+    body = f"""
+%mirror = OpISub %u32 %u32_3 %lane
+%from = OpAccessChain %ptr_out %output %s32_0 %mirror
+%old = OpLoad %u32 %from NonPrivatePointer
+{store("%old")}
+"""
+    assert "was read by" in forbidden(shader(body))
+
+
+def test_reads_by_many_count_although_the_writer_is_one_of_them(forbidden) -> None:
+    body = f"""
+%from = OpAccessChain %ptr_out %output %s32_0 %u32_0
+%old = OpLoad %u32 %from NonPrivatePointer
+%first = OpIEqual %bool %lane %u32_0
+OpSelectionMerge %merge None
+OpBranchConditional %first %write %merge
+%write = OpLabel
+{store("%u32_1")}
+OpBranch %merge
+%merge = OpLabel
+"""
+    assert "was read by" in forbidden(shader(body))
+
+
+def test_reads_before_a_barrier_do_not_count_after_it(result) -> None:
+    body = f"""
+%from = OpAccessChain %ptr_out %output %s32_0 %u32_0
+%old = OpLoad %u32 %from NonPrivatePointer
+{barrier()}
+%again = OpLoad %u32 %from NonPrivatePointer
+{barrier()}
+%place = OpAccessChain %ptr_out %output %s32_0 %lane
+OpStore %place %u32_4 NonPrivatePointer
+"""
+    assert result(shader(body), output=16).tolist() == [4] * 4
+
+
+def test_workgroups_are_never_ordered(forbidden) -> None:
+    assert "of another workgroup" in forbidden(shader(store("%lane")), workgroups=2)
+
+
+def test_workgroups_that_write_apart(result) -> None:
+    body = "%first = OpIMul %u32 %workgroup_x %u32_4\n%at = OpIAdd %u32 %first %lane\n" + store("%at", "%at")
+    assert result(shader(body), output=32, workgroups=2).tolist() == list(range(8))
+
+
+def test_atomics_race_with_plain_accesses_only(forbidden, result) -> None:
+    atomic = "%place = OpAccessChain %ptr_out %output %s32_0 %u32_0\n%old = OpAtomicIAdd %u32 %place %u32_1 %u32_0 %u32_1\n"
+    again = "%older = OpAtomicIAdd %u32 %place %u32_1 %u32_0 %u32_1\n"
+    assert result(shader(atomic + again), output=16)[0] == 8
+    assert "accessed atomically" in forbidden(shader(atomic + "%plain = OpLoad %u32 %place"))
+
+
+def test_a_barrier_that_not_all_reach(forbidden) -> None:
+    body = f"""
+%low = OpULessThan %bool %lane %u32_2
+OpSelectionMerge %merge None
+OpBranchConditional %low %wait %merge
+%wait = OpLabel
+{barrier()}
+OpBranch %merge
+%merge = OpLabel
+"""
+    assert "a barrier that 2 of 4 invocations reach" in forbidden(shader(body))
+
+
+def test_a_subgroup_barrier_that_one_whole_subgroup_reaches(result) -> None:
+    body = f"""
+%first = OpIEqual %bool %subgroup %u32_0
+OpSelectionMerge %merge None
+OpBranchConditional %first %wait %merge
+%wait = OpLabel
+{barrier(scope="%u32_3")}
+OpBranch %merge
+%merge = OpLabel
+{store("%lane")}
+"""
+    assert result(shader(body), output=32, subgroups=2).tolist() == list(range(8))
+
+
+def test_without_the_vulkan_memory_model_nothing_is_private(result) -> None:
+    body = f"""
+%own = OpAccessChain %ptr_shared %shared %lane
+OpStore %own %lane
+{barrier(ACQUIRE_RELEASE | WORKGROUP)}
+%other_index = OpBitwiseXor %u32 %lane %u32_1
+%other = OpAccessChain %ptr_shared %shared %other_index
+%value = OpLoad %u32 %other
+{store("%value")}
+"""
+    assert result(shader(body, memory_model="Logical GLSL450"), output=16).tolist() == [1, 0, 3, 2]
+
+
+MATRIX = """
+%m4 = OpTypeCooperativeMatrixKHR %u32 %u32_3 %u32_4 %u32_4 %u32_2
+"""
+
+
+def tile(name: str, at: str, kind: str = "load") -> str:
+    place = f"%{name}_place = OpAccessChain %ptr_out %output %s32_0 {at}\n"
+    if kind == "load":
+        return place + f"%{name} = OpCooperativeMatrixLoadKHR %m4 %{name}_place %u32_0 %u32_4 NonPrivatePointer\n"
+    return place + f"OpCooperativeMatrixStoreKHR %{name}_place %value %u32_0 %u32_4 NonPrivatePointer\n"
+
+
+GIVEN = "%given_place = OpAccessChain %ptr_in %input %s32_0 %u32_0\n%value = OpCooperativeMatrixLoadKHR %m4 %given_place %u32_0 %u32_4\n"
+
+
+def matrix_shader(body: str) -> bytes:
+    return shader(GIVEN + body, MATRIX)
+
+
+INPUT = words(*range(16))
+
+
+def test_a_matrix_read_after_it_was_written_by_the_same_subgroup_needs_a_barrier(forbidden, result) -> None:
+    again = tile("a", "%u32_0", "store")
+    assert "a race" in forbidden(matrix_shader(again + tile("b", "%u32_0")), INPUT)
+    assert "a race" in forbidden(matrix_shader(again + tile("b", "%u32_0", "store")), INPUT)
+    got = result(matrix_shader(again + barrier(scope="%u32_3") + tile("b", "%u32_0")), INPUT)
+    assert got.tolist() == list(range(16))
+
+
+def test_two_subgroups_store_one_tile(forbidden) -> None:
+    assert "was written by a matrix access" in forbidden(matrix_shader(tile("a", "%u32_0", "store")), INPUT, subgroups=2)
+
+
+def test_two_subgroups_store_tiles_that_overlap_by_a_row(forbidden, result) -> None:
+    shifted = "%at = OpIMul %u32 %subgroup %u32_{}\n" + tile("a", "%at", "store")
+    assert "of 16 bytes" in forbidden(matrix_shader(shifted.format(12)), INPUT, output=128, subgroups=2)
+    assert result(matrix_shader(shifted.format(16)), INPUT, output=128, subgroups=2).tolist() == list(range(16)) * 2
+
+
+def test_a_plain_access_next_to_a_matrix_access_in_one_subgroup(forbidden, result) -> None:
+    plain = "%place = OpAccessChain %ptr_out %output %s32_0 %lane\nOpStore %place %u32_7 NonPrivatePointer\n"
+    assert "OpCooperativeMatrixLoadKHR" in forbidden(matrix_shader(plain + tile("a", "%u32_0")), INPUT)
+    assert "OpStore" in forbidden(matrix_shader(tile("a", "%u32_0", "store") + plain), INPUT)
+    assert "was read by" in forbidden(matrix_shader(tile("a", "%u32_0") + plain), INPUT)
+    assert result(matrix_shader(tile("a", "%u32_0", "store") + barrier() + plain), INPUT)[:5].tolist() == [7, 7, 7, 7, 4]
+
+
+def test_matrix_loads_of_one_place_do_not_race(result) -> None:
+    result(matrix_shader(tile("a", "%u32_0") + tile("b", "%u32_0")), INPUT, subgroups=2)

@@ -49,6 +49,31 @@ def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[s
     return len(expected.placed) == len(other.placed) and wrong >= _TELLING
 
 
+def _explains_what_is_known(
+    program: Program, subcase: Subcase, defect: Defect, expected: Expected, outputs: Mapping[str, np.ndarray]
+) -> bool:
+    """Whether a defect that reads beyond an array explains all elements that do not depend on what it finds there.
+
+    Evaluated with two different bytes beyond the arrays: what is the same in both does not depend on them.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            one, other = (evaluate(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
+    except (GeneratorError, IndexError, ValueError):
+        return False
+    total = explained = 0
+    for placed, first, second in zip(expected.placed, one.placed, other.placed, strict=False):
+        if not np.array_equal(placed.offsets, first.offsets):
+            return False
+        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
+        known = first.allowed.bits == second.allowed.bits
+        if not allows(first.allowed, got)[known].all():
+            return False
+        total += known.size
+        explained += int(np.count_nonzero(known & ~allows(placed.allowed, got)))
+    return explained >= max(_TELLING, total // 8)
+
+
 def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[str, ...]:
     """The known defects whose outcome equals what came back, in words; those that explain all elements, else those that explain
     the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
@@ -76,7 +101,8 @@ def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Map
                 elif not whole and _explains_wrong_ones(expected, other, outputs):
                     partly[f"{defect.words} (the wrong elements; not the others)"] = None
         except (GeneratorError, IndexError, ValueError):
-            continue
+            if _explains_what_is_known(program, subcase, defect, expected, outputs):
+                whole[f"{defect.words} (reading beyond the array too)"] = defect
         if len(whole) == _LISTED:
             break
     found = list(whole) or [*_relations(expected, before, outputs), *partly]

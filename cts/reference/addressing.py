@@ -12,7 +12,13 @@ from generators.types import ComponentType, Layout
 
 
 def element_offsets(
-    array: Array, component: ComponentType, shape: tuple[int, int], first: Sequence[int], stride: Sequence[int], layout: Layout
+    array: Array,
+    component: ComponentType,
+    shape: tuple[int, int],
+    first: Sequence[int],
+    stride: Sequence[int],
+    layout: Layout,
+    bounded: bool = True,
 ) -> np.ndarray:
     """Byte offset of every element from the start of ``array``, int64, (instances, rows, columns).
 
@@ -22,6 +28,7 @@ def element_offsets(
 
     Args:
         first, stride: one for each scope instance.
+        bounded: whether elements must lie inside of the array.
 
     Raises:
         GeneratorError: an element lies outside of the array.
@@ -32,7 +39,7 @@ def element_offsets(
     for f, s in zip(first, stride, strict=True):
         # In Python's integers: a 64-bit stride must not wrap here.
         end = (f + (lines - 1) * s) * pitch + length * component.bytes
-        if end > array.bytes:
+        if bounded and end > array.bytes:
             raise GeneratorError(
                 f"a {rows}x{columns} {component} matrix at element {f} with stride {s} ends at byte {end} of array {array.name}, "
                 f"which has {array.bytes}; make the array longer"

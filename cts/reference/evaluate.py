@@ -46,17 +46,20 @@ def _run(state: State, operations: Sequence[Operation]) -> None:
         (step or STEPS[type(operation)])(state, operation)
 
 
-def evaluate(program: Program, subcase: Subcase, substitutes: Mapping[Operation, Step] = MappingProxyType({})) -> Expected:
+def evaluate(
+    program: Program, subcase: Subcase, substitutes: Mapping[Operation, Step] = MappingProxyType({}), beyond: int | None = None
+) -> Expected:
     """Every element that a dispatch of ``program`` with ``subcase`` writes, and what it may be.
 
     Args:
         program, subcase: what runs.
         substitutes: other steps for some of the operations, to see what a defect would give.
+        beyond: the byte that a defect's loads beyond an array give; None where such a load is an error.
 
     Raises:
         GeneratorError: the specification leaves the outcome undefined, or the data are unfit.
     """
-    state = initial_state(program, subcase, substitutes, _run)
+    state = initial_state(program, subcase, substitutes, _run, beyond)
     _run(state, program.operations)
     placed = tuple(placed for array in program.arrays if array.role in ("output", "inout") for placed in state.memories[array.name].placed)
     judged_by_policy = any(p.allowed.kind == "interval" for p in placed)

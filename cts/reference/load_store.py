@@ -33,8 +33,8 @@ def place(state: State, operation: MatrixLoad | MatrixStore) -> Place:
     return Place(operation.array, first.tolist(), stride.tolist(), layout_value(operation.layout))
 
 
-def _offsets(state: State, at: Place, type_: MatrixType) -> np.ndarray:
-    offsets = element_offsets(at.array, type_.component, type_.shape, at.first, at.stride, at.layout)
+def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -> np.ndarray:
+    offsets = element_offsets(at.array, type_.component, type_.shape, at.first, at.stride, at.layout, bounded)
     memory = state.memories[at.array.name]
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
@@ -42,7 +42,14 @@ def _offsets(state: State, at: Place, type_: MatrixType) -> np.ndarray:
 def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
     """Loads the elements at ``at``."""
     type_ = operation.result.type
-    bits = state.memories[at.array.name].load(_offsets(state, at, type_), type_.component)
+    memory = state.memories[at.array.name]
+    if state.beyond is None:
+        bits = memory.load(_offsets(state, at, type_), type_.component)
+    else:
+        offsets = _offsets(state, at, type_, bounded=False)
+        outside = (offsets < 0) | (offsets > len(memory.contents) - type_.component.bytes)
+        unknown = int.from_bytes(bytes([state.beyond] * type_.component.bytes), "little")
+        bits = np.where(outside, type_.component.bits_dtype.type(unknown), memory.load(np.where(outside, 0, offsets), type_.component))
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits)
 
 

@@ -22,6 +22,7 @@ class State:
     Attributes:
         program, subcase: what is evaluated.
         substitutes: steps that take the place of the specification's for some operations: the defects of cts.diagnose.
+        beyond: the byte that loads beyond an array give, which only defects make; None where they are an error.
         memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
             numbers in two's complement of the scalar's own width.
     """
@@ -30,6 +31,7 @@ class State:
     subcase: Subcase
     substitutes: Mapping[Operation, Step]
     run: Callable[[State, Sequence[Operation]], None]
+    beyond: int | None = None
     memories: dict[str, Memory] = field(default_factory=dict)
     matrices: dict[str, MatrixValue] = field(default_factory=dict)
     scalars: dict[str, np.ndarray] = field(default_factory=dict)
@@ -63,7 +65,11 @@ Step = Callable[[State, Operation], None]
 
 
 def initial_state(
-    program: Program, subcase: Subcase, substitutes: Mapping[Operation, Step], run: Callable[[State, Sequence[Operation]], None]
+    program: Program,
+    subcase: Subcase,
+    substitutes: Mapping[Operation, Step],
+    run: Callable[[State, Sequence[Operation]], None],
+    beyond: int | None,
 ) -> State:
     """The state before the first operation."""
     memories = {
@@ -72,4 +78,4 @@ def initial_state(
         else buffer(array, subcase.inputs.get(array.name))
         for array in program.arrays
     }
-    return State(program, subcase, substitutes, run, memories)
+    return State(program, subcase, substitutes, run, beyond, memories)

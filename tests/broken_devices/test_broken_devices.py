@@ -1,0 +1,183 @@
+"""Devices with one defect each: the run must fail, and the message must name the defect."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.devices.device import DeviceDescription
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.runner import judge
+from cts.session import DeviceHolder
+from cts.verdict import CaseResult, Verdict
+from generators.casebook import find_case, load_casebook
+from generators.kernel import Dispatch, Kernel, Outcome
+from generators.spirv.enumerants import Op
+from generators.spirv.reader import read_instructions
+from generators.types import MatrixOperands
+
+F16_MULADD = "muladd[16x16x16.f16.f16.f32.f32-subgroup-1-exact-single-3-literal-same-{}-tight-storage_buffer]"
+S8_MULADD = "muladd[16x16x16.s8.s8.s32.s32-subgroup-1-wrap-single-3-literal-same-rrrr-tight-storage_buffer]"
+LOAD_STORE = "load_store[u8-b-16x32-subgroup-2-copy-row-column-{0}-{0}-component-component-padded-padded-push_constant-u32-minimal-none]"
+
+
+class Broken:
+    """The embedded device, with a defect in the module that it runs, in what it reads or in what it leaves behind."""
+
+    def __init__(
+        self,
+        module: Callable[[bytes], bytes] = lambda module: module,
+        contents: Callable[[Kernel, Dispatch], Dispatch] = lambda kernel, dispatch: dispatch,
+        outcome: Callable[[Kernel, Dispatch, Outcome], Outcome] = lambda kernel, dispatch, outcome: outcome,
+    ) -> None:
+        self._device = EmbeddedDevice(load_profile("universal"), strict=False)
+        self._module, self._contents, self._outcome = module, contents, outcome
+
+    @property
+    def description(self) -> DeviceDescription:
+        return self._device.description
+
+    def missing(self, kernel: Kernel) -> str:
+        return self._device.missing(kernel)
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        broken = replace(kernel, spirv=self._module(kernel.spirv))
+        outcomes = self._device.run(broken, [self._contents(kernel, dispatch) for dispatch in dispatches])
+        return [self._outcome(kernel, dispatch, outcome) for dispatch, outcome in zip(dispatches, outcomes, strict=True)]
+
+    def close(self) -> None:
+        self._device.close()
+
+
+def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
+    """``module`` with the operands of its instructions changed in place."""
+    words = list(struct.unpack(f"<{len(module) // 4}I", module))
+    for instruction in read_instructions(module):
+        operands = list(instruction.operands)
+        change(instruction.op, operands)
+        words[instruction.position + 1 : instruction.position + 1 + len(operands)] = operands
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def with_load_layouts_swapped(module: bytes) -> bytes:
+    """Row major and column major exchanged in every matrix load."""
+    u32 = {operands[1]: operands[2] for op, operands, _ in read_instructions(module) if op is Op.Constant and len(operands) == 3}
+    by_value = {value: id_ for id_, value in u32.items()}
+
+    def swap(op: Op, operands: list[int]) -> None:
+        if op is Op.CooperativeMatrixLoadKHR:
+            operands[3] = by_value[1 - u32[operands[3]]]
+
+    return patched(module, swap)
+
+
+def without_flag(flag: MatrixOperands) -> Callable[[bytes], bytes]:
+    """One flag of every multiply-add cleared."""
+
+    def clear(op: Op, operands: list[int]) -> None:
+        if op is Op.CooperativeMatrixMulAddKHR and len(operands) > 5:
+            operands[5] &= ~flag
+
+    return lambda module: patched(module, clear)
+
+
+def with_array_zeroed(name: str) -> Callable[[Kernel, Dispatch], Dispatch]:
+    """The device reads zeros from one array."""
+
+    def zero(kernel: Kernel, dispatch: Dispatch) -> Dispatch:
+        contents = [
+            np.zeros_like(data) if slot.name == name else data for slot, data in zip(kernel.buffers, dispatch.contents, strict=True)
+        ]
+        return replace(dispatch, contents=tuple(contents))
+
+    return zero
+
+
+def leaving(name: str, start: int, stop: int) -> Callable[[Kernel, Dispatch, Outcome], Outcome]:
+    """Bytes of an output keep what they held before."""
+
+    def restore(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
+        before = next(data for slot, data in zip(kernel.buffers, dispatch.contents, strict=True) if slot.name == name)
+        output = outcome.outputs[name].copy()
+        output[start:stop] = before[start:stop]
+        return Outcome({**outcome.outputs, name: output}, outcome.stray)
+
+    return restore
+
+
+def changing(name: str, byte: int) -> Callable[[Kernel, Dispatch, Outcome], Outcome]:
+    """One byte of an output is flipped."""
+
+    def flip(kernel: Kernel, dispatch: Dispatch, outcome: Outcome) -> Outcome:
+        output = outcome.outputs[name].copy()
+        output[byte] ^= 0xFF
+        return Outcome({**outcome.outputs, name: output}, outcome.stray)
+
+    return flip
+
+
+@cache
+def casebook():
+    return load_casebook(Path(__file__).resolve().parents[2])
+
+
+def judged(case_id: str, device: Broken) -> CaseResult:
+    return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke")
+
+
+@pytest.mark.parametrize("case_id", [F16_MULADD.format("rrrr"), S8_MULADD, LOAD_STORE.format("storage_buffer")])
+def test_the_double_passes_without_a_defect(case_id):
+    assert judged(case_id, Broken()).verdict is Verdict.PASS
+
+
+def test_layouts_swapped_on_load():
+    result = judged(LOAD_STORE.format("storage_buffer"), Broken(module=with_load_layouts_swapped))
+    assert result.verdict is Verdict.FAIL
+    assert "loaded column major instead of row major" in result.message
+
+
+def test_layouts_swapped_on_every_load_of_a_multiply_add():
+    result = judged(F16_MULADD.format("rrrr"), Broken(module=with_load_layouts_swapped))
+    assert result.verdict is Verdict.FAIL
+    assert "other layout" in result.message
+
+
+@pytest.mark.parametrize(("flag", "letter"), [(MatrixOperands.A_SIGNED, "A"), (MatrixOperands.B_SIGNED, "B")])
+def test_one_sign_flag_ignored(flag, letter):
+    result = judged(S8_MULADD, Broken(module=without_flag(flag)))
+    assert result.verdict is Verdict.FAIL
+    assert f"Matrix{letter}SignedComponents ignored" in result.message
+
+
+@pytest.mark.parametrize("case_id", [F16_MULADD.format("rrrr"), S8_MULADD])
+def test_c_dropped(case_id):
+    result = judged(case_id, Broken(contents=with_array_zeroed("c")))
+    assert result.verdict is Verdict.FAIL
+    assert "computed without C" in result.message
+
+
+def test_one_element_left_unwritten():
+    result = judged(F16_MULADD.format("rrrr"), Broken(outcome=leaving("d", 4 * (3 * 16 + 5), 4 * (3 * 16 + 6))))
+    assert result.verdict is Verdict.FAIL
+    assert "not written" in result.reason
+    assert "(3, 5)" in result.message
+
+
+def test_a_byte_written_between_rows():
+    # The first tile begins at byte 16; its columns have 16 bytes and are 48 bytes apart.
+    result = judged(LOAD_STORE.format("storage_buffer"), Broken(outcome=changing("target", 40)))
+    assert result.verdict is Verdict.FAIL
+    assert "padding" in result.message
+
+
+def test_the_same_defect_behind_workgroup_memory():
+    result = judged(LOAD_STORE.format("workgroup"), Broken(module=with_load_layouts_swapped))
+    assert result.verdict is Verdict.FAIL
+    assert "loaded column major instead of row major" in result.message

@@ -230,7 +230,11 @@ def _failed(program: Program, plan: Arrangement, wrong: Sequence[WrongSubcase], 
         matches: tuple[str, ...] = ()
         if place < SHOWN_SUBCASES:
             # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
-            matches = diagnose(program, subcase, want, before, entry.outcome)
+            try:
+                matches = diagnose(program, subcase, want, before, entry.outcome)
+            except Exception as error:
+                # A diagnosis is a courtesy: its own fault must not hide what the device did.
+                matches = (f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}",)
             blocks.append(f"subcase {subcase.name}:")
             # What explains a matrix does not explain a stray byte.
             blocks.extend(format_mismatch(mismatch, matches if mismatch.picture else ()) for mismatch in entry.mismatches)

@@ -73,7 +73,9 @@ def main() -> None:
         print(f"{name}: {len(selected[:: arguments.every])} cases")
         for step, values in seconds.items():
             median, late = np.percentile(values, (50, 95))
-            print(f"  {step:20} median {median * 1e3:7.2f} ms   95 % below {late * 1e3:7.2f} ms   {median / total:4.0%} of the medians' sum")
+            print(
+                f"  {step:20} median {median * 1e3:7.2f} ms   95 % below {late * 1e3:7.2f} ms   {median / total:4.0%} of the medians' sum"
+            )
         ours = np.sum([seconds[step] for step in OURS], axis=0)
         print(f"  {'our side in all':20} median {np.median(ours) * 1e3:7.2f} ms   95 % below {np.percentile(ours, 95) * 1e3:7.2f} ms")
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")

@@ -17,7 +17,8 @@ class Digest:
     """What a count needs of a result; small enough to send from every worker for every case.
 
     Attributes:
-        seconds: of the case; ``device``, of the device; ``pipeline``, of pipeline creation, where the device tells.
+        seconds: of the case, but for opening the device, which is no part of any case; ``device``, of the device; ``pipeline``, of
+            pipeline creation, where the device tells.
     """
 
     family: str
@@ -40,7 +41,9 @@ class Digest:
 
     @classmethod
     def _of(cls, family: str, verdict: Verdict, reason: str, seconds: float, steps: Mapping[str, float]) -> Self:
-        return cls(family, verdict, reason, seconds, steps.get("missing", 0.0) + steps.get("device", 0.0), steps.get("pipeline", 0.0))
+        opening = steps.get("open", 0.0)
+        device = steps.get("missing", 0.0) + steps.get("device", 0.0) - opening
+        return cls(family, verdict, reason, seconds - opening, device, steps.get("pipeline", 0.0))
 
     def wire(self) -> list[Any]:
         """As plain values, for another process."""

@@ -144,19 +144,17 @@ def shader(
 ) -> bytes:
     """A compute shader whose entry point is ``body``.
 
-    There are a buffer ``%input`` (binding 0, read-only), a buffer ``%output`` (binding 1), each with one array of ``buffer_type``, an array
-    ``%shared`` of 64 u32 in Workgroup storage, the scalar types (``%u32`` …), pointers to an element (``%ptr_in``, ``%ptr_out``, ``%ptr_shared``),
-    ``%lane`` and other built-ins loaded (``%subgroup``, ``%workgroup_x``), and a constant for each ``%u32_7``, ``%s8_-1``, ``%f32_0.5`` that is
-    mentioned.
+    There are a buffer ``%input`` (binding 0, read-only) and a buffer ``%output`` (binding 1), each with one array of ``buffer_type``; an
+    array ``%shared`` of 64 u32 in Workgroup storage; the scalar types (``%u32`` …); pointers to an element (``%ptr_in``, ``%ptr_out``,
+    ``%ptr_shared``); ``%lane``, ``%subgroup`` and ``%workgroup_x``, loaded; and a constant for each ``%u32_7``, ``%s8_-1``, ``%f32_0.5``
+    that is mentioned.
     """
     input_type = input_type or buffer_type
     mentioned = set(re.findall(r"%(?:[usf](?:8|16|32|64))_-?[\w.]+", body + declarations + functions)) | {"%u32_1", "%u32_64", "%s32_0"}
     constants = "\n".join(f"{name} = OpConstant {name.partition('_')[0]} {name.partition('_')[2]}" for name in sorted(mentioned))
     sizes = {"8": 1, "16": 2, "32": 4, "64": 8}
-    stride_in, stride_out = (sizes[t[1:].split("x")[0]] * int((t.split("x") + ["1"])[1]) for t in (input_type, buffer_type))
-    vectors = "\n".join(
-        f"%{t} = OpTypeVector %{t.split('x')[0]} {t.split('x')[1]}" for t in sorted({input_type, buffer_type}) if "x" in t
-    )
+    stride_in, stride_out = (sizes[t[1:].split("x")[0]] * int(t.partition("x")[2] or 1) for t in (input_type, buffer_type))
+    vectors = "\n".join(f"%{t} = OpTypeVector %{t.split('x')[0]} {t.split('x')[1]}" for t in sorted({input_type, buffer_type}) if "x" in t)
     types = "\n".join(f"%{name} = {text}" for name, text in _TYPES.items())
     built_ins = "\n".join(f"OpDecorate %gl_{name} BuiltIn {name}" for name in _BUILT_INS)
     variables = "\n".join(f"%gl_{name} = OpVariable %ptr_builtin Input" for name in _BUILT_INS)
@@ -245,5 +243,3 @@ def store(value: str, index: str = "%lane", name: str = "place") -> str:
 def words(*values: int) -> np.ndarray:
     """A buffer of u32."""
     return np.array(values, np.uint32).view(np.uint8)
-
-

@@ -26,7 +26,9 @@ def module(name: str) -> bytes:
     return assemble((Path(__file__).parent / "glslang" / f"{name}.spvasm").read_text())
 
 
-def run(kernel: Kernel, contents: list[np.ndarray], push: bytes = b"", mapping: str = "interleaved", subgroup_size: int = 32) -> dict[str, np.ndarray]:
+def run(
+    kernel: Kernel, contents: list[np.ndarray], push: bytes = b"", mapping: str = "interleaved", subgroup_size: int = 32
+) -> dict[str, np.ndarray]:
     device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=subgroup_size), mapping)
     dispatch = Dispatch(push, tuple(np.ascontiguousarray(c).view(np.uint8).ravel() for c in contents))
     return device.run(kernel, [dispatch])[0].outputs

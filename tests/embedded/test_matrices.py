@@ -80,7 +80,9 @@ def muladd_module(types: str, flags: str = "", shape: tuple[int, int, int] = (2,
     """A, B and C lie one after the other in the input, in slots of 256 bytes each."""
     m, n, k = shape
     a, b, c, d = types.split()
-    declarations = matrix("ma", a, m, k, 0) + matrix("mb", b, k, n, 1) + matrix("mc", c, m, n, 2) + (matrix("md", d, m, n, 2) if d != c else "")
+    declarations = (
+        matrix("ma", a, m, k, 0) + matrix("mb", b, k, n, 1) + matrix("mc", c, m, n, 2) + (matrix("md", d, m, n, 2) if d != c else "")
+    )
     body = (
         load("ma", "a", "%u32_0", stride="%u32_16")
         + load("mb", "b", "%u32_256", stride="%u32_16")
@@ -102,7 +104,12 @@ def muladd(types: str, a, b, c, flags: str = "", strict: bool = True) -> np.ndar
     return run(module, given, 1024, strict=strict).outputs["output"].reshape(-1, 64)
 
 
-FLAGS = {"a": "MatrixASignedComponentsKHR", "b": "MatrixBSignedComponentsKHR", "c": "MatrixCSignedComponentsKHR", "r": "MatrixResultSignedComponentsKHR"}
+FLAGS = {
+    "a": "MatrixASignedComponentsKHR",
+    "b": "MatrixBSignedComponentsKHR",
+    "c": "MatrixCSignedComponentsKHR",
+    "r": "MatrixResultSignedComponentsKHR",
+}
 
 
 def flag_text(letters: str, saturating: bool = False) -> str:
@@ -112,14 +119,15 @@ def flag_text(letters: str, saturating: bool = False) -> str:
 SHAPE_A, SHAPE_B, SHAPE_C = (4, 8), (8, 4), (4, 4)
 
 
-@pytest.mark.parametrize(("component", "result"), [("u8", "u32"), ("u16", "u16"), ("u32", "u32"), ("u32", "u64"), ("u64", "u64"), ("u8", "u8")])
+@pytest.mark.parametrize(
+    ("component", "result"), [("u8", "u32"), ("u16", "u16"), ("u32", "u32"), ("u32", "u64"), ("u64", "u64"), ("u8", "u8")]
+)
 @pytest.mark.parametrize("letters", ["", "abcr", "a", "bc"])
 def test_integers_wrap_and_only_the_flags_decide_the_sign(component, result, letters) -> None:
     rng = np.random.default_rng(7)
     bits, wide = int(component[1:]), int(result[1:])
-    # Column strides of 16 words hold rows of at most 64 bytes.
     a, b = (rng.integers(0, 1 << bits, s, np.uint64).astype(f"u{bits // 8}") for s in (SHAPE_A, SHAPE_B))
-    c = rng.integers(0, 1 << wide, SHAPE_C, np.uint64, endpoint=False).astype(f"u{wide // 8}") if wide < 64 else rng.integers(0, 1 << 63, SHAPE_C, np.uint64)
+    c = rng.integers(0, 1 << min(wide, 63), SHAPE_C, np.uint64).astype(f"u{wide // 8}")
 
     def exact(x: np.ndarray, sign: bool, width: int) -> np.ndarray:
         x = x.astype(object)
@@ -164,7 +172,15 @@ def test_a_product_that_leaves_the_range_of_a_saturating_result() -> None:
     assert (got == 0).all()
 
 
-@pytest.mark.parametrize(("types", "dtype", "result"), [("f16 f16 f32 f32", np.float16, np.float32), ("f32 f32 f64 f64", np.float32, np.float64), ("f64 f64 f64 f64", np.float64, np.float64), ("f16 f16 f16 f16", np.float16, np.float16)])
+@pytest.mark.parametrize(
+    ("types", "dtype", "result"),
+    [
+        ("f16 f16 f32 f32", np.float16, np.float32),
+        ("f32 f32 f64 f64", np.float32, np.float64),
+        ("f64 f64 f64 f64", np.float64, np.float64),
+        ("f16 f16 f16 f16", np.float16, np.float16),
+    ],
+)
 def test_floats_multiply_and_add(types, dtype, result) -> None:
     rng = np.random.default_rng(3)
     a, b = (rng.integers(-8, 8, s).astype(dtype) for s in (SHAPE_A, SHAPE_B))
@@ -220,7 +236,11 @@ def test_a_matrix_is_undefined_until_each_component_is_written(forbidden, result
 
 
 def test_extract_and_insert_act_on_the_own_component(result) -> None:
-    body = load("square") + "%x = OpCompositeExtract %u32 %m 2\n%y = OpIAdd %u32 %x %u32_1000\n%n = OpCompositeInsert %square %y %m 2\n" + store("n")
+    body = (
+        load("square")
+        + "%x = OpCompositeExtract %u32 %m 2\n%y = OpIAdd %u32 %x %u32_1000\n%n = OpCompositeInsert %square %y %m 2\n"
+        + store("n")
+    )
     got = result(shader(body, SQUARE), NUMBERS)
     assert got.tolist() == [100 + i + (1000 if 8 <= i < 12 else 0) for i in range(16)]
 
@@ -288,7 +308,7 @@ OpBranch %merge
 A, B, C = matrix("a4", "u32", 4, 4, 0), matrix("b4", "u32", 4, 4, 1), SQUARE
 F = matrix("f4", "f32", 4, 4, 2)
 WIDE = matrix("c8", "u32", 4, 8, 2)
-TYPES = A + B + C + F + WIDE
+TYPES = A + B + C + F + WIDE + matrix("wide", "u32", 4, 4, 2, scope=2) + "%ptr_local = OpTypePointer Function %u32\n"
 OPERANDS = load("a4", "a") + load("b4", "b") + load("square", "c")
 
 BROKEN = {
@@ -296,7 +316,11 @@ BROKEN = {
     "KHR-UNI-01 of arithmetic": (load("square") + divergent("%n = OpIAdd %square %m %m"), "OpIAdd", "KHR-UNI-01"),
     "KHR-UNI-01 of a multiply-add": (OPERANDS + divergent("%d = OpCooperativeMatrixMulAddKHR %square %a %b %c"), "MulAdd", "KHR-UNI-01"),
     "KHR-UNI-02 of the pointer": (load("square", at="%lane"), "the pointer is not uniform", "KHR-UNI-02"),
-    "KHR-UNI-02 of the stride": ("%s = OpIAdd %u32 %lane %u32_4\n" + load("square", stride="%s"), "the stride is not uniform", "KHR-UNI-02"),
+    "KHR-UNI-02 of the stride": (
+        "%s = OpIAdd %u32 %lane %u32_4\n" + load("square", stride="%s"),
+        "the stride is not uniform",
+        "KHR-UNI-02",
+    ),
     "KHR-UNI-02 of a splat": ("%m = OpCompositeConstruct %square %lane", "the constituent is not uniform", "KHR-UNI-02"),
     "KHR-LOAD-02": (load("square", layout="%u32_7"), "layout 7", "KHR-LOAD-02"),
     "KHR-LOAD-02 not a constant": (load("square", layout="%subgroup"), "not a constant", "KHR-LOAD-02"),
@@ -324,6 +348,15 @@ BROKEN = {
         "NonWritable",
         "NonWritable",
     ),
+    "KHR-PTR-02": ("%m = OpCooperativeMatrixLoadKHR %square %input %u32_0 %u32_4", "neither a scalar nor a vector", "KHR-PTR-02"),
+    "VUID-08973": (
+        "%p = OpVariable %ptr_local Function\n%m = OpCooperativeMatrixLoadKHR %square %p %u32_0 %u32_4",
+        "Function storage",
+        "Pointer-08973",
+    ),
+    "KHR-LOAD-07": (load("square", stride="%f32_4.0"), "not a scalar integer", "KHR-LOAD-07"),
+    "KHR-LEN-01": ("%n = OpCooperativeMatrixLengthKHR %s32 %square", "32-bit unsigned", "KHR-LEN-01"),
+    "KHR-MAD-02": (OPERANDS + "%d = OpCooperativeMatrixMulAddKHR %wide %a %b %c", "different scopes", "KHR-MAD-02"),
     "undefined": ("%m = OpUndef %square\n" + store(), "undefined", "OpUndef"),
     "KHR-MAD-01 uses": (OPERANDS + "%d = OpCooperativeMatrixMulAddKHR %square %b %a %c", "uses", "KHR-MAD-01"),
     "KHR-MAD-01 sizes": (OPERANDS + "%d = OpCooperativeMatrixMulAddKHR %c8 %a %b %c", "sizes", "KHR-MAD-01"),

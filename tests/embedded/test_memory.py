@@ -32,8 +32,7 @@ def test_a_load_out_of_bounds(forbidden, index) -> None:
 
 
 def test_a_store_out_of_bounds(forbidden) -> None:
-    assert "out of bounds: bytes 4 to 15 of 'output'" not in forbidden(shader(store("%lane")), output=12)
-    assert "out of bounds" in forbidden(shader(store("%lane")), output=12)
+    assert "out of bounds: bytes 0 to 15 of 'output', which has 12" in forbidden(shader(store("%lane")), output=12)
 
 
 def test_without_strictness_a_store_out_of_bounds_is_dropped_and_reported() -> None:
@@ -98,7 +97,13 @@ def test_an_access_keeps_its_promise_of_alignment(forbidden) -> None:
 
 
 def test_a_scalar_is_aligned_to_its_size(forbidden) -> None:
-    decorations = "OpDecorate %odd_array ArrayStride 6\nOpDecorate %odd_block Block\nOpMemberDecorate %odd_block 0 Offset 0\nOpDecorate %odd Binding 1\nOpDecorate %odd DescriptorSet 0"
+    decorations = """
+OpDecorate %odd_array ArrayStride 6
+OpDecorate %odd_block Block
+OpMemberDecorate %odd_block 0 Offset 0
+OpDecorate %odd Binding 1
+OpDecorate %odd DescriptorSet 0
+"""
     declarations = """
 %odd_array = OpTypeRuntimeArray %u32
 %odd_block = OpTypeStruct %odd_array
@@ -115,9 +120,7 @@ def test_the_length_of_a_runtime_array(result) -> None:
 
 def test_memory_operands_that_are_forbidden(forbidden) -> None:
     place = "%place = OpAccessChain %ptr_out %output %s32_0 %lane\n"
-    assert "MakePointerAvailable" in forbidden(
-        shader(place + "%x = OpLoad %u32 %place MakePointerAvailable|NonPrivatePointer %u32_2")
-    )
+    assert "MakePointerAvailable" in forbidden(shader(place + "%x = OpLoad %u32 %place MakePointerAvailable|NonPrivatePointer %u32_2"))
     assert "MakePointerVisible" in forbidden(shader(place + "OpStore %place %lane MakePointerVisible|NonPrivatePointer %u32_2"))
     assert "NonPrivatePointer" in forbidden(shader(place + "OpStore %place %lane MakePointerAvailable %u32_2"))
 
@@ -210,6 +213,7 @@ def test_an_access_by_address_states_its_alignment() -> None:
 
 
 def test_a_wild_address() -> None:
-    wild = PHYSICAL.replace("%to = OpConvertUToPtr %ptr_block %address", "%half = OpUConvert %u32 %address\n%low = OpUConvert %u64 %half\n%to = OpConvertUToPtr %ptr_block %low")
+    cut = "%half = OpUConvert %u32 %address\n%low = OpUConvert %u64 %half\n%to = OpConvertUToPtr %ptr_block %low"
+    wild = PHYSICAL.replace("%to = OpConvertUToPtr %ptr_block %address", cut)
     with pytest.raises(UndefinedBehaviour, match="is in no buffer"):
         physical(wild.replace("ALIGNED", "Aligned 4"), words(9, 8, 7, 6))

@@ -20,7 +20,14 @@ max_workgroup_invocations: 128
 max_shared_memory: 1024
 features: [cooperativeMatrix]
 rows:
-  - {sizes: [8x8x16, 8x8x8], scopes: [subgroup, workgroup], invocations: [8, 16], flexible: true, a: [s8, u8], b: [s8], c: [s32], result: [s32]}
+  - sizes: [8x8x16, 8x8x8]
+    scopes: [subgroup, workgroup]
+    invocations: [8, 16]
+    flexible: true
+    a: [s8, u8]
+    b: [s8]
+    c: [s32]
+    result: [s32]
   - {sizes: [8x8x8], types: [f16.f16.f32.f32], saturating: [false]}
 """
 
@@ -47,16 +54,16 @@ def test_rows_are_the_product_of_their_lists(tmp_path) -> None:
         ("driver: none", "driver: 5", "'driver' must be a str"),
         ("8x8x16", "8x8", "size '8x8' must be MxNxK"),
         ("workgroup]", "quad]", "unknown scope 'quad'"),
-        ("s32]}", "i32]}", "unknown component type 'i32'"),
+        ("[s32]", "[i32]", "unknown component type 'i32'"),
         ("f16.f16.f32.f32", "f16.f32.f32", "must be four"),
         ("saturating: [false]", "saturating: no", "list of true and false"),
-        ("a: [s8, u8], ", "", "'a' is missing"),
+        ("    a: [s8, u8]\n", "", "'a' is missing"),
         ("sizes: [8x8x8], types", "size: [8x8x8], types", "unknown key 'size'"),
         ("name: small", "name: [", "not YAML"),
     ],
 )
 def test_a_mistake_is_named(tmp_path, before, after, says) -> None:
-    with pytest.raises(DeviceError, match="profile.yaml") as caught:
+    with pytest.raises(DeviceError, match=r"profile\.yaml") as caught:
         load(tmp_path, SMALL.replace(before, after, 1))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)

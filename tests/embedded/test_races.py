@@ -15,7 +15,9 @@ def barrier(semantics: int = EVERYTHING, scope: str = "%u32_2") -> str:
     return f"OpControlBarrier {scope} {scope} %u32_{semantics}\n"
 
 
-def hand_over(between: str, store_operands: str = "NonPrivatePointer", load_operands: str = "NonPrivatePointer", distance: int = 1) -> bytes:
+def hand_over(
+    between: str, store_operands: str = "NonPrivatePointer", load_operands: str = "NonPrivatePointer", distance: int = 1
+) -> bytes:
     """Each invocation writes an element of workgroup memory and reads that of another one."""
     return shader(
         f"""

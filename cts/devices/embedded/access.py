@@ -71,9 +71,7 @@ def _check_alignment(machine: Machine, pointer: BytePointer, alignment: int) -> 
     if alignment > 1:
         misaligned = (pointer.memory.base + pointer.offset) % alignment != 0
         if np.any(misaligned & machine.mask) if isinstance(misaligned, np.ndarray) else misaligned:
-            machine.forbid(
-                "SPIR-V 3.26 Aligned", f"an access that promises {alignment} bytes of alignment has an address that is not a multiple"
-            )
+            machine.forbid("SPIR-V 3.26 Aligned", f"the address is not a multiple of the promised {alignment} bytes of alignment")
 
 
 def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, space: AddressSpace) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
@@ -126,7 +126,7 @@ def _switch(translation: Translation, words: Words) -> Branch:
     return Branch((words[1], *(pair[-1] for pair in pairs)), words[0], literals)
 
 
-_ENDS = {
+_ENDS: Mapping[Op, Callable[[Translation, Words], Branch | Return | Unreachable]] = {
     Op.Branch: _branch,
     Op.BranchConditional: _branch_conditional,
     Op.Switch: _switch,
@@ -134,6 +134,7 @@ _ENDS = {
     Op.ReturnValue: lambda _, words: Return(words[0]),
     Op.Unreachable: lambda _, __: Unreachable(),
 }
+"""By opcode of a terminator: how it becomes the end of a block."""
 
 
 def _function_call(translation: Translation, words: Words) -> Run:

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from cts.devices.device import DeviceError, DeviceDescription, UndefinedBehaviour
+from cts.devices.device import DeviceDescription, DeviceError, UndefinedBehaviour
 from cts.devices.embedded.control_flow import prepare_functions
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation, instruction_text
 from cts.devices.embedded.elements import MAPPINGS
@@ -183,4 +183,5 @@ def _explained(kernel: Kernel, index: int, error: Exception) -> UndefinedBehavio
         return UndefinedBehaviour(f"{instruction}: {error} [SPIR-V 3.3.1 OpUndef]")
     if isinstance(error, Unsupported):
         return UndefinedBehaviour(f"{instruction}: the embedded device does not have this: {error}")
-    return UndefinedBehaviour(f"{instruction}: {error}")
+    what, colon, rest = str(error).partition(": ")
+    return UndefinedBehaviour(f"{instruction}: {rest if colon and what in instruction.split() else error}")

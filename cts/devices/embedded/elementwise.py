@@ -88,17 +88,15 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
             raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
     elif op in MATRIX_CONVERSIONS:
         for t in types:
-            if not isinstance(t, MatrixType) or (t.scope, t.rows, t.columns, t.use) != (
-                result.scope,
-                result.rows,
-                result.columns,
-                result.use,
-            ):
+            if not isinstance(t, MatrixType) or not _same_shape(t, result):
                 raise Violation("KHR-CVT-02", f"Op{op.name}: operand and result must have the same scope, rows, columns and use")
     else:
         raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")
 
 
 def _same_but_sign(one: MatrixType, other: MatrixType) -> bool:
-    same_shape = (one.scope, one.rows, one.columns, one.use) == (other.scope, other.rows, other.columns, other.use)
-    return same_shape and one.number.dtype == other.number.dtype
+    return _same_shape(one, other) and one.number.dtype == other.number.dtype
+
+
+def _same_shape(one: MatrixType, other: MatrixType) -> bool:
+    return (one.scope, one.rows, one.columns, one.use) == (other.scope, other.rows, other.columns, other.use)

@@ -16,6 +16,7 @@ from cts.devices.embedded import (
     scalars,
     subgroups,
     variables,
+    wide_integers,
     workgroup,
 )
 from cts.devices.embedded.translation import Handler
@@ -35,6 +36,7 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
             scalars,
             subgroups,
             variables,
+            wide_integers,
             workgroup,
         )
         for op, handler in group.HANDLERS.items()

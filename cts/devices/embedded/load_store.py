@@ -112,20 +112,15 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
         raise Violation("KHR-LOAD-05", f"{what}: a negative stride")
     natural = min(_WIDEST_ALIGNMENT, operands.line_bytes)
     line = "row" if operands.row_major else "column"
+    at = f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to"
     if address % natural:
-        machine.forbid(
-            "KHR-ALIGN-01", f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to {natural} bytes of a {line}"
-        )
+        machine.forbid("KHR-ALIGN-01", f"{at} {natural} bytes of a {line}")
     if stride % natural:
         machine.forbid("KHR-ALIGN-01", f"{what}: a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
     if address % operands.scalar_bytes:
-        machine.forbid(
-            SCALAR_ALIGNMENT, f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to its {operands.scalar_bytes} bytes"
-        )
+        machine.forbid(SCALAR_ALIGNMENT, f"{at} its {operands.scalar_bytes} bytes")
     if address % operands.access.alignment:
-        machine.forbid(
-            "SPIR-V 3.26 Aligned", f"{what}: byte {place} of '{memory.name}' is not aligned to the promised {operands.access.alignment}"
-        )
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment}")
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
@@ -212,12 +207,8 @@ def _store(translation: Translation, words: Words) -> Run:
             place, stride = places[i], strides[i]
             _check_place(machine, operands, memory, place, stride, what)
             if stride < operands.line_bytes and operands.lines > 1:
-                rule, why = (
-                    ("KHR-STORE-02", "is 0")
-                    if stride == 0
-                    else ("F-KHR-1", f"of {stride} bytes is less than a line's {operands.line_bytes}")
-                )
-                machine.forbid(rule, f"{what}: the stride {why}, so that elements overlap")
+                rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"
+                machine.forbid(rule, f"{what}: a stride of {stride} bytes for lines of {operands.line_bytes}, so that elements overlap")
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
                 _robust_store(memory, place + offsets, data[i])

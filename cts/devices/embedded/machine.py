@@ -166,7 +166,7 @@ class Machine:
             active = int(by_instance[instance].sum())
             raise Violation(
                 "KHR-UNI-01",
-                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute an instruction on a matrix of that scope",
+                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute what all must execute together",
             )
         return None if every.all() else np.flatnonzero(every)
 
@@ -272,7 +272,8 @@ class Machine:
         if not varies(condition):
             index = end.literals.index(condition) + 1 if condition in end.literals else 0
             return [(end.targets[index], self.mask)]
-        rest, ways = self.mask, {}
+        rest: Mask = self.mask
+        ways: dict[int, Mask] = {}
         for literal, target in zip(end.literals, end.targets[1:], strict=True):
             taken = self.mask & (condition == literal)
             rest = rest & ~taken

@@ -125,11 +125,13 @@ def _saturating(
 ) -> _Multiply:
     bits = result.number.bits
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    wide: type = np.float64 if product_bits <= _EXACT_FLOAT_BITS else np.int64 if product_bits <= _EXACT_INT_BITS and bits < 64 else object
+    narrow = np.int64 if product_bits <= _EXACT_INT_BITS and bits < 64 else object
+    wide = np.dtype(np.float64 if product_bits <= _EXACT_FLOAT_BITS else narrow)
     dtype, through = result.number.dtype, result.number.signed_dtype if signed else result.number.dtype
 
     def multiply(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        a, b = read[0](x).astype(wide), read[1](y).astype(wide)
+        a: np.ndarray = read[0](x).astype(wide)
+        b: np.ndarray = read[1](y).astype(wide)
         # No order of the sum may leave the range: the worst one adds all products of one sign first.
         plus_a, plus_b = np.maximum(a, 0), np.maximum(b, 0)
         minus_a, minus_b = plus_a - a, plus_b - b

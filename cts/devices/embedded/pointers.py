@@ -53,7 +53,7 @@ class BytePointer:
         """The place ``distance`` bytes on."""
         return BytePointer(self.memory, self.offset + distance)
 
-    def resolve(self, machine: Machine) -> BytePointer:
+    def resolve(self, _: Machine) -> BytePointer:
         """Itself."""
         return self
 
@@ -214,10 +214,8 @@ def _places(machine: Machine, type_: MatrixType, index: Offset, mapping: str) ->
         places = np.full(machine.lanes, NO_ELEMENT)
     missing = machine.mask & (places == NO_ELEMENT)
     if missing.any():
-        raise Violation(
-            "KHR-LEN-02",
-            f"invocation {int(np.flatnonzero(missing)[0])} has no component {index if not isinstance(index, np.ndarray) else ''} of a {type_}",
-        )
+        which = "that component" if isinstance(index, np.ndarray) else f"component {index}"
+        raise Violation("KHR-LEN-02", f"invocation {int(np.flatnonzero(missing)[0])} does not have {which} of a {type_}")
     offset = np.arange(machine.lanes) // lanes * (type_.rows * type_.columns)
     return np.where(machine.mask, places + offset, -1)
 

@@ -108,7 +108,7 @@ def _ballot(translation: Translation, words: Words) -> Run:
         predicate = spread(Bool(), values[words[3]], machine.lanes)
         result = np.zeros((4, machine.lanes), np.uint32)
         for group in _groups(translation):
-            bits = sum(1 << int(l % machine.subgroup_size) for l in group if predicate[l])
+            bits = sum(1 << int(lane % machine.subgroup_size) for lane in group if predicate[lane])
             for word in range(4):
                 result[word, group] = bits >> 32 * word & 0xFFFFFFFF
         return tuple(result)

@@ -129,7 +129,8 @@ class Translation:
         self.values = self.machine.values
         self.values[:] = early
         self._check_scopes()
-        for self.index, op, words in self._late:
+        for index, op, words in self._late:
+            self.index = index
             self._constant(op, words)
         self.machine.constants = list(self.values)
         self.function_instructions = self.instructions[self.first_function :]

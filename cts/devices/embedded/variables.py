@@ -55,7 +55,8 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
         translation.read_only.add(result)
     if translation.storage(base) in CELL_STORAGE:
         return _cell_chain(translation, base, indices)
-    fixed, steps = 0, []
+    fixed = 0
+    steps: list[_Step] = []
     if element is not None:
         steps.append((element, translation.number_of(translation.type_of[element]), _element_stride(translation, base, type_), None))
     for index in indices:
@@ -106,9 +107,8 @@ def _element_stride(translation: Translation, base: int, type_: Type) -> int:
 
 def _check_index(index: int, count: int | None) -> None:
     if index < 0 or (count is not None and index >= count):
-        raise Violation(
-            "SPIR-V 3.42.8 OpAccessChain", f"index {index} of {'a runtime array' if count is None else f'{count} constituents'}"
-        )
+        of = "a runtime array" if count is None else f"{count} constituents"
+        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {of}")
 
 
 def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
@@ -197,10 +197,8 @@ def _copy_memory(translation: Translation, words: Words) -> Run:
     space = translation.space
 
     def run() -> Value:
-        if source_cell:
-            value = values[source].load(machine)
-        else:
-            value = access.load(machine, values[source].resolve(machine), type_, reads, space)
+        place = values[source]
+        value = place.load(machine) if source_cell else access.load(machine, place.resolve(machine), type_, reads, space)
         if target_cell:
             values[target].store(machine, value)
             return

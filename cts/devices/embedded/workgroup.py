@@ -45,7 +45,7 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
                 machine.active_instances(what)
             except Violation:
                 active = int(machine.mask.sum())
-                text = f"a barrier that {active} of {machine.lanes} invocations reach: control flow is not uniform over the {what.name.lower()}"
+                text = f"a barrier that {active} of {machine.lanes} invocations reach, not the whole {what.name.lower()}"
                 machine.forbid("SPIR-V 3.42.20 OpControlBarrier", text)
         total = own | fences.pop("semantics", 0)
         kinds = tuple(kind for bit, kind in _KINDS if total & bit)

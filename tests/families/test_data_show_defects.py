@@ -19,7 +19,7 @@ LOAD_STORE = "load_store[{}-{}-{}-subgroup-{}-copy-{}-storage_buffer-storage_buf
 MULADD = "muladd[{}-subgroup-{}-{}-{}-{}-{}-same-{}-tight-storage_buffer]"
 
 
-def load_store(  # noqa: PLR0913 - the axes of the family
+def load_store(
     component="f16",
     use="a",
     shape="16x16",

@@ -44,7 +44,7 @@ def test_extremes_include_denormals_and_the_largest_values_of_both_signs(compone
     values = extreme_bits(component, 13).view(component.dtype).astype(np.float64)
     hidden = 1 << (component.precision - 1)
     smallest_normal = np.array([hidden], component.bits_dtype).view(component.dtype).astype(np.float64)[0]
-    assert (0 < np.abs(values[values != 0])).any()
+    assert (np.abs(values[values != 0]) > 0).any()
     assert (np.abs(values[values != 0]) < smallest_normal).sum() == 4
     assert values.max() == -values.min()
 

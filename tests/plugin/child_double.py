@@ -10,12 +10,15 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from cts.devices.device import DeviceDescription, DeviceLost
+from cts.devices.device import DeviceLost
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
 from generators.kernel import Dispatch, Kernel, Outcome
 
-DESCRIPTION = DeviceDescription("Double", "double 1.0", "00ff", "embedded", "1.4.0", 8, 64, 1 << 15, {})
+DESCRIPTION = replace(EmbeddedDevice(load_profile("universal")).description, name="Double", driver="double 1.0", uuid="00ff")
 
 
 class ChildDouble:

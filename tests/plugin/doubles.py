@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import child_double
+
 import generators.families
 from cts import runner
 from cts.devices import choose as choosing
 from cts.devices.device import (
     DeviceCrash,
-    DeviceDescription,
     DeviceError,
     DeviceLost,
     DeviceTimeout,
@@ -31,17 +32,8 @@ from generators.kernel import Dispatch, Kernel, Outcome
 
 generators.families.__path__.append(str(Path(__file__).parent / "families"))
 
-DESCRIPTION = DeviceDescription(
-    name="Double",
-    driver="double 1.0",
-    uuid="00ff",
-    kind="embedded",
-    api_version="1.4.0",
-    subgroup_size=8,
-    max_workgroup_invocations=64,
-    max_shared_memory=1 << 15,
-    features={},
-)
+# What a device lacks is decided by its description, also where a child process holds the device: this one lacks nothing.
+DESCRIPTION = child_double.DESCRIPTION
 
 current: dict[str, Any] = {}
 lost: set[str] = set()

@@ -1,0 +1,77 @@
+"""The README's table of published runs.
+
+python -m reports.readme_table            rewrites it from reports/published
+python -m reports.readme_table --check    exit status 1 if it is not up to date
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- published runs -->", "<!-- end of published runs -->"
+COLUMNS = ("device", "driver", "tier", "front end", "pass", "fail", "other failures", "not supported", "report")
+
+
+def rows(published: Path) -> list[tuple[str, ...]]:
+    """One row for each published run, by the name of its folder."""
+    found = []
+    for summary in sorted(published.glob("*/summary.json")):
+        record: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
+        meta: dict[str, Any] = json.loads((summary.parent / "meta.json").read_text(encoding="utf-8"))
+        counts: dict[str, int] = record["verdicts"]
+        others = {verdict: count for verdict, count in counts.items() if verdict not in ("pass", "fail", "not_supported")}
+        device = meta["device"]
+        found.append(
+            (
+                device["name"],
+                device["driver"],
+                meta["tier"],
+                meta["front_end"],
+                f"{counts.get('pass', 0):,}",
+                f"{counts.get('fail', 0):,}",
+                ", ".join(f"{count} {verdict}" for verdict, count in sorted(others.items())) or "none",
+                f"{counts.get('not_supported', 0):,}",
+                f"[{summary.parent.name}](reports/published/{summary.parent.name}/index.html)",
+            )
+        )
+    return found
+
+
+def section(published: Path) -> str:
+    """The table, between its markers."""
+    lines = [BEGIN, "| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows(published)]
+    return "\n".join([*lines, END])
+
+
+def updated(readme: str, published: Path) -> str:
+    """``readme`` with the table of today."""
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + section(published) + after
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Rewrites or checks the README."""
+    parser = argparse.ArgumentParser(prog="python -m reports.readme_table", description="Writes the README's table of published runs.")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if the table is not up to date")
+    options = parser.parse_args(arguments)
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    wanted = updated(text, ROOT / "reports" / "published")
+    if options.check:
+        if text != wanted:
+            print("README.md: the table of published runs is not up to date; run python -m reports.readme_table", file=sys.stderr)
+        return int(text != wanted)
+    readme.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+
+from reports.readme_table import ROOT, main, updated
+
+README = "before\n<!-- published runs -->\nold\n<!-- end of published runs -->\nafter\n"
+
+
+def publish(root, name, verdicts):
+    folder = root / name
+    folder.mkdir()
+    meta = {"device": {"name": "Device", "driver": "driver 1"}, "tier": "smoke", "front_end": "spirv"}
+    (folder / "summary.json").write_text(json.dumps({"verdicts": verdicts}))
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+def test_every_published_run_has_a_row(tmp_path):
+    publish(tmp_path, "one", {"pass": 1200, "fail": 3})
+    publish(tmp_path, "two", {"crash": 1, "not_supported": 2})
+    text = updated(README, tmp_path)
+    assert "| Device | driver 1 | smoke | spirv | 1,200 | 3 | none | 0 | [one](reports/published/one/index.html) |" in text
+    assert "| 0 | 0 | 1 crash | 2 |" in text
+
+
+def test_what_stands_around_the_table_stays(tmp_path):
+    text = updated(README, tmp_path)
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert updated(text, tmp_path) == text
+
+
+def test_the_readme_is_up_to_date():
+    assert (ROOT / "README.md").exists()
+    assert main(["--check"]) == 0

@@ -20,7 +20,7 @@ COLUMNS = ("device", "driver", "tier", "front end", "pass", "fail", "other failu
 
 def rows(published: Path) -> list[tuple[str, ...]]:
     """One row for each published run, by the name of its folder."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for summary in sorted(published.glob("*/summary.json")):
         record: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
         meta: dict[str, Any] = json.loads((summary.parent / "meta.json").read_text(encoding="utf-8"))

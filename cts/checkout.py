@@ -21,9 +21,24 @@ def find_root(start: Path) -> Path:
         CtsError: none has one.
     """
     for folder in (start, *start.parents, PACKAGE_ROOT):
-        if (folder / "cases").is_dir() and (folder / "cts").is_dir():
+        if _is_root(folder):
             return folder
     raise CtsError(f"no folder cases/ in {start} or above it: run this inside a checkout of the suite")
+
+
+def checked_root(folder: Path) -> Path:
+    """``folder``, if it is a checkout.
+
+    Raises:
+        CtsError: it is none; another one would not be what was asked for.
+    """
+    if not _is_root(folder):
+        raise CtsError(f"{folder} is no checkout of the suite: there are no folders cases/ and cts/ in it")
+    return folder
+
+
+def _is_root(folder: Path) -> bool:
+    return (folder / "cases").is_dir() and (folder / "cts").is_dir()
 
 
 @cache

@@ -7,14 +7,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cts.checkout import find_root
+from cts.checkout import checked_root, find_root
 from generators.casebook import Casebook, load_casebook
 
 
 def root(options: argparse.Namespace) -> Path:
-    """The checkout that ``--root`` names, or the nearest."""
+    """The checkout that ``--root`` names; without it the nearest.
+
+    Raises:
+        CtsError: ``--root`` names none, or there is none.
+    """
     given: Path | None = options.root
-    return find_root((given or Path.cwd()).resolve())
+    return find_root(Path.cwd().resolve()) if given is None else checked_root(given.resolve())
 
 
 def casebook(options: argparse.Namespace) -> Casebook:

@@ -104,6 +104,7 @@ def test_coverage_counts_and_names(capsys):
         (["list", "--family", "nonesuch"], "the families are"),
         (["spirv-val", "--front-end", "hlsl"], "spirv, glsl, both"),
         (["new-family", "Bad Name", "--specification", "SPV_KHR_cooperative_matrix"], "Bad Name"),
+        (["--root", "nonesuch", "list"], "nonesuch"),
     ],
 )
 def test_bad_input_is_one_line_and_2(arguments, words, capsys):

@@ -97,6 +97,17 @@ def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
+def at_least_one(option: str, text: str) -> int:
+    """The whole number, 1 or more, that ``text`` stands for.
+
+    Raises:
+        OptionError: it stands for none.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise OptionError(f"{option} {text}: expected a whole number from 1 up")
+    return int(text)
+
+
 def _seconds(option: str, text: str | None) -> float:
     if text is None:
         return DEFAULT_STEP_TIMEOUT

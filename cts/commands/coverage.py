@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.context import casebook, print_json
+from cts.plan import one_of
 from generators.coverage import Coverage, Status, coverage
 
 NAME = "coverage"
@@ -22,6 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the coverage."""
     found = coverage(casebook(options))
+    if options.specification is not None:
+        one_of("--specification", options.specification, tuple(found.totals))
     if options.json:
         print_json(_document(found))
     else:

@@ -6,6 +6,7 @@ import argparse
 
 from cts.commands.context import print_json, root
 from cts.golden import Difference, check, update
+from cts.plan import at_least_one
 from generators.casebook import load_casebook
 
 NAME = "golden"
@@ -19,24 +20,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--check", action="store_true", help="print the differences as counts per family; exit code 1 if there are any")
     which.add_argument("--update", action="store_true", help="pin the suite as it is")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
+    parser.add_argument("--jobs", default="1", metavar="N", help="processes (default: 1)")
     parser.add_argument("--verbose", action="store_true", help="name every case that differs")
     parser.add_argument("--json", action="store_true", help="an object per family")
 
 
 def run(options: argparse.Namespace) -> int:
     """Checks or updates."""
+    jobs = at_least_one("--jobs", options.jobs)
     folder = root(options)
     book = load_casebook(folder)
     if options.update:
-        counts = update(folder, book, options.jobs)
+        counts = update(folder, book, jobs)
         if options.json:
             print_json(counts)
         else:
             for family, count in counts.items():
                 print(f"{count:8d}  {family}")
         return 0
-    differences = check(folder, book, options.jobs)
+    differences = check(folder, book, jobs)
     if options.json:
         print_json([vars(difference) for difference in differences])
     else:

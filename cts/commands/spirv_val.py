@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from cts.commands.context import casebook
-from cts.plan import one_of
+from cts.plan import at_least_one, one_of
 from cts.runner import compile_module
 from cts.session import FRONT_ENDS, TIERS, FrontEnd
 from generators.casebook import build_program, expand
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tier", default="nightly", help="smoke, nightly or full (default: nightly)")
     parser.add_argument("--front-end", default="spirv", help="spirv, glsl (which needs glslang) or both (default: spirv)")
     parser.add_argument("--target-env", default="vulkan1.3", metavar="ENV", help="passed to spirv-val (default: vulkan1.3)")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="validators at a time (default: 2)")
+    parser.add_argument("--jobs", default="2", metavar="N", help="validators at a time (default: 2)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,11 +36,12 @@ def run(options: argparse.Namespace) -> int:
     tier = one_of("--tier", options.tier, TIERS)
     one_of("--front-end", options.front_end, (*FRONT_ENDS, "both"))
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS if options.front_end == "both" else (options.front_end,)
+    jobs = at_least_one("--jobs", options.jobs)
     validator = shutil.which("spirv-val")
     if validator is None:
         raise CtsError("spirv-val is not installed: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
     modules, skipped, rejected, seen = 0, 0, 0, set()
-    with tempfile.TemporaryDirectory(prefix="spirv-val-") as folder, ThreadPoolExecutor(options.jobs) as pool:
+    with tempfile.TemporaryDirectory(prefix="spirv-val-") as folder, ThreadPoolExecutor(jobs) as pool:
         running: deque[tuple[str, Future[str]]] = deque()
 
         def collect(limit: int) -> None:
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
                     path.write_bytes(module)
                     modules += 1
                     running.append((f"{case.id} ({front_end})", pool.submit(_validate, validator, options.target_env, path)))
-                    collect(4 * options.jobs)
+                    collect(4 * jobs)
         collect(0)
     print(f"{modules} modules of tier {tier}, {rejected} rejected" + (f"; {skipped} cases that GLSL cannot say" if skipped else ""))
     return 1 if rejected else 0

@@ -105,6 +105,9 @@ def test_coverage_counts_and_names(capsys):
         (["spirv-val", "--front-end", "hlsl"], "spirv, glsl, both"),
         (["new-family", "Bad Name", "--specification", "SPV_KHR_cooperative_matrix"], "Bad Name"),
         (["--root", "nonesuch", "list"], "nonesuch"),
+        (["golden", "--check", "--jobs", "0"], "--jobs 0"),
+        (["spirv-val", "--jobs", "many"], "--jobs many"),
+        (["coverage", "--specification", "nonesuch"], "SPV_KHR_cooperative_matrix"),
     ],
 )
 def test_bad_input_is_one_line_and_2(arguments, words, capsys):

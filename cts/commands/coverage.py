@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from cts.commands.context import casebook, print_json
 from cts.plan import one_of
@@ -24,30 +25,28 @@ def run(options: argparse.Namespace) -> int:
     """Prints the coverage."""
     found = coverage(casebook(options))
     if options.specification is not None:
-        one_of("--specification", options.specification, tuple(found.totals))
+        wanted = one_of("--specification", options.specification, tuple(found.totals))
+        found = replace(found, requirements=tuple(entry for entry in found.requirements if entry.requirement.specification == wanted))
     if options.json:
         print_json(_document(found))
     else:
-        _print(found, options)
+        _print(found, options.open)
     return 1 if options.check and found.unused else 0
 
 
-def _print(found: Coverage, options: argparse.Namespace) -> None:
+def _print(found: Coverage, name_open: bool) -> None:
     for specification, counts in found.totals.items():
-        if options.specification in (None, specification):
-            parts = ", ".join(f"{count} {status}".replace("_", " ") for status, count in counts.items())
-            print(f"{specification}: {parts}, of {sum(counts.values())} requirements")
-    entries = [entry for entry in found.requirements if options.specification in (None, entry.requirement.specification)]
-    covered = [entry for entry in entries if entry.status is Status.COVERED]
+        parts = ", ".join(f"{count} {status}".replace("_", " ") for status, count in counts.items())
+        print(f"{specification}: {parts}, of {sum(counts.values())} requirements")
+    covered = [entry for entry in found.requirements if entry.status is Status.COVERED]
     if covered:
         print("\ncovered:")
         for entry in covered:
             print(f"  {entry.requirement.id:16s} {', '.join(entry.families)}")
-    if options.open:
+    if name_open:
         print("\nopen:")
-        for entry in entries:
-            if entry.status is Status.OPEN:
-                print(f"  {entry.requirement.id:16s} {entry.requirement.text}")
+        for entry in found.open:
+            print(f"  {entry.requirement.id:16s} {entry.requirement.text}")
     if found.todo:
         print("\nto do:")
         for todo in found.todo:

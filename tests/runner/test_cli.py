@@ -94,6 +94,13 @@ def test_coverage_counts_and_names(capsys):
     assert "KHR-LOAD-03" in covered
 
 
+def test_coverage_of_one_specification_is_that_alone_in_json_too(capsys):
+    assert run("coverage", "--specification", "SPV_NV_cooperative_vector", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["totals"]) == ["SPV_NV_cooperative_vector"]
+    assert {entry["specification"] for entry in document["requirements"]} == {"SPV_NV_cooperative_vector"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -144,6 +144,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         meta = {
             "suite_version": version,
             "device": asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)},
+            "selector": settings.spec.selector,
             "why": settings.why,
             "tier": settings.tier,
             "front_end": settings.front_end,

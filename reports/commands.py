@@ -28,8 +28,7 @@ def _options(result: CaseResult, metas: Sequence[Mapping[str, Any]]) -> list[str
     for meta in metas:
         device = meta.get("device")
         if isinstance(device, Mapping) and device.get("name") == result.device:
-            selector = "embedded" if device.get("kind") == "embedded" else str(device.get("uuid") or result.device)
-            options = ["--device", selector]
+            options = ["--device", str(meta.get("selector") or device.get("uuid") or result.device)]
     if result.front_end not in ("", "spirv"):
         options += ["--front-end", result.front_end]
     return options

@@ -37,6 +37,13 @@ class DeviceSpec:
     mapping: str = ""
     validation: bool = False
 
+    @property
+    def selector(self) -> str:
+        """What ``--device`` takes to mean this device."""
+        if self.kind != "embedded":
+            return self.name
+        return _EMBEDDED if self.name == DEFAULT_PROFILE else f"{_EMBEDDED}:{self.name}"
+
 
 @dataclass(frozen=True)
 class DeviceListing:

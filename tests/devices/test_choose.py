@@ -25,9 +25,6 @@ def offer(describe, monkeypatch):
             module, "_embedded", lambda profile: DeviceListing(DeviceSpec("embedded", profile), describe(name=f"embedded {profile}"))
         )
 
-    def embedded(profile: str) -> DeviceListing:
-        return DeviceListing(DeviceSpec("embedded", profile), describe(name=f"embedded {profile}"))
-
     return make
 
 

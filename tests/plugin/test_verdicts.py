@@ -95,6 +95,7 @@ def test_meta_says_what_judged(whole):
     _, checkout = whole
     meta = json.loads((checkout.root / "out" / "meta.json").read_text())
     assert meta["device"]["name"] == "Double"
+    assert meta["selector"]
     assert meta["tier"] == "smoke"
     assert meta["command"] == "pytest -p xdist -p no:cacheprovider cts --report-dir out"
     assert meta["started"] <= meta["finished"]

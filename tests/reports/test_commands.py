@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from cts.devices.choose import DeviceSpec, choose
+from cts.verdict import CaseResult, Verdict
+from reports.commands import commands
+
+
+@pytest.mark.parametrize("selector", ["embedded", "embedded:llvmpipe", "embedded:nvidia-h200"])
+def test_the_commands_name_the_profile_that_judged(selector):
+    choice = choose(selector)
+    assert choice.spec.selector == selector
+    result = CaseResult("f[a]", "f", Verdict.FAIL, "wrong", choice.description.name, "embedded 1", "spirv", "smoke", (), 1, 0.1)
+    meta = {"device": {"name": choice.description.name, "kind": "embedded", "uuid": ""}, "selector": choice.spec.selector}
+    lines = commands(result, [meta], {"f": "cases/s/f.yaml"})
+    assert [line.partition(" --device ")[2] for line in lines.values()] == [selector, selector]
+
+
+def test_a_vulkan_device_is_selected_by_its_uuid():
+    assert DeviceSpec("vulkan", "00112233", 1).selector == "00112233"

@@ -76,19 +76,23 @@ class Dispatch:
     workgroups: tuple[int, int, int] = (1, 1, 1)
 
 
+Where = Literal["read-only", "before", "after"]
+"""Where a stray write lies: in a read-only buffer, or before or after the range of a buffer."""
+
+
 @dataclass(frozen=True)
 class StrayWrite:
     """A byte changed where the kernel had no business: in a read-only buffer, or outside every buffer's range.
 
     Attributes:
         buffer: name of the buffer that it lies in or nearest to.
-        where: ``"read-only"``, ``"before"`` or ``"after"`` the range.
+        where: see Where.
         offset: of the first such byte, from the start of the range (negative before it).
         count: how many bytes.
     """
 
     buffer: str
-    where: Literal["read-only", "before", "after"]
+    where: Where
     offset: int
     count: int
 

@@ -24,7 +24,7 @@ from cts.devices.embedded.spirv_types import (
     size_of,
 )
 from cts.devices.embedded.values import Undefined, Value, expand
-from generators.kernel import StrayWrite
+from generators.kernel import StrayWrite, Where
 
 _U64 = number("u64")
 
@@ -183,6 +183,6 @@ def _misaligned(memory: Memory, offset: int, size: int) -> str:
     return f"byte {offset} of '{memory.name}' is not a multiple of the scalar's {size} bytes"
 
 
-def _stray(memory: Memory, offset: Offset, size: int, where: str) -> StrayWrite:
+def _stray(memory: Memory, offset: Offset, size: int, where: Where) -> StrayWrite:
     first = int(np.min(offset))
-    return StrayWrite(memory.name, where, first if where != "after" else int(np.max(offset)), size)  # type: ignore[arg-type]
+    return StrayWrite(memory.name, where, first if where != "after" else int(np.max(offset)), size)

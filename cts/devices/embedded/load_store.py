@@ -19,7 +19,7 @@ from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, s
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Undefined, Value, signed_index
 from cts.devices.embedded.variables import not_writable
-from generators.kernel import StrayWrite
+from generators.kernel import StrayWrite, Where
 from generators.spirv.enumerants import Op, StorageClass
 from generators.types import Layout
 
@@ -232,9 +232,10 @@ def _robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None
     places = offsets[..., None] + np.arange(raw.shape[-1])
     inside = (places >= 0) & (places < memory.size)
     memory.data[places[inside]] = raw[inside]
-    for where, outside in (("before", places < 0), ("after", places >= memory.size)):
+    sides: tuple[tuple[Where, np.ndarray], ...] = (("before", places < 0), ("after", places >= memory.size))
+    for where, outside in sides:
         if outside.any():
-            memory.stray.append(StrayWrite(memory.name, where, int(places[outside].min()), int(outside.sum())))  # type: ignore[arg-type]
+            memory.stray.append(StrayWrite(memory.name, where, int(places[outside].min()), int(outside.sum())))
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.CooperativeMatrixLoadKHR: _load, Op.CooperativeMatrixStoreKHR: _store})

@@ -11,7 +11,7 @@ import numpy as np
 from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.elementwise import Function, apply, happens
 from cts.devices.embedded.machine import Machine, Run
-from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Vector
+from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Type, Vector
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, blend, expand, to_signed, varies
 from generators.spirv.enumerants import Op
@@ -261,22 +261,21 @@ def _any_all(combine: Callable[[Value, Value], Value], start: bool) -> Handler:
 
 
 def _select(translation: Translation, words: Words) -> Run:
-    values, machine = translation.values, translation.machine
+    values = translation.values
     type_ = translation.types[words[0]]
     condition, yes, no = words[2:]
     if isinstance(type_, MatrixType):
         raise Violation("F-KHR-5", "OpSelect on a cooperative matrix")
 
-    def choose(element: object, chosen: Value, x: Value, y: Value) -> Value:
+    def choose(element: Type, chosen: Value, x: Value, y: Value) -> Value:
         if varies(chosen):
-            return blend(element, chosen, x, y)  # type: ignore[arg-type]
+            return blend(element, chosen, x, y)
         return x if chosen else y
 
     if isinstance(translation.type_of[condition], Bool):
         return lambda: choose(type_, values[condition], values[yes], values[no])
     assert isinstance(type_, Vector)
     element, count = type_.element, type_.count
-    del machine
     return lambda: tuple(
         choose(element, c, x, y) for c, x, y in zip(values[condition], expand(values[yes], count), expand(values[no], count), strict=True)
     )

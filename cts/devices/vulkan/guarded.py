@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from generators.kernel import BufferSlot, Dispatch, Outcome, StrayWrite
+from generators.kernel import BufferSlot, Dispatch, Outcome, StrayWrite, Where
 
 ALIGNMENT = 256
 """Of every buffer, in bytes: the most that minStorageBufferOffsetAlignment may ask for, and more than any access needs."""
@@ -99,11 +99,12 @@ def _stray(layout: Layout, positions: np.ndarray) -> tuple[StrayWrite, ...]:
     found = []
     for index, slot in enumerate(layout.slots):
         relative = positions[nearest == index] - starts[index]
-        for where, part in (
+        parts: tuple[tuple[Where, np.ndarray], ...] = (
             ("before", relative[relative < 0]),
             ("read-only", relative[(relative >= 0) & (relative < slot.bytes)]),
             ("after", relative[relative >= slot.bytes]),
-        ):
+        )
+        for where, part in parts:
             if part.size:
-                found.append(StrayWrite(slot.name, where, int(part[0]), int(part.size)))  # type: ignore[arg-type]
+                found.append(StrayWrite(slot.name, where, int(part[0]), int(part.size)))
     return tuple(found)

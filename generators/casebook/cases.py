@@ -63,11 +63,6 @@ class Case:
         return {axis.name: axis.values.get(label, label) for axis, label in zip(self.definition.axes, self.labels, strict=True)}
 
     @property
-    def seed(self) -> int:
-        """64 bits that depend on the id alone."""
-        return _seed(self.id)
-
-    @property
     def subcases(self) -> list[tuple[str, dict[str, Any]]]:
         """Name and values (case axes and subcase axes) of each dispatch.
 

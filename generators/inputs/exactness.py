@@ -145,8 +145,3 @@ def exactness(
     tiny_columns = np.asarray(denormals(b, types[1]).any(axis=-2))
     flushable = tiny_rows[..., :, None] | tiny_columns[..., None, :] | denormals(c, types[2])
     return Exactness(precision, quantum, magnitude, margin_bits, (fits & normal & ~flushable) | (magnitude == 0))
-
-
-def is_exact(a: np.ndarray, b: np.ndarray, c: np.ndarray, types: tuple[ComponentType, ComponentType, ComponentType, ComponentType]) -> bool:
-    """Whether every element of ``a`` x ``b`` + ``c`` is proved exact; see exactness."""
-    return bool(exactness(a, b, c, types).exact.all())

@@ -14,10 +14,15 @@ from cts.reference.rounding import encode, nearest, toward_zero
 from cts.reference.summation import exact_sum
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.inputs.exactness import NO_TERM, accumulation_precision, exactness, is_exact, product_quanta, quantum_exponents
+from generators.inputs.exactness import NO_TERM, accumulation_precision, exactness, product_quanta, quantum_exponents
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
+
+
+def is_exact(a: np.ndarray, b: np.ndarray, c: np.ndarray, types: Types) -> bool:
+    """Whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
+    return bool(exactness(a, b, c, types).exact.all())
 
 
 def types(*names: str) -> Types:

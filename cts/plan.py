@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from cts.devices.choose import choose, open_device
-from cts.session import FRONT_ENDS, TIERS, FrontEnd, Settings, Tier
+from cts.session import FRONT_ENDS, FrontEnd, Settings
+from generators.casebook import Tier
 from generators.errors import CtsError
 
 DEFAULT_STEP_TIMEOUT = 60.0
@@ -50,7 +51,7 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     Raises:
         OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is asked for and not installed.
     """
-    tier = cast(Tier, one_of("--tier", options["tier"] or "smoke", TIERS))
+    tier = Tier(one_of("--tier", options["tier"] or "smoke", tuple(Tier)))
     front_end = checked_front_end(options["front_end"])
     isolation = one_of("--isolation", options["isolation"] or "auto", ISOLATION)
     timeout = _seconds("--step-timeout", options["step_timeout"])

@@ -9,8 +9,7 @@ from pathlib import Path
 from cts.arguments import Request, SelectionError
 from cts.case_list import CaseListError, read_case_list
 from cts.devices.device import DeviceDescription
-from cts.session import Tier
-from generators.casebook import Case, Casebook, Family, expand, find_case
+from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
 from generators.errors import CasebookError
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, Scope

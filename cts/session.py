@@ -9,10 +9,9 @@ from typing import Literal
 
 from cts.devices.choose import DeviceSpec
 from cts.devices.device import Device, DeviceDescription
+from generators.casebook import Tier
 
-Tier = Literal["smoke", "nightly", "full"]
 FrontEnd = Literal["spirv", "glsl"]
-TIERS: tuple[Tier, ...] = ("smoke", "nightly", "full")
 FRONT_ENDS: tuple[FrontEnd, ...] = ("spirv", "glsl")
 
 

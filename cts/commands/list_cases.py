@@ -6,8 +6,7 @@ import argparse
 
 from cts.commands.context import casebook, print_json
 from cts.plan import one_of
-from cts.session import TIERS
-from generators.casebook import expand
+from generators.casebook import Tier, expand
 from generators.errors import CtsError
 
 NAME = "list"
@@ -27,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the list."""
-    tier = one_of("--tier", options.tier, TIERS)
+    tier = one_of("--tier", options.tier, tuple(Tier))
     families = casebook(options).families
     names = options.family or list(families)
     for name in names:

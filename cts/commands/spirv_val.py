@@ -13,8 +13,8 @@ from pathlib import Path
 from cts.commands.context import casebook
 from cts.plan import at_least_one, one_of
 from cts.runner import compile_module
-from cts.session import FRONT_ENDS, TIERS, FrontEnd
-from generators.casebook import build_program, expand
+from cts.session import FRONT_ENDS, FrontEnd
+from generators.casebook import Tier, build_program, expand
 from generators.errors import CtsError, NotExpressible
 
 NAME = "spirv-val"
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Validates and prints what is rejected."""
-    tier = one_of("--tier", options.tier, TIERS)
+    tier = one_of("--tier", options.tier, tuple(Tier))
     one_of("--front-end", options.front_end, (*FRONT_ENDS, "both"))
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS if options.front_end == "both" else (options.front_end,)
     jobs = at_least_one("--jobs", options.jobs)

@@ -103,7 +103,7 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
 ''')
 
 
-def new_family(root: Path, name: str, specification: str) -> Path:
+def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
     """Writes a YAML file and a builder for a new family, which load and run as they are.
 
     Args:
@@ -112,7 +112,7 @@ def new_family(root: Path, name: str, specification: str) -> Path:
         specification: its name, or that of its folder below ``cases``.
 
     Returns:
-        The YAML file.
+        The YAML file and the builder.
 
     Raises:
         CasebookError: the name cannot be used, the specification is unknown, or a file exists already.
@@ -125,10 +125,9 @@ def new_family(root: Path, name: str, specification: str) -> Path:
     if not named:
         raise CasebookError(f"unknown specification '{specification}'; expected one of {', '.join(sorted(known))}")
     words = {"name": name, "specification": named[0], "folder": folder_name(named[0])}
-    files = {
-        root / "generators" / "families" / f"{name}.py": _BUILDER,
-        cases / words["folder"] / f"{name}.yaml": _YAML,
-    }
+    description = cases / words["folder"] / f"{name}.yaml"
+    builder = root / "generators" / "families" / f"{name}.py"
+    files = {builder: _BUILDER, description: _YAML}
     # A family's name is the beginning of its ids, so it is unique among all specifications
     for path in (*files, *cases.glob(f"*/{name}.yaml")):
         if path.exists():
@@ -139,4 +138,4 @@ def new_family(root: Path, name: str, specification: str) -> Path:
             path.write_text(template.substitute(words), encoding="utf-8")
         except OSError as error:
             raise CasebookError(f"{path} cannot be written: {error.strerror}") from error
-    return path
+    return description, builder

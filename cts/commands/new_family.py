@@ -21,5 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the files and prints where."""
-    print(new_family(root(options), options.name, options.specification))
+    for path in new_family(root(options), options.name, options.specification):
+        print(path)
     return 0

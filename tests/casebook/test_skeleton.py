@@ -13,8 +13,9 @@ from generators.skeleton import new_family
 
 
 def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = new_family(root, "fresh_family", "SPV_KHR_cooperative_matrix")
-    assert path == root / "cases/khr_cooperative_matrix/fresh_family.yaml"
+    paths = new_family(root, "fresh_family", "SPV_KHR_cooperative_matrix")
+    assert paths == (root / "cases/khr_cooperative_matrix/fresh_family.yaml", root / "generators/families/fresh_family.py")
+    assert all(path.is_file() for path in paths)
     monkeypatch.setattr(generators.families, "__path__", [*generators.families.__path__, str(root / "generators/families")])
     family = load_casebook(root).family("fresh_family")
     assert len(expand(family, "smoke")) >= 3
@@ -24,11 +25,11 @@ def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_folder_names_the_specification_too(root: Path) -> None:
-    assert new_family(root, "fresh", "khr_cooperative_matrix").parent.name == "khr_cooperative_matrix"
+    assert new_family(root, "fresh", "khr_cooperative_matrix")[0].parent.name == "khr_cooperative_matrix"
 
 
 def test_nothing_is_overwritten(root: Path) -> None:
-    path = new_family(root, "fresh", "SPV_KHR_cooperative_matrix")
+    path, _ = new_family(root, "fresh", "SPV_KHR_cooperative_matrix")
     path.write_text("mine")
     with pytest.raises(CasebookError, match="exists already"):
         new_family(root, "fresh", "SPV_KHR_cooperative_matrix")
@@ -65,6 +66,6 @@ def test_a_folder_that_cannot_be_written_is_named(root: Path) -> None:
 
 
 def test_the_skeleton_asks_for_coverage(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = new_family(root, "another_family", "SPV_KHR_cooperative_matrix")
+    path, _ = new_family(root, "another_family", "SPV_KHR_cooperative_matrix")
     monkeypatch.setattr(generators.families, "__path__", [*generators.families.__path__, str(root / "generators/families")])
     assert load_family(path).todo

@@ -178,7 +178,7 @@ class Overview:
         try:
             write_meta(directory, read_meta(directory) | {"finished": timestamp(), "seconds": self._elapsed})
             report_writer()(directory / RESULTS, directory)
-            self._reports = f"reports: {directory / 'index.html'} (also summary.json, junit.xml, {RESULTS})"
+            self._reports = f"reports: {directory / 'index.html'} (also summary.json, summary.md, junit.xml, {RESULTS})"
         except CtsError as error:
             self._reports = f"reports could not be written: {error}; the results are in {directory / RESULTS}"
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Writes the reports (summary.json, junit.xml, index.html) of a journal anew, also of a run that was killed."""
+"""Writes the reports (summary.json, summary.md, junit.xml, index.html) of a journal anew, also of a run that was killed."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from cts.defects.addresses import address_defects
 from cts.defects.constants import constant_defects
 from cts.defects.defect import Defect
 from cts.defects.loops import loop_defects
+from cts.defects.overwritten import overwritten_defects
 from cts.defects.products import product_defects
 from cts.elements import gather, is_nan, values
 from cts.expected import Expected, Placed
@@ -30,6 +31,7 @@ _TELLING = 4
 def known_defects(program: Program) -> Iterator[Defect]:
     """Every defect that the diagnosis knows for ``program``."""
     yield from product_defects(program)
+    yield from overwritten_defects(program)
     yield from address_defects(program)
     yield from loop_defects(program)
     yield from constant_defects(program)

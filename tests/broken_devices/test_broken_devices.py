@@ -13,6 +13,8 @@ import pytest
 
 from cts.devices.device import DeviceDescription
 from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.instructions import HANDLERS
+from cts.devices.embedded.muladd import _muladd
 from cts.devices.embedded.profile import load_profile
 from cts.runner import judge
 from cts.session import DeviceHolder
@@ -25,6 +27,7 @@ from generators.types import MatrixOperands
 
 F16_MULADD = "muladd[16x16x16.f16.f16.f32.f32-subgroup-1-exact-single-3-literal-same-{}-tight-storage_buffer]"
 S8_MULADD = "muladd[16x16x16.s8.s8.s32.s32-subgroup-1-wrap-single-3-literal-same-rrrr-tight-storage_buffer]"
+REUSE = "muladd[{}-subgroup-1-{}-reuse-3-literal-same-rrrr-tight-storage_buffer]"
 LOAD_STORE = "load_store[u8-b-16x32-subgroup-2-copy-row-column-{0}-{0}-component-component-padded-padded-push_constant-u32-minimal-none]"
 
 
@@ -181,3 +184,31 @@ def test_the_same_defect_behind_workgroup_memory():
     result = judged(LOAD_STORE.format("workgroup"), Broken(module=with_load_layouts_swapped))
     assert result.verdict is Verdict.FAIL
     assert "loaded column major instead of row major" in result.message
+
+
+def leaving_partial_sums_in_c(translation, words):
+    """A multiply-add over fragments of 8 columns that accumulates in C's registers and moves only the last sum to the result."""
+    values = translation.values
+    run, columns = _muladd(translation, words), translation.matrix_type(words[2], "KHR-MAD-01", "operand A").columns
+
+    def overwriting():
+        result = run()
+        if columns > 8:
+            a = values[words[2]]
+            values[words[2]] = np.where(np.arange(columns) < columns - 8, a, np.zeros_like(a))
+            values[words[4]], values[words[2]] = run(), a
+        return result
+
+    return overwriting
+
+
+@pytest.mark.parametrize(("row", "data"), [("16x16x16.f16.f16.f32.f32", "exact"), ("16x16x32.u8.u8.u32.u32", "wrap")])
+def test_c_overwritten_by_the_sum_of_the_first_fragments(monkeypatch, row, data):
+    """Mesa's lavapipe does this."""
+    handlers = {**HANDLERS, Op.CooperativeMatrixMulAddKHR: leaving_partial_sums_in_c}
+    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", handlers)
+    result = judged(REUSE.format(row, data), Broken())
+    assert result.verdict is Verdict.FAIL
+    assert "fresh in d1" in result.message
+    assert "matches: matrix C, operand C of product, overwritten by the sum over all but the last 8 of K" in result.message
+    assert "every operand C" not in result.message

@@ -1,0 +1,47 @@
+"""A multiply-add that uses C as its accumulator: over several fragments of K it leaves a partial sum in C, where a later use finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.reference.muladd import muladd, multiply_add
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.muladd import MatrixMulAdd
+from generators.program.program import Program
+
+_FRAGMENTS = (8, 16, 32)
+"""Columns of A that hardware, or a driver's lowering, takes at once."""
+
+
+def _part(value: MatrixValue, axis: int, count: int) -> MatrixValue:
+    kept = (slice(None),) * axis + (slice(0, count),)
+    return MatrixValue(value.component, np.ascontiguousarray(value.bits[kept]))
+
+
+def _overwriting(fragment: int) -> Substitute:
+    def step(state: State, operation: MatrixMulAdd) -> None:
+        a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))
+        # The last fragment goes from C to the result, so that C keeps the sum of those before it.
+        count = a.bits.shape[2] - fragment
+        if count <= 0:
+            raise GeneratorError("one fragment leaves no partial sum")
+        muladd(state, operation)
+        component = operation.c.type.component
+        state.matrices[operation.c.name] = multiply_add(_part(a, 2, count), _part(b, 1, count), c, component, operation.operands)
+
+    return step
+
+
+def overwritten_defects(program: Program) -> Iterator[Defect]:
+    """For every multiply-add of ``program``, and for all of them: its C is overwritten."""
+    known = [(operation, operation.a.type.columns) for operation in every(program.operations, MatrixMulAdd)]
+    for fragment in _FRAGMENTS:
+        long = [operation for operation, columns in known if isinstance(columns, int) and columns > fragment]
+        words = f"overwritten by the sum over all but the last {fragment} of K: later uses of it see that"
+        step = _overwriting(fragment)
+        yield from each_and_all(long, lambda one: f"{named(one.c)}, operand C of {one.result.name},", "every operand C", words, step)

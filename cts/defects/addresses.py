@@ -41,6 +41,9 @@ class Reading:
         return (self.shape[1] if layout is Layout.ROW_MAJOR else self.shape[0]) * self.component.bytes
 
 
+_WIDEST_ALIGNMENT = 16
+"""Bytes that are enough for every access: lines of fewer need less (KHR-ALIGN-01)."""
+
 Bend = Callable[[Reading], Place]
 """Another place for a matrix."""
 
@@ -134,6 +137,20 @@ def _line_earlier(reading: Reading) -> Place:
     return replace(reading.at, first=first)
 
 
+def _rounded_down(value: int, unit: int) -> int:
+    return value // unit * unit
+
+
+def _first_rounded(reading: Reading) -> Place:
+    at = reading.in_bytes
+    return replace(at, first=[_rounded_down(first, _WIDEST_ALIGNMENT) for first in at.first])
+
+
+def _stride_rounded(reading: Reading) -> Place:
+    at = reading.in_bytes
+    return replace(at, stride=[_rounded_down(stride, _WIDEST_ALIGNMENT) for stride in at.stride])
+
+
 def _transposed(state: State, operation: MatrixLoad) -> None:
     load(state, operation)
     value = state.matrices[operation.result.name]
@@ -153,6 +170,8 @@ _BENDS: tuple[tuple[Bend, str], ...] = (
     (_tight_the_other_way, "with the matrix's other dimension as stride"),
     (_swapped_tight, "in the other layout with the stride ignored"),
     (_from_zero, "with the first element ignored"),
+    (_first_rounded, "from an address rounded down to 16 bytes"),
+    (_stride_rounded, "with the stride rounded down to 16 bytes"),
     (_line_later, "one line too far"),
     (_line_earlier, "one line too early"),
 )

@@ -11,7 +11,7 @@ from cts.defects.defect import Defect
 from cts.diagnose import known_defects
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
 
@@ -85,6 +85,8 @@ def seen(case_id: str, words: str) -> dict[str, bool]:
         (load_store(strides=("zero", "padded")), "stride 0 taken as close together"),
         (load_store(subgroups=2), "from the place of instance 0"),
         (load_store(), "one line too far"),
+        (load_store(component="s8", shape="8x8", first="minimal"), "loaded from an address rounded down to 16 bytes"),
+        (load_store(component="u8", shape="8x8", strides=("tight", "padded"), first="minimal"), "loaded with the stride rounded down"),
         (muladd("16x16x16.f16.f16.f32.f32", "exact"), "without C"),
         (muladd("16x16x16.f16.f16.f32.f32", "exact"), "the sum kept in f16"),
         (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), "the sum kept in bf16"),
@@ -109,3 +111,14 @@ def test_the_data_show_the_defect(case_id, words):
     found = seen(case_id, words)
     assert found, f"no known defect of this case is described with {words!r}"
     assert all(found.values()), [description for description, is_visible in found.items() if not is_visible]
+
+
+@pytest.mark.parametrize("layout", ["row", "column"])
+def test_the_smoke_tier_has_addresses_that_only_narrow_lines_allow(layout):
+    """Below 16 bytes of alignment: lines of eight 8-bit elements, from the least place that Vulkan allows."""
+    found = [case.values for case in expand(casebook().family("load_store"), "smoke") if case.values["first"] == "minimal"]
+    short = {"row": ("8x8", "16x8"), "column": ("8x8", "8x16")}[layout]
+    assert any(
+        values["component"] in ("e4m3", "e5m2", "s8", "u8") and values["load"] == values["store"] == layout and values["shape"] in short
+        for values in found
+    )

@@ -151,6 +151,11 @@ def _stride_rounded(reading: Reading) -> Place:
     return replace(at, stride=[_rounded_down(stride, _WIDEST_ALIGNMENT) for stride in at.stride])
 
 
+def _stride_in_16_bits(reading: Reading) -> Place:
+    at = reading.in_bytes
+    return replace(at, stride=[stride % (1 << 16) for stride in at.stride])
+
+
 def _transposed(state: State, operation: MatrixLoad) -> None:
     load(state, operation)
     value = state.matrices[operation.result.name]
@@ -171,6 +176,7 @@ _BENDS: tuple[tuple[Bend, str], ...] = (
     (_swapped_tight, "in the other layout with the stride ignored"),
     (_from_zero, "with the first element ignored"),
     (_first_rounded, "from an address rounded down to 16 bytes"),
+    (_stride_in_16_bits, "with the bytes of the stride kept in 16 bits"),
     (_stride_rounded, "with the stride rounded down to 16 bytes"),
     (_line_later, "one line too far"),
     (_line_earlier, "one line too early"),

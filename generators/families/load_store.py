@@ -99,7 +99,8 @@ def _side(values: Values, direction: str) -> Side | None:
         case "large":
             stride = _round_up(4096 // pointee.bytes + 1, granule)
         case _:
-            stride = _round_up((1 << 16) // pointee.bytes + 1, granule)
+            # Truncated to 16 bits it is no stride that another defect gives: not that of lines close together.
+            stride = _round_up((1 << 16) // pointee.bytes + tight + 1, granule)
     match values["first"]:
         case "zero":
             first = 0

@@ -113,6 +113,18 @@ def test_the_data_show_the_defect(case_id, words):
     assert all(found.values()), [description for description, is_visible in found.items() if not is_visible]
 
 
+def test_a_stride_kept_in_16_bits_is_not_one_that_is_ignored():
+    case = find_case(casebook(), load_store(component="u8", strides=("huge", "padded")))
+    program = build_program(case)
+    subcase = build_subcases(case, program)[0]
+    placed = {
+        defect.words: evaluate(program, subcase, defect.substitutes).placed[0].allowed.bits.tobytes()
+        for defect in known_defects(program)
+        if "loaded with the stride ignored" in defect.words or "loaded with the bytes of the stride" in defect.words
+    }
+    assert len(set(placed.values())) == len(placed) == 2
+
+
 @pytest.mark.parametrize("layout", ["row", "column"])
 def test_the_smoke_tier_has_addresses_that_only_narrow_lines_allow(layout):
     """Below 16 bytes of alignment: lines of eight 8-bit elements, from the least place that Vulkan allows."""

@@ -129,12 +129,14 @@ def _shifts(wanted: np.ndarray, got: np.ndarray) -> Iterator[str]:
             low, high = [slice(None)] * 3, [slice(None)] * 3
             low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
             plural = "" if distance == 1 else "s"
+            if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
+                # Rotated by half is shifted both ways, which says less.
+                yield f"every element is rotated by {distance} {name}{plural}"
+                continue
             for kind, target, source in (("higher", high, low), ("lower", low, high)):
                 moved = got[tuple(target)]
                 if np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
                     yield f"every element stands {distance} {name}{plural} {kind} than it should"
-            if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
-                yield f"every element is rotated by {distance} {name}{plural}"
 
 
 def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[str]:

@@ -268,3 +268,10 @@ def test_garbage_has_no_explanation() -> None:
     expected, before, _ = perfect(program, subcase)
     garbage = np.random.default_rng(1).integers(0, 256, len(before["d_out"]), np.uint8)
     assert diagnose(program, subcase, expected, before, Outcome({"d_out": garbage})) == ()
+
+
+def test_a_rotation_by_half_is_not_reported_as_two_shifts() -> None:
+    a, b, c = float_problem()
+    found = float_diagnosis(np.roll(a @ b + c, 4, axis=2))
+    assert any("rotated by 4 columns" in explanation for explanation in found), found
+    assert not any("stands" in explanation for explanation in found), found

@@ -177,7 +177,7 @@ def _has_integers(values: Values) -> bool:
     return values["declared"] == "same" or not component.is_float
 
 
-def _signed_result(values: Values) -> bool:
+def _signed_sums(values: Values) -> bool:
     row = _row(values)
     return row.result.is_signed and (row.a.is_signed or row.b.is_signed)
 
@@ -193,7 +193,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "data_fits_row": _data_fits_row,
     "fits_workgroup_memory": _fits,
     "has_integers": _has_integers,
-    "low_pattern_needs_signed_result": lambda values: values["pattern"] != "low" or _signed_result(values),
+    "signed_sums": lambda values: values["pattern"] not in ("low", "crossing") or _signed_sums(values),
     "wide_enough": _wide_enough,
 }
 
@@ -326,6 +326,7 @@ def _draw(values: Values, chain: Chain, rng: np.random.Generator) -> Operands:
         "high": lambda: integers.saturating(chain, rng, "high"),
         "low": lambda: integers.saturating(chain, rng, "low"),
         "inside": lambda: integers.saturating(chain, rng, "inside"),
+        "crossing": lambda: integers.saturating(chain, rng, "crossing"),
     }
     if pattern not in generators:
         raise GeneratorError(f"muladd: unknown pattern '{pattern}', expected one of {', '.join(generators)}")

@@ -81,28 +81,33 @@ def _product_limits(row: PropertyRow) -> tuple[int, int]:
 
 
 def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
-    """``end`` ``"high"``: sums pass the highest value of the result, ``"low"``: the lowest (signed results only), in different places by
-    different amounts, with some that just do not; ``"inside"``: none does."""
+    """Sums at the limits of the result, with A x B always in range (KHR-MAD-10).
+
+    ``end`` ``"high"``: sums pass the highest value of the result, ``"low"``: the lowest (signed results only), in different places by
+    different amounts, with some that just do not; ``"inside"``: none does; ``"crossing"`` (signed sums only): none does, but close to a
+    limit and with products of both signs, so that C plus a part of A x B does: only the whole A x B is added to C (F-KHR-12).
+    """
     shape_a, shape_b, shape_c = _shapes(chain)
     row = chain.row
     limit_a, limit_b = _product_limits(row)
-    signed_products = row.result.is_signed and (row.a.is_signed or row.b.is_signed)
+    signed_sums = row.result.is_signed and (row.a.is_signed or row.b.is_signed)
+    low_c, high_c = _limits(row.c)
+    low_r, high_r = _limits(row.result)
+    sign = {"high": 1, "low": -1}.get(end, 0 if signed_sums else 1)
+    a = _bounded(row.a, limit_a, shape_a, rng, sign if row.a.is_signed else abs(sign))
+    b = _bounded(row.b, limit_b, shape_b, rng, 1 if sign == 1 or (sign == -1 and row.a.is_signed) else sign)
     if end == "inside":
-        a = _bounded(row.a, limit_a, shape_a, rng, 0 if signed_products else 1)
-        b = _bounded(row.b, limit_b, shape_b, rng, 0 if signed_products else 1)
-        low, high = _limits(row.c)
-        room = max(1, high // 4)
-        c = rng.integers(max(low, -room), room, shape_c, endpoint=True).astype(row.c.dtype)
+        room = max(1, high_c // 4)
+        c = rng.integers(max(low_c, -room), room, shape_c, endpoint=True).astype(row.c.dtype)
         return Operands(a, b, c)
-    negative = end == "low"
-    a = _bounded(row.a, limit_a, shape_a, rng, -1 if negative and row.a.is_signed else 1)
-    b = _bounded(row.b, limit_b, shape_b, rng, -1 if negative and not row.a.is_signed else 1)
     # No sum of products leaves the result's range, so the widest integers of its signedness hold it.
     wide = np.int64 if row.result.is_signed else np.uint64
     total = (a.astype(wide) @ b.astype(wide)).sum(axis=1).astype(object)
-    low_c, high_c = _limits(row.c)
-    low_r, high_r = _limits(row.result)
-    # From half the sum too far to a quarter short of it: most elements saturate, some end exactly inside.
-    part = rng.integers(-2, 5, shape_c).astype(object)
-    c = (low_r if negative else high_r) - total + total * part // 4
+    if end == "crossing":
+        rest = rng.integers(0, 16, shape_c).astype(object)
+        c = np.where(rng.integers(0, 2, shape_c).astype(bool), high_r - rest, low_r + rest) - total
+    else:
+        # From half the sum too far to a quarter short of it: most elements saturate, some end exactly inside.
+        part = rng.integers(-2, 5, shape_c).astype(object)
+        c = (low_r if end == "low" else high_r) - total + total * part // 4
     return Operands(a, b, np.clip(c, low_c, high_c).astype(row.c.dtype))

@@ -26,7 +26,7 @@ def limits(row):
 
 
 @pytest.mark.parametrize("text", SATURATING)
-@pytest.mark.parametrize("end", ["high", "low", "inside"])
+@pytest.mark.parametrize("end", ["high", "low", "inside", "crossing"])
 def test_products_never_leave_the_results_range_in_any_order(text, end):
     row = parse_row(text)
     if end == "low" and not row.result.is_signed:
@@ -53,6 +53,20 @@ def test_low_data_pass_the_lowest_value_in_most_places(text):
     total = a @ b + c
     assert (total < limits(row)[0]).any()
     assert (total == limits(row)[0]).any()
+
+
+@pytest.mark.parametrize("text", [t for t in SATURATING if parse_row(t).result.is_signed])
+def test_crossing_data_stay_inside_but_for_a_part_of_the_sum(text):
+    row = parse_row(text)
+    a, b, c = wide(integers.saturating(Chain(row, 2, 1), np.random.default_rng(2), "crossing"))
+    lowest, highest = limits(row)
+    total = a @ b + c
+    clamped = c
+    for k in range(row.k):
+        clamped = np.clip(clamped + a[..., :, k : k + 1] * b[..., k : k + 1, :], lowest, highest)
+    inside = (total >= lowest) & (total <= highest)
+    assert inside.mean() > 0.9
+    assert (clamped[inside] != total[inside]).mean() > 0.5
 
 
 def test_edges_make_sums_wrap():

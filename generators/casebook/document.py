@@ -21,6 +21,10 @@ else:
     _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+_SHOWN = 40
+"""Characters of a wrong value that a message quotes."""
+
+
 class _CoreLoader(_Base):
     """Resolves null, booleans, integers and floats of YAML 1.2 and nothing else."""
 
@@ -34,6 +38,20 @@ for _tag, _pattern, _first in (
     ("float", r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+|[-+]?\.inf|\.nan", list("-+.0123456789")),
 ):
     _CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), _first)
+
+
+def _construct_scalar(loader: _CoreLoader, node: yaml.Node) -> Any:
+    """What PyYAML makes of a scalar whose tag is written out or resolved; its own errors for a text that does not fit are not YAML's."""
+    try:
+        return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
+    except (ValueError, KeyError, AttributeError):
+        text = node.value if len(node.value) <= _SHOWN else f"{node.value[:_SHOWN]}…"
+        kind = node.tag.rpartition(":")[2]
+        raise yaml.constructor.ConstructorError(None, None, f"'{text}' is no {kind}", node.start_mark) from None
+
+
+for _tag in ("int", "float", "bool", "timestamp"):
+    _CoreLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", _construct_scalar)
 
 
 def _line(node: yaml.Node) -> int:

@@ -21,6 +21,9 @@ else:
     _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+_DEPTH = 100
+"""Levels of nesting. No document needs them, and libyaml's loader, which recurses in C, crashes the process at some tens of thousands."""
+
 _SHOWN = 40
 """Characters of a wrong value that a message quotes."""
 
@@ -29,6 +32,17 @@ class _CoreLoader(_Base):
     """Resolves null, booleans, integers and floats of YAML 1.2 and nothing else."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (the base class declares it so)
+    _depth = 0
+
+    def descend_resolver(self, current_node: yaml.Node | None, current_index: object) -> None:  # noqa: ARG002 (the parser passes it)
+        """The parser goes down to a node."""
+        self._depth += 1
+        if self._depth > _DEPTH and current_node is not None:
+            raise yaml.composer.ComposerError(None, None, f"nested deeper than {_DEPTH} levels", current_node.start_mark)
+
+    def ascend_resolver(self) -> None:
+        """It comes back up."""
+        self._depth -= 1
 
 
 for _tag, _pattern, _first in (

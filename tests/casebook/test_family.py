@@ -151,6 +151,12 @@ def test_a_file_that_is_no_document_is_named(write: Write, content: bytes, messa
         load_family(path)
 
 
+def test_nesting_that_would_exhaust_the_parser_is_refused(write: Write, text: str) -> None:
+    path = write(text.replace("tight: 0,", f"tight: {'[' * 100_000},"))
+    with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}:13: malformed YAML: nested deeper than 100 levels"):
+        load_family(path)
+
+
 def test_a_file_that_is_not_there_is_named(root: Path) -> None:
     with pytest.raises(CasebookError, match=r"missing\.yaml: cannot be read: No such file"):
         load_family(root / "cases" / "khr_cooperative_matrix" / "missing.yaml")

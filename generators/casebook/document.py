@@ -189,10 +189,13 @@ def read_document(path: Path) -> Element:
         CasebookError: the file cannot be read or is not one YAML document.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise CasebookError(f"{path}: cannot be read: {reason}") from error
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+    except OSError as error:
+        raise CasebookError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CasebookError(f"{path}:{line}: cannot be read: it is not UTF-8") from error
     try:
         node = yaml.compose(text, Loader=_CoreLoader)
     except yaml.MarkedYAMLError as error:
@@ -201,7 +204,8 @@ def read_document(path: Path) -> Element:
         context = f" {error.context} of line {error.context_mark.line + 1}" if error.context and error.context_mark else ""
         raise CasebookError(f"{path}:{line}: malformed YAML: {error.problem}{context}") from error
     except yaml.YAMLError as error:
-        raise CasebookError(f"{path}:1: malformed YAML: {' '.join(str(error).split())}") from error
+        line = data.count(b"\n", 0, getattr(error, "position", 0)) + 1
+        raise CasebookError(f"{path}:{line}: malformed YAML: {' '.join(str(error).split())}") from error
     if node is None:
         raise CasebookError(f"{path}:1: the document is empty; expected a mapping")
     return Element(node, path, "", _line(node))

@@ -151,6 +151,14 @@ def test_a_file_that_is_no_document_is_named(write: Write, content: bytes, messa
         load_family(path)
 
 
+@pytest.mark.parametrize(("byte", "message"), [(b"\xff", "it is not UTF-8"), (b"\x01", "malformed YAML: unacceptable character")])
+def test_a_byte_that_yaml_cannot_have_is_named_with_its_line(write: Write, text: str, byte: bytes, message: str) -> None:
+    path = write(text)
+    path.write_bytes(path.read_bytes().replace(b"Rows of", b"Rows" + byte + b"of"))
+    with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}:6: .*{message}"):
+        load_family(path)
+
+
 def test_nesting_that_would_exhaust_the_parser_is_refused(write: Write, text: str) -> None:
     path = write(text.replace("tight: 0,", f"tight: {'[' * 100_000},"))
     with pytest.raises(CasebookError, match=rf"{re.escape(str(path))}:13: malformed YAML: nested deeper than 100 levels"):

@@ -107,6 +107,7 @@ class Predicate:
         function: gets axis name -> value.
         numbers: axis name -> number.
         values: by axis and label number.
+        place: file, line and key, for messages; may be empty.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Predicate:
     function: Callable[[Mapping[str, Any]], bool]
     numbers: Mapping[str, int]
     values: Sequence[Sequence[Any]]
+    place: str = ""
     _root: dict[int, _Question | bool] = field(default_factory=dict)
 
     def decide(self, assignment: Assignment) -> int:
@@ -141,7 +143,8 @@ class Predicate:
         except Exception as error:
             values = ", ".join(f"{name}={observed[name]!r}" for name, axis in self.numbers.items() if assignment[axis] != UNASSIGNED)
             problem = f"{type(error).__name__}: {error}"
-            raise CasebookError(f"predicate '{self.name}' cannot judge {values}: {problem}; it may read axes alone") from error
+            place = f"{self.place}: " if self.place else ""
+            raise CasebookError(f"{place}predicate '{self.name}' cannot judge {values}: {problem}; it may read axes alone") from error
         answers, answer = self._root, 0
         for axis in observed.read:
             node = answers.setdefault(answer, _Question(axis))

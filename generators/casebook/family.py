@@ -76,11 +76,13 @@ class ConstraintText:
         exclusions: each forbids the cases that have one of the labels (or, where ``inside`` is false, none of them) on every
             axis: (axis name, labels, inside).
         predicate: name and function; None for the other kinds.
+        place: file, line and key, for messages.
     """
 
     because: str
     exclusions: tuple[tuple[tuple[str, frozenset[str], bool], ...], ...] = ()
     predicate: tuple[str, Callable[[Mapping[str, Any]], bool]] | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +134,7 @@ def compile_constraints(constraints: Sequence[ConstraintText], axes: Sequence[Ax
     for constraint in constraints:
         if constraint.predicate is not None:
             name, function = constraint.predicate
-            compiled.append(Predicate(name, constraint.because, function, numbers, values))
+            compiled.append(Predicate(name, constraint.because, function, numbers, values, constraint.place))
         for exclusion in constraint.exclusions:
             labels = tuple(
                 (numbers[name], frozenset(number for label, number in axes[numbers[name]].numbers.items() if (label in named) is inside))
@@ -244,7 +246,8 @@ class _Reader:
             if name not in self._predicates:
                 known = ", ".join(self._predicates) or "none"
                 raise fields["predicate"].error(f"the builder '{self._builder_name}' has no predicate '{name}'; it has {known}")
-            return ConstraintText(fields["because"].text("a reason"), predicate=(name, self._predicates[name]))
+            place = f"{element.path}:{element.line}: {element.key}"
+            return ConstraintText(fields["because"].text("a reason"), predicate=(name, self._predicates[name]), place=place)
         if "exclude" in entries:
             fields = element.fields(("exclude", "because"))
             conditions = self._conditions(fields["exclude"])

@@ -94,7 +94,7 @@ def test_a_product_that_the_constraints_leave_empty_is_an_error(write: Write, te
 
 def test_a_predicate_that_misspells_an_axis_is_named(write: Write, text: str) -> None:
     family = load_family(write(text.replace("predicate: short_row", "predicate: misspelt")))
-    with pytest.raises(CasebookError, match=r"predicate 'misspelt' cannot judge .*KeyError: 'byte'"):
+    with pytest.raises(CasebookError, match=r"toy\.yaml:15: constraints\[0\]: predicate 'misspelt' cannot judge .*KeyError: 'byte'"):
         expand(family, "full")
 
 

@@ -30,7 +30,8 @@ def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...]) -> None:
     if place in above:
         raise CaseListError(f"case list {path} names itself: {' > '.join(p.name for p in (*above, place))}")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # Editors on Windows begin a file with a byte order mark.
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         named = f" (named by {above[-1]})" if above else ""

@@ -16,6 +16,11 @@ def test_ids_comments_and_further_lists(tmp_path):
     }
 
 
+def test_a_list_as_windows_writes_it(tmp_path):
+    (tmp_path / "list.txt").write_bytes(b"\xef\xbb\xbfa[1]\r\nb[2]\r\n")
+    assert list(read_case_list(tmp_path / "list.txt")) == ["a[1]", "b[2]"]
+
+
 def test_the_same_list_may_be_named_twice_but_not_by_itself(tmp_path):
     (tmp_path / "more.txt").write_text("a[1]\n")
     (tmp_path / "list.txt").write_text("more.txt\nmore.txt\n")

@@ -13,6 +13,8 @@ from generators.casebook import Tier
 from generators.errors import CtsError
 
 DEFAULT_STEP_TIMEOUT = 60.0
+MOST_SECONDS = 1e6
+"""Of a step: more than a week. Far beyond, a socket cannot wait that long."""
 ISOLATION = ("auto", "on", "off")
 
 
@@ -116,6 +118,6 @@ def _seconds(option: str, text: str | None) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise OptionError(f"{option} {text}: expected a number of seconds above 0")
+    if not 0 < seconds <= MOST_SECONDS:
+        raise OptionError(f"{option} {text}: expected a number of seconds above 0, {MOST_SECONDS:,.0f} at most")
     return seconds

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from cts.arguments import Request, in_cases, parse_arguments
+from cts.checkout import is_checkout
 from generators.errors import CtsError
 
 if TYPE_CHECKING:
@@ -105,8 +106,14 @@ def _configure(config: pytest.Config) -> None:
         if WORKER_INPUT in worker_input:
             _join(config, pickle.loads(zlib.decompress(worker_input[WORKER_INPUT])))
         return
+    for name, value in options.items():
+        # A variable that a script forgot to set must not mean the default.
+        if value == "":
+            raise CtsError(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
     request = parse_arguments(config.args, directory, root)
     if request is None:
+        if any(options.values()) and not is_checkout(root):
+            raise CtsError(f"pytest's rootdir {root} is no checkout of the suite: give --rootdir the folder that has cases/ and cts/")
         if given := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
             raise CtsError(f"{given[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {given[0]} …'")
         return

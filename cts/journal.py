@@ -116,7 +116,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 record = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(record, dict) and "id" in record and "verdict" in record:
+            if isinstance(record, dict) and isinstance(record.get("id"), str) and isinstance(record.get("verdict"), str):
                 yield record
 
 
@@ -195,12 +195,16 @@ def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     """What ``meta.json`` of ``directory`` says once the run that ``meta`` describes goes on with its journal.
 
     Raises:
-        JournalError: that would mix results of different devices, front ends or suite versions in one journal.
+        JournalError: that would mix results of different devices, front ends or suite versions in one journal, or nobody knows.
     """
     earlier = read_meta(directory)
+    if not earlier:
+        raise JournalError(
+            f"{directory / META}, which says what the results there are of, is missing or damaged: name another --report-dir"
+        )
     for name, of in (("device", _device), ("front end", _front_end), ("suite version", _suite_version)):
         was, now = of(earlier), of(meta)
-        if earlier and was != now:
+        if was != now:
             raise JournalError(
                 f"{directory} holds results of another {name} ({was}; now {now}): name another --report-dir, or run as before"
             )

@@ -58,6 +58,12 @@ def test_mending_leaves_whole_lines_only(tmp_path_factory, tail, count):
     assert path.read_bytes() == whole
 
 
+def test_a_line_without_an_id_and_a_verdict_in_text_is_no_result(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"id":[1],"verdict":"pass"}\n{"id":"a","verdict":null}\n' + encode(record("b")))
+    assert [found["id"] for found in read(path)] == ["b"]
+
+
 def test_mending_finds_a_newline_further_back_than_one_block(tmp_path):
     path = tmp_path / "results.jsonl"
     path.write_bytes(encode(record("a[1]")) + b"x" * 200_000)
@@ -133,6 +139,11 @@ def test_results_of_different_runs_do_not_mix(tmp_path, changed, words):
     write_meta(tmp_path, meta())
     with pytest.raises(JournalError, match=words):
         resumed_meta(tmp_path, meta(**changed))
+
+
+def test_results_that_do_not_say_what_they_are_of_are_not_gone_on_with(tmp_path):
+    with pytest.raises(JournalError, match=r"meta\.json.* is missing or damaged"):
+        resumed_meta(tmp_path, meta())
 
 
 def test_a_missing_or_broken_meta_is_empty(tmp_path):

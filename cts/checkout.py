@@ -21,7 +21,7 @@ def find_root(start: Path) -> Path:
         CtsError: none has one.
     """
     for folder in (start, *start.parents, PACKAGE_ROOT):
-        if _is_root(folder):
+        if is_root(folder):
             return folder
     raise CtsError(f"no folder cases/ in {start} or above it: run this inside a checkout of the suite")
 
@@ -32,12 +32,13 @@ def checked_root(folder: Path) -> Path:
     Raises:
         CtsError: it is none; another one would not be what was asked for.
     """
-    if not _is_root(folder):
+    if not is_root(folder):
         raise CtsError(f"{folder} is no checkout of the suite: there are no folders cases/ and cts/ in it")
     return folder
 
 
-def _is_root(folder: Path) -> bool:
+def is_root(folder: Path) -> bool:
+    """Whether ``folder`` is the top of a checkout."""
     return (folder / "cases").is_dir() and (folder / "cts").is_dir()
 
 

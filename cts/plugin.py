@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from cts.arguments import Request, in_cases, parse_arguments
-from cts.checkout import is_checkout
+from cts.checkout import is_root
 from generators.errors import CtsError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _configure(config: pytest.Config) -> None:
             raise CtsError(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
     request = parse_arguments(config.args, directory, root)
     if request is None:
-        if any(options.values()) and not is_checkout(root):
+        if any(options.values()) and not is_root(root):
             raise CtsError(f"pytest's rootdir {root} is no checkout of the suite: give --rootdir the folder that has cases/ and cts/")
         if given := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
             raise CtsError(f"{given[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {given[0]} …'")

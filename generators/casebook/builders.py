@@ -16,7 +16,11 @@ PACKAGE = "generators.families"
 
 
 class Builder(Protocol):
-    """What a module of ``generators.families`` offers. Values are those of the axes, by axis name."""
+    """What a module of ``generators.families`` offers. Values are those of the axes, by axis name.
+
+    A builder may also have ``AXES``, a mapping from the name of each axis that it reads to the values that it takes: a collection, a
+    compiled pattern, or None for any. The casebook checks the family's YAML against it.
+    """
 
     @property
     def PREDICATES(self) -> Mapping[str, Callable[[Mapping[str, Any]], bool]]:  # noqa: N802 (a module's constant)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -205,6 +205,25 @@ def _axes(element: Element, taken: Sequence[Axis] = ()) -> tuple[Axis, ...]:
     return tuple(axes)
 
 
+def _check_values(elements: Sequence[Element], builder: Builder, builder_name: str) -> None:
+    """Every axis that the builder reads is there, with values that it takes."""
+    taken: Mapping[str, Collection[Any] | re.Pattern[str] | None] = getattr(builder, "AXES", {})
+    axes = {name: item for element in elements for name, item in element.entries("axes").items()}
+    for name in taken:
+        if name not in axes:
+            raise elements[0].error(f"the builder '{builder_name}' needs an axis '{name}'")
+    for name, item in axes.items():
+        wanted = taken.get(name)
+        if wanted is None:
+            continue
+        for value in item.items("values") if item.is_sequence else item.entries("values").values():
+            data = value.data()
+            known = wanted.fullmatch(str(data)) if isinstance(wanted, re.Pattern) else data in wanted
+            if not known:
+                words = f"what matches {wanted.pattern}" if isinstance(wanted, re.Pattern) else ", ".join(map(str, wanted))
+                raise value.error(f"the builder '{builder_name}' does not take '{data}' for '{name}'; it takes {words}")
+
+
 class _Reader:
     """Reads what refers to axes."""
 
@@ -336,6 +355,7 @@ def load_family(path: Path, requirements: Mapping[str, Requirement] | None = Non
     if sum(axis.property_rows for axis in axes) > 1:
         raise fields["axes"].error("expected at most one axis with property_rows")
     subcase_axes = _axes(fields["subcases"], axes) if "subcases" in fields else ()
+    _check_values([fields["axes"], *([fields["subcases"]] if "subcases" in fields else [])], builder, builder_name)
     reader = _Reader(axes, subcase_axes, builder, builder_name)
     constraints = fields["constraints"].items("constraints") if "constraints" in fields else []
     products = tuple(reader.product(item) for item in fields["products"].items("products"))

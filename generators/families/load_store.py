@@ -6,7 +6,8 @@ Axis values are those of cases/khr_cooperative_matrix/load_store.yaml.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,13 +123,6 @@ def _aligned(values: Values) -> bool:
     return _side(values, "load") is not None and _side(values, "store") is not None
 
 
-def _nameable(values: Values) -> bool:
-    """Index codes of 8 bits name 60,000 positions in two halves; larger arrays are for wider types."""
-    side = _side(values, "load")
-    assert side is not None
-    return side.length * side.pointee.bytes <= 60_000 * COMPONENT_TYPES[values["component"]].bytes
-
-
 def _pointee_fits(values: Values) -> bool:
     """A u32 or uvec4 pointee adds nothing where it is the component itself; a vector needs whole vectors in every row."""
     return all(not (values[f"{d}_pointee"] == "u32" and values["component"] == "u32") for d in ("load", "store"))
@@ -158,6 +152,33 @@ _MASKS: Mapping[str, tuple[MemoryAccess, MemoryAccess]] = {
         | MemoryAccess.NON_PRIVATE_POINTER
         | MemoryAccess.MAKE_POINTER_AVAILABLE,
     ),
+}
+
+
+_STORAGE = tuple(storage.value for storage in StorageClass)
+_POINTEES = ("component", "vec2", "vec4", "u32", "uvec4")
+_STRIDES = ("tight", "padded", "odd", "large", "huge")
+
+AXES: Mapping[str, Collection[Any] | re.Pattern[str] | None] = {
+    "component": COMPONENT_TYPES.keys(),
+    "use": _USES.keys(),
+    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "scope": _SCOPES.keys(),
+    "subgroups": (1, 2, 4, 8, 16),
+    "action": ("copy", "load_only", "store_only"),
+    "load": _LAYOUTS.keys(),
+    "store": _LAYOUTS.keys(),
+    "load_storage": _STORAGE,
+    "store_storage": _STORAGE,
+    "load_pointee": _POINTEES,
+    "store_pointee": _POINTEES,
+    "load_stride": (*_STRIDES, "zero"),
+    "store_stride": _STRIDES,
+    "source": ("literal", "specialization", "push_constant", "buffer"),
+    "integer": ("u32", "s32", "u64", "s64"),
+    "first": ("zero", "minimal", "far"),
+    "memory": ("none", *_MASKS),
+    "pattern": ("index", "index_high", "bits", "extremes"),
 }
 
 

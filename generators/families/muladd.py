@@ -5,7 +5,8 @@ Axis values are those of cases/khr_cooperative_matrix/muladd.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,6 +188,24 @@ def _wide_enough(values: Values) -> bool:
     row = _row(values)
     return not row.result.is_float or row.result.precision >= 8 or values["form"] == "single"
 
+
+_EXACT = ("full_width", "scaled", "cancel", "identity_a", "identity_b", "permutation")
+_INTEGER = ("random", "edges", "selecting", "high", "low", "inside", "crossing")
+
+AXES: Mapping[str, Collection[Any] | re.Pattern[str] | None] = {
+    "row": None,
+    "scope": _SCOPES.keys(),
+    "subgroups": (1, 2, 4, 8, 16),
+    "data": ("exact", "envelope", "wrap", "saturate"),
+    "form": ("single", "reuse", *_LOOPS),
+    "trips": range(100),
+    "trip_source": ("literal", "specialization", "push_constant", "buffer"),
+    "declared": ("same", "opposite", "a", "b", "c", "result"),
+    "layouts": re.compile("[rc]{4}"),
+    "padding": ("tight", "padded"),
+    "storage": tuple(storage.value for storage in StorageClass),
+    "pattern": (*_EXACT, "general", "cancelling", *_INTEGER),
+}
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "carries": _carries,

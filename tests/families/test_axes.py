@@ -1,0 +1,38 @@
+"""The builders say which values their axes take, and the casebook holds the YAML against it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from generators.casebook import load_casebook
+from generators.errors import CasebookError
+
+CASES = Path(__file__).resolve().parents[2] / "cases"
+
+
+@pytest.mark.parametrize(
+    ("family", "old", "new", "message"),
+    [
+        (
+            "muladd",
+            "scope: [subgroup, workgroup]",
+            "scope: [subgruop, workgroup]",
+            r"muladd.yaml:\d+: axes.scope\[0\]: .*'subgruop'.*workgroup",
+        ),
+        ("muladd", "layouts: [rrrr,", "layouts: [rrr,", r"axes.layouts\[0\]: .*'rrr'"),
+        ("load_store", "shape: [16x16, 8x8,", "shape: [16x16, 8,", r"axes.shape\[1\]: .*'8'"),
+        ("load_store", "pattern: [index,", "pattern: [idnex,", r"subcases.pattern\[0\]: .*'idnex'.*extremes"),
+        ("load_store", "  memory: [none, explicit_none", "  memorie: [none, explicit_none", "needs an axis 'memory'"),
+    ],
+)
+def test_a_value_that_the_builder_does_not_take_is_named_with_its_place(tmp_path, family, old, new, message):
+    shutil.copytree(CASES, tmp_path / "cases")
+    path = tmp_path / "cases" / "khr_cooperative_matrix" / f"{family}.yaml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(CasebookError, match=message):
+        load_casebook(tmp_path)

@@ -179,6 +179,7 @@ def write_meta(directory: Path, meta: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps(meta, indent=2, ensure_ascii=False, default=_plain) + "\n", encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
+        temporary.unlink(missing_ok=True)
         raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
 
 
@@ -189,6 +190,16 @@ def read_meta(directory: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return meta if isinstance(meta, dict) else {}
+
+
+_SAME = (
+    ("device", "device"),
+    ("front end", "front_end"),
+    ("suite version", "suite_version"),
+    ("choice of --validation", "validation"),
+    ("--embedded-mapping", "embedded_mapping"),
+)
+"""What all results of one journal have in common: in words, and the key in ``meta.json``."""
 
 
 def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,8 +213,8 @@ def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         raise JournalError(
             f"{directory / META}, which says what the results there are of, is missing or damaged: name another --report-dir"
         )
-    for name, of in (("device", _device), ("front end", _front_end), ("suite version", _suite_version)):
-        was, now = of(earlier), of(meta)
+    for name, key in _SAME:
+        was, now = (_device(one) if key == "device" else str(one.get(key, "")) for one in (earlier, meta))
         if was != now:
             raise JournalError(
                 f"{directory} holds results of another {name} ({was}; now {now}): name another --report-dir, or run as before"
@@ -218,11 +229,3 @@ def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
 def _device(meta: Mapping[str, Any]) -> str:
     description = meta.get("device") or {}
     return " ".join(str(description.get(key, "")) for key in ("name", "driver", "uuid")).strip()
-
-
-def _front_end(meta: Mapping[str, Any]) -> str:
-    return str(meta.get("front_end", ""))
-
-
-def _suite_version(meta: Mapping[str, Any]) -> str:
-    return str(meta.get("suite_version", ""))

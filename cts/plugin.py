@@ -156,6 +156,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "tier": settings.tier,
             "front_end": settings.front_end,
             "validation": bool(options["validation"]),
+            "embedded_mapping": settings.spec.mapping if settings.spec.kind == "embedded" else "",
             "isolated": settings.isolated,
             "command": shlex.join(["pytest", *config.invocation_params.args]),
             "started": timestamp(),

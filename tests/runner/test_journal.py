@@ -133,6 +133,8 @@ def test_resuming_keeps_the_first_start_and_adds_the_second(tmp_path):
         ({"device": {"name": "GPU", "driver": "2.0", "uuid": "00"}}, "another device"),
         ({"front_end": "glsl"}, "another front end"),
         ({"suite_version": "2"}, "another suite version"),
+        ({"validation": True}, "another choice of --validation"),
+        ({"embedded_mapping": "blocked"}, "another --embedded-mapping"),
     ],
 )
 def test_results_of_different_runs_do_not_mix(tmp_path, changed, words):

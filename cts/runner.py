@@ -223,25 +223,33 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
     return "; ".join(notes)
 
 
+def _diagnoses(program: Program, plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[str, ...]]:
+    """What fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
+    found = []
+    for entry in wrong[:SHOWN_SUBCASES]:
+        try:
+            found.append(diagnose(program, plan.subcases[entry.index], plan.expected[entry.index], plan.before[entry.index], entry.outcome))
+        except Exception as error:
+            # A diagnosis is a courtesy: its own fault must not hide what the device did.
+            found.append((f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}",))
+    common = tuple(words for words in found[0] if all(words in others for others in found))
+    return [common or matches for matches in found]
+
+
 def _failed(program: Program, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, note: str) -> Judgement:
-    blocks, failures, reason = [], [], ""
+    # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
+    diagnoses = _diagnoses(program, plan, wrong)
+    blocks, failures = [], []
     for place, entry in enumerate(wrong):
-        subcase, want, before = plan.subcases[entry.index], plan.expected[entry.index], plan.before[entry.index]
-        matches: tuple[str, ...] = ()
-        if place < SHOWN_SUBCASES:
-            # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
-            try:
-                matches = diagnose(program, subcase, want, before, entry.outcome)
-            except Exception as error:
-                # A diagnosis is a courtesy: its own fault must not hide what the device did.
-                matches = (f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}",)
-            blocks.append(f"subcase {subcase.name}:")
+        name = plan.subcases[entry.index].name
+        matches = diagnoses[place] if place < len(diagnoses) else ()
+        if place < len(diagnoses):
+            blocks.append(f"subcase {name}:")
             # What explains a matrix does not explain a stray byte.
             blocks.extend(format_mismatch(mismatch, matches if mismatch.picture else ()) for mismatch in entry.mismatches)
-        if not reason:
-            reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {entry.mismatches[0].summary}"
-            reason += f"; matches: {matches[0]}" if matches else ""
-        failures += [{**mismatch.record(), "subcase": subcase.name, "matches": list(matches)} for mismatch in entry.mismatches]
+        failures += [{**mismatch.record(), "subcase": name, "matches": list(matches)} for mismatch in entry.mismatches]
+    reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}"
+    reason += f"; matches: {diagnoses[0][0]}" if diagnoses[0] else ""
     if len(wrong) > SHOWN_SUBCASES:
         rest = ", ".join(plan.subcases[entry.index].name for entry in wrong[SHOWN_SUBCASES:])
         blocks.append(f"and {len(wrong) - SHOWN_SUBCASES} more failing subcases: {rest}")

@@ -166,6 +166,13 @@ def test_c_dropped(case_id):
     assert "computed without C" in result.message
 
 
+def test_an_explanation_of_one_subcase_alone_gives_way_to_one_of_all():
+    result = judged(S8_MULADD, Broken(module=without_flag(MatrixOperands.A_SIGNED)))
+    listed = [set(failure["matches"]) for failure in result.failures[:3]]
+    assert listed
+    assert all(one == listed[0] for one in listed)
+
+
 def test_one_element_left_unwritten():
     result = judged(F16_MULADD.format("rrrr"), Broken(outcome=leaving("d", 4 * (3 * 16 + 5), 4 * (3 * 16 + 6))))
     assert result.verdict is Verdict.FAIL

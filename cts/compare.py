@@ -113,6 +113,7 @@ class Mismatch:
         pattern: which ones, in words.
         elements: the first wrong ones.
         picture: of the whole matrix, None for bytes.
+        grounds: why a computed float must have this one value, in words.
     """
 
     kind: Kind
@@ -124,6 +125,7 @@ class Mismatch:
     pattern: str
     elements: tuple[WrongElement, ...] = field(default=(), repr=False)
     picture: Picture | None = field(default=None, repr=False, compare=False)
+    grounds: str = ""
 
     def record(self) -> dict[str, Any]:
         """The JSON object for the journal.
@@ -141,6 +143,7 @@ class Mismatch:
             "total": self.total,
             "pattern": self.pattern,
             "elements": [element.record() for element in self.elements],
+            "grounds": self.grounds,
         }
         if self.picture is not None:
             picture = self.picture
@@ -214,6 +217,7 @@ def _element_mismatches(placed: Placed, before: np.ndarray, after: np.ndarray) -
                 pattern(wrong),
                 elements,
                 Picture(wrong, allowed.bits, got, allowed.component),
+                str(allowed.proof or ""),
             )
 
 
@@ -287,5 +291,7 @@ def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = ()) -> str:
     lines.extend(f"  {place:<{width}} at byte {element.offset}: {element}" for place, element in zip(places, listed, strict=True))
     if mismatch.picture is not None and mismatch.count > len(listed):
         lines.append(f"  … and {mismatch.count - len(listed)} more")
+    if mismatch.grounds:
+        lines.append(f"  {mismatch.grounds}")
     lines.extend(f"  matches: {explanation}" for explanation in diagnosis)
     return "\n".join(lines)

@@ -11,6 +11,26 @@ from generators.types import ComponentType
 
 
 @dataclass(frozen=True)
+class Proof:
+    """Why a computed float has one value: every partial sum, in every order and grouping, is exact (facts.md C31).
+
+    Attributes:
+        precision: bits of the narrowest plausible accumulation, in which that holds.
+        margin_bits: for each element, how many bits of them the sum of absolute values leaves unused; float64, infinite for a sum of
+            zeros.
+    """
+
+    precision: int
+    margin_bits: np.ndarray
+
+    def __str__(self) -> str:
+        return (
+            f"exact under any order and grouping: every partial sum fits {self.precision} bits, with "
+            f"{self.margin_bits.min():.2f} bits to spare in the tightest element"
+        )
+
+
+@dataclass(frozen=True)
 class Allowed:
     """The set of allowed values of each element of an array of any shape.
 
@@ -22,6 +42,7 @@ class Allowed:
         low, high: float64 bounds, inclusive, of the shape of ``bits``. A value outside, or NaN, is not allowed.
         nan: elements (bool array, or one bool) for which any NaN is allowed as well.
         either_zero: whether -0 and +0 are the same (facts.md C7: true unless SignedZeroInfNanPreserve, for computed floats).
+        proof: of floats that are ``exact`` although they were computed, else None.
         center, magnitude, bound: for messages about an ``interval``: true value x, S = sum of |a*b| + |c|, and half its width, float64.
     """
 
@@ -33,6 +54,7 @@ class Allowed:
     high: np.ndarray | None = None
     nan: np.ndarray | bool = False
     either_zero: bool = False
+    proof: Proof | None = None
     center: np.ndarray | None = None
     magnitude: np.ndarray | None = None
     bound: np.ndarray | None = None

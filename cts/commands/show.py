@@ -101,6 +101,10 @@ def _expected(subcase: Subcase, want: Expected) -> Json:
         store["values"] = _numbers(allowed.bits, allowed.component)
         if allowed.low is not None and allowed.high is not None:
             store["low"], store["high"] = allowed.low.tolist(), allowed.high.tolist()
+        if allowed.proof is not None:
+            margin = float(allowed.proof.margin_bits.min())
+            store["proof"] = str(allowed.proof)
+            store["accumulation_bits"], store["margin_bits"] = allowed.proof.precision, margin if np.isfinite(margin) else None
         stores.append(store)
     return {"subcase": subcase.name, "notes": list(want.notes), "stores": stores}
 
@@ -125,6 +129,8 @@ def _lines(shown: Json) -> Iterator[str]:
         yield f"\nexpected of subcase {subcase['subcase']}"
         for store in subcase["stores"]:
             yield f"  {store['what']} in {store['array']} ({store['kind']}, {store['component']}):"
+            if "proof" in store:
+                yield f"   {store['proof']}"
             for instance, matrix in enumerate(store["values"]):
                 yield f"   instance {instance}"
                 for row in matrix:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.expected import Proof
 from cts.reference.rounding import encode, nearest, ulp
 from cts.reference.summation import exact_sum
 from cts.reference.values import Envelope, MatrixValue
@@ -45,7 +46,8 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     history = History(proof.quantum, proof.magnitude)
     proved = proof.exact & (before == 0)
     if proved.all():
-        return MatrixValue(result, encode(result, center), computed=True, history=history)
+        grounds = Proof(proof.precision, proof.margin_bits)
+        return MatrixValue(result, encode(result, center), computed=True, history=history, proof=grounds)
     magnitude = proof.magnitude + before
     bound = before + lost + (left.shape[-1] + 1) * 2.0 ** (1 - proof.precision) * magnitude + _flushed(left, right, addend, types, proof)
     bound = bound + ulp(result, np.abs(center) + bound)

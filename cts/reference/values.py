@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts import elements
-from cts.expected import Allowed
+from cts.expected import Allowed, Proof
 from generators.inputs.exactness import History
 from generators.types import ComponentType
 
@@ -37,6 +37,7 @@ class MatrixValue:
         computed: whether float arithmetic made the elements, so that the sign of a zero is free (facts.md C7).
         envelope: None where ``bits`` are the only value.
         history: the terms that a float result has summed so far.
+        proof: why a float result has only one value, where it has.
     """
 
     component: ComponentType
@@ -44,6 +45,7 @@ class MatrixValue:
     computed: bool = False
     envelope: Envelope | None = None
     history: History | None = None
+    proof: Proof | None = None
 
     @property
     def numbers(self) -> np.ndarray:
@@ -55,7 +57,7 @@ class MatrixValue:
         if self.envelope is None:
             nan = elements.is_nan(self.bits, self.component)
             # Nothing promises the payload of a NaN (facts.md C16).
-            return Allowed(self.component, "exact", self.bits, nan=nan if nan.any() else False, either_zero=self.computed)
+            return Allowed(self.component, "exact", self.bits, nan=nan if nan.any() else False, either_zero=self.computed, proof=self.proof)
         center, bound = self.envelope.center, self.envelope.bound
         # The subtraction rounds: one step outward keeps the ends honest.
         low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -171,6 +172,12 @@ def test_an_explanation_of_one_subcase_alone_gives_way_to_one_of_all():
     listed = [set(failure["matches"]) for failure in result.failures[:3]]
     assert listed
     assert all(one == listed[0] for one in listed)
+
+
+def test_a_failed_float_says_why_it_has_one_value():
+    result = judged(F16_MULADD.format("rrrr"), Broken(contents=with_array_zeroed("c")))
+    assert re.search(r"exact under any order and grouping: every partial sum fits 24 bits, with 0\.\d\d bits to spare", result.message)
+    assert "bits to spare" in result.failures[0]["grounds"]
 
 
 def test_one_element_left_unwritten():

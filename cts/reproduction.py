@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,14 @@ from generators.kernel import Kernel, Outcome
 from generators.program.program import Program
 
 DESCRIPTION = "kernel.json"
+RESULT = "result.json"
+
+_FILES = (DESCRIPTION, RESULT, "module.spv", "module.spvasm", "shader.comp", "no-shader.txt", "README.md")
+_SUBCASE = re.compile(r"\d+-")
 
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
-    """Writes ``folder``, which is made if need be; files of an earlier reproduction are overwritten.
+    """Writes ``folder``, which is made if need be; what an earlier reproduction wrote there goes first.
 
     Raises:
         CtsError: the folder cannot be written, or GLSL cannot say the case and ``front_end`` asks for it.
@@ -34,6 +40,7 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
     plan = arrange(case, program)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _clear(folder)
         _write_module(folder, program, built)
         for index, name in enumerate(names(plan)):
             _write_subcase(folder / name, built, plan, index)
@@ -42,6 +49,17 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
         (folder / "README.md").write_text(_readme(case, front_end, description), encoding="utf-8")
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+
+
+def _clear(folder: Path) -> None:
+    """Removes an earlier reproduction, and nothing else that may lie in ``folder``."""
+    if not (folder / DESCRIPTION).exists():
+        return
+    for entry in folder.iterdir():
+        if entry.is_dir() and _SUBCASE.match(entry.name):
+            shutil.rmtree(entry)
+        elif entry.name in _FILES:
+            entry.unlink()
 
 
 def names(plan: Arrangement) -> list[str]:
@@ -68,7 +86,6 @@ def _write_module(folder: Path, program: Program, built: Kernel) -> None:
     try:
         shader.write_text(emit(program), encoding="utf-8")
     except NotExpressible as error:
-        shader.unlink(missing_ok=True)
         (folder / "no-shader.txt").write_text(f"GLSL cannot say this case: {error}\n", encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ from cts.commands.context import casebook
 from cts.devices.device import Device, DeviceDescription
 from cts.journal import encode
 from cts.plan import checked_front_end, checked_settings
-from cts.reproduction import write_outcomes, write_reproduction
+from cts.reproduction import RESULT, write_outcomes, write_reproduction
 from cts.runner import arrange, judge
 from cts.session import DeviceHolder, open_holder
 from cts.tally import PASSING
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     holder.close()
     try:
         write_outcomes(folder, arrange(case, build_program(case)), outcomes)
-        (folder / "result.json").write_text(json.dumps(json.loads(encode(result.record())), indent=2) + "\n", encoding="utf-8")
+        (folder / RESULT).write_text(json.dumps(json.loads(encode(result.record())), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
     print(f"{result.verdict} on {result.device}" + (f": {result.reason}" if result.reason else ""))

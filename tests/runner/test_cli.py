@@ -72,6 +72,19 @@ def test_repro_writes_what_a_driver_engineer_needs(case, tmp_path, capsys):
         assert (folder / dispatch["allowed"]).read_text().startswith("array,what,instance,row,column,byte,kind")
 
 
+def test_repro_leaves_nothing_of_an_earlier_reproduction_and_all_else(case, tmp_path, capsys):
+    folder = tmp_path / "repro"
+    assert run("repro", case.id, str(folder), "--device", "embedded") == 0
+    (folder / "notes.txt").write_text("mine")
+    (folder / "7-stale").mkdir()
+    assert (folder / "result.json").exists()
+    assert run("repro", case.id, str(folder)) == 0
+    assert not (folder / "result.json").exists()
+    assert not (folder / "7-stale").exists()
+    assert not list(folder.glob("*/got"))
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
 def test_report_needs_a_journal(tmp_path, capsys):
     assert run("report", str(tmp_path)) == 2
     assert capsys.readouterr().err == f"cts: {tmp_path} holds no results.jsonl: name the DIR of a 'pytest cts --report-dir DIR'\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import shutil
 import subprocess
 import tempfile
@@ -63,9 +64,10 @@ def run(options: argparse.Namespace) -> int:
                         skipped += 1
                         continue
                     # Cases that differ in their data alone share a module.
-                    if module in seen:
+                    key = hashlib.sha256(module).digest()
+                    if key in seen:
                         continue
-                    seen.add(module)
+                    seen.add(key)
                     path = Path(folder, f"{modules}.spv")
                     path.write_bytes(module)
                     modules += 1

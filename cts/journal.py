@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from cts.atomic import write_text
 from generators.errors import CtsError
 
 RESULTS = "results.jsonl"
@@ -174,12 +175,9 @@ def prepare(directory: Path, resume: bool) -> Path:
 def write_meta(directory: Path, meta: Mapping[str, Any]) -> None:
     """Writes ``meta.json``, whole or not at all."""
     path = directory / META
-    temporary = directory / f".{META}.{os.getpid()}"
     try:
-        temporary.write_text(json.dumps(meta, indent=2, ensure_ascii=False, default=_plain) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        write_text(path, json.dumps(meta, indent=2, ensure_ascii=False, default=_plain) + "\n")
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
 
 

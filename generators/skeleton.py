@@ -55,18 +55,16 @@ Axis values are those of cases/$folder/$name.yaml.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
+from generators.families.axes import Values
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
-
-Values = Mapping[str, Any]
 
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _SIZE = 16

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from cts.atomic import write_text
 from cts.verdict import CaseResult
 from generators.errors import CtsError
 from reports import html
-from reports.atomic import write_text
 from reports.causes import Cause, causes
 from reports.commands import commands, family_files
 from reports.context import Context, Headline, context, headline

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from generators.errors import GeneratorError
+from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
 from generators.families.placement import fills, stage_in, stage_out
 from generators.inputs.patterns import extreme_bits, index_coded, random_bits
 from generators.program.builder import U32, ProgramBuilder
@@ -21,12 +21,9 @@ from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, Scope, StorageClass, Use
-
-Values = Mapping[str, Any]
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass, Use
 
 _USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
-_SCOPES = {"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP}
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _WORKGROUP_BYTES = 12 * 1024
 """The most that one workgroup array of this family takes: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB that
@@ -54,6 +51,7 @@ class Side:
     Attributes:
         pointee: of the array.
         alignment: bytes that pointer and stride must be aligned to: the least of 16 and a row's (column's) bytes (KHR-ALIGN-01).
+        granule: the least number of elements that keeps that alignment.
         first: element of the first scope instance's matrix.
         stride: between rows (columns).
         pitch: between the matrices of two scope instances.
@@ -62,6 +60,7 @@ class Side:
 
     pointee: Pointee
     alignment: int
+    granule: int
     first: int
     stride: int
     pitch: int
@@ -112,11 +111,10 @@ def _side(values: Values, direction: str) -> Side | None:
             first = _round_up(far // pointee.bytes + 1, granule)
     used = stride * (runs - 1) + tight
     pitch = _round_up(used, granule) + granule
-    instances = int(values["subgroups"]) if values["scope"] == "subgroup" else 1
-    length = first + pitch * instances
+    length = first + pitch * instances(values)
     if values[f"{direction}_storage"] == "workgroup" and length * pointee.bytes > _WORKGROUP_BYTES:
         return None
-    return Side(pointee, alignment, first, stride, pitch, length)
+    return Side(pointee, alignment, granule, first, stride, pitch, length)
 
 
 def _aligned(values: Values) -> bool:
@@ -130,51 +128,39 @@ def _pointee_fits(values: Values) -> bool:
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"aligned": _aligned, "pointee_fits": _pointee_fits}
 
-_MASKS: Mapping[str, tuple[MemoryAccess, MemoryAccess]] = {
-    "explicit_none": (MemoryAccess.NONE, MemoryAccess.NONE),
-    "volatile": (MemoryAccess.VOLATILE, MemoryAccess.VOLATILE),
-    "aligned": (MemoryAccess.ALIGNED, MemoryAccess.ALIGNED),
-    "nontemporal": (MemoryAccess.NONTEMPORAL, MemoryAccess.NONTEMPORAL),
-    "non_private": (MemoryAccess.NON_PRIVATE_POINTER, MemoryAccess.NON_PRIVATE_POINTER),
-    "coherent": (
-        MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_VISIBLE,
-        MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_AVAILABLE,
-    ),
-    "all": (
-        MemoryAccess.VOLATILE
-        | MemoryAccess.ALIGNED
-        | MemoryAccess.NONTEMPORAL
-        | MemoryAccess.NON_PRIVATE_POINTER
-        | MemoryAccess.MAKE_POINTER_VISIBLE,
-        MemoryAccess.VOLATILE
-        | MemoryAccess.ALIGNED
-        | MemoryAccess.NONTEMPORAL
-        | MemoryAccess.NON_PRIVATE_POINTER
-        | MemoryAccess.MAKE_POINTER_AVAILABLE,
-    ),
+_UNORDERED = MemoryAccess.VOLATILE | MemoryAccess.ALIGNED | MemoryAccess.NONTEMPORAL
+_VISIBLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_VISIBLE
+_AVAILABLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_AVAILABLE
+
+_MASKS: Mapping[str, Mapping[str, MemoryAccess]] = {
+    "explicit_none": {"load": MemoryAccess.NONE, "store": MemoryAccess.NONE},
+    "volatile": {"load": MemoryAccess.VOLATILE, "store": MemoryAccess.VOLATILE},
+    "aligned": {"load": MemoryAccess.ALIGNED, "store": MemoryAccess.ALIGNED},
+    "nontemporal": {"load": MemoryAccess.NONTEMPORAL, "store": MemoryAccess.NONTEMPORAL},
+    "non_private": {"load": MemoryAccess.NON_PRIVATE_POINTER, "store": MemoryAccess.NON_PRIVATE_POINTER},
+    "coherent": {"load": _VISIBLE, "store": _AVAILABLE},
+    "all": {"load": _UNORDERED | _VISIBLE, "store": _UNORDERED | _AVAILABLE},
 }
 
-
-_STORAGE = tuple(storage.value for storage in StorageClass)
 _POINTEES = ("component", "vec2", "vec4", "u32", "uvec4")
 _STRIDES = ("tight", "padded", "odd", "large", "huge")
 
-AXES: Mapping[str, Collection[Any] | re.Pattern[str] | None] = {
+AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": _USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
-    "scope": _SCOPES.keys(),
-    "subgroups": (1, 2, 4, 8, 16),
+    "scope": SCOPES.keys(),
+    "subgroups": SUBGROUPS,
     "action": ("copy", "load_only", "store_only"),
     "load": _LAYOUTS.keys(),
     "store": _LAYOUTS.keys(),
-    "load_storage": _STORAGE,
-    "store_storage": _STORAGE,
+    "load_storage": STORAGE,
+    "store_storage": STORAGE,
     "load_pointee": _POINTEES,
     "store_pointee": _POINTEES,
     "load_stride": (*_STRIDES, "zero"),
     "store_stride": _STRIDES,
-    "source": ("literal", "specialization", "push_constant", "buffer"),
+    "source": SOURCES,
     "integer": ("u32", "s32", "u64", "s64"),
     "first": ("zero", "minimal", "far"),
     "memory": ("none", *_MASKS),
@@ -185,7 +171,7 @@ AXES: Mapping[str, Collection[Any] | re.Pattern[str] | None] = {
 def _memory(values: Values, direction: str, alignment: int) -> MemoryOperand | None:
     if values["memory"] == "none":
         return None
-    mask = _MASKS[values["memory"]][0 if direction == "load" else 1]
+    mask = _MASKS[values["memory"]][direction]
     return MemoryOperand(mask, alignment if mask & MemoryAccess.ALIGNED else None)
 
 
@@ -193,9 +179,8 @@ def _place(builder: ProgramBuilder, values: Values, direction: str, side: Side) 
     """The operands for first element and stride, from the source that the case asks for."""
     source = values["source"]
     component = COMPONENT_TYPES[values["integer"]]
-    granule = math.lcm(side.alignment, side.pointee.bytes) // side.pointee.bytes
-    stride = builder.operand(f"{direction}_stride", component, source, side.stride, side.stride + granule)
-    first: ScalarValue = builder.operand(f"{direction}_first", U32, source, side.first, side.first + granule)
+    stride = builder.operand(f"{direction}_stride", component, source, side.stride, side.stride + side.granule)
+    first: ScalarValue = builder.operand(f"{direction}_first", U32, source, side.first, side.first + side.granule)
     if builder.instances > 1:
         first = builder.offset(f"{direction}_element", first, builder.instance_index(), side.pitch)
     return first, stride
@@ -212,7 +197,7 @@ def program(values: Values) -> Program:
     """The program of a case: load, store, or both."""
     component = COMPONENT_TYPES[values["component"]]
     rows, columns = (int(n) for n in values["shape"].split("x"))
-    type_ = MatrixType(component, _SCOPES[values["scope"]], rows, columns, _USES[values["use"]])
+    type_ = MatrixType(component, SCOPES[values["scope"]], rows, columns, _USES[values["use"]])
     load, store = _side(values, "load"), _side(values, "store")
     if load is None or store is None:
         raise GeneratorError("load_store: the constraint 'aligned' must exclude this case")

@@ -6,13 +6,13 @@ Axis values are those of cases/khr_cooperative_matrix/muladd.yaml.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from generators.errors import GeneratorError
+from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
 from generators.families.placement import Target, fills, stage_in, stage_out
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
@@ -22,11 +22,8 @@ from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
-Values = Mapping[str, Any]
-
-_SCOPES = {"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP}
 _LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 _WORKGROUP_BYTES = 24 * 1024
 """The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
@@ -119,7 +116,7 @@ def plan(values: Values) -> Plan:
     trips = int(values["trips"]) if form in _LOOPS else 1
     steps = trips if form in ("loop", "accumulators") else 1
     repeats = {"loop_fixed": trips, "reuse": 2}.get(form, 1)
-    instances = int(values["subgroups"]) if values["scope"] == "subgroup" else 1
+    count = instances(values)
     declared = values["declared"]
     types = {
         name: _declared(component, declared in ("opposite", name))
@@ -130,10 +127,10 @@ def plan(values: Values) -> Plan:
     names_a, names_b = _GRID.get(form, (("",), ("",)))
     pairs = [a + b for a in names_a for b in names_b]
     outputs = ["0", "1"] if form == "reuse" else pairs
-    a = _tiles(types["a"], (row.m, row.k), layout["a"], padded, (instances, steps))
-    b = _tiles(types["b"], (row.k, row.n), layout["b"], padded, (instances, steps))
-    c = _tiles(types["c"], (row.m, row.n), layout["c"], padded, (instances, 1))
-    d = _tiles(types["result"], (row.m, row.n), layout["d"], padded, (instances, 1))
+    a = _tiles(types["a"], (row.m, row.k), layout["a"], padded, (count, steps))
+    b = _tiles(types["b"], (row.k, row.n), layout["b"], padded, (count, steps))
+    c = _tiles(types["c"], (row.m, row.n), layout["c"], padded, (count, 1))
+    d = _tiles(types["result"], (row.m, row.n), layout["d"], padded, (count, 1))
     return Plan(
         row,
         steps,
@@ -189,22 +186,37 @@ def _wide_enough(values: Values) -> bool:
     return not row.result.is_float or row.result.precision >= 8 or values["form"] == "single"
 
 
-_EXACT = ("full_width", "scaled", "cancel", "identity_a", "identity_b", "permutation")
-_INTEGER = ("random", "edges", "selecting", "high", "low", "inside", "crossing")
+_PATTERNS: Mapping[str, Callable[[Chain, np.random.Generator], Operands]] = {
+    "full_width": products.exact,
+    "scaled": partial(products.exact, exponents=(-3, -1)),
+    "cancel": products.cancelling_exact,
+    "identity_a": partial(products.identity, which="a"),
+    "identity_b": partial(products.identity, which="b"),
+    "permutation": partial(products.identity, which="permutation"),
+    "general": products.general,
+    "cancelling": products.cancelling_general,
+    "random": integers.wrapping,
+    "edges": integers.edges,
+    "selecting": integers.selecting,
+    "high": partial(integers.saturating, end="high"),
+    "low": partial(integers.saturating, end="low"),
+    "inside": partial(integers.saturating, end="inside"),
+    "crossing": partial(integers.saturating, end="crossing"),
+}
 
-AXES: Mapping[str, Collection[Any] | re.Pattern[str] | None] = {
+AXES: TakenValues = {
     "row": None,
-    "scope": _SCOPES.keys(),
-    "subgroups": (1, 2, 4, 8, 16),
+    "scope": SCOPES.keys(),
+    "subgroups": SUBGROUPS,
     "data": ("exact", "envelope", "wrap", "saturate"),
     "form": ("single", "reuse", *_LOOPS),
     "trips": range(100),
-    "trip_source": ("literal", "specialization", "push_constant", "buffer"),
+    "trip_source": SOURCES,
     "declared": ("same", "opposite", "a", "b", "c", "result"),
     "layouts": re.compile("[rc]{4}"),
     "padding": ("tight", "padded"),
-    "storage": tuple(storage.value for storage in StorageClass),
-    "pattern": (*_EXACT, "general", "cancelling", *_INTEGER),
+    "storage": STORAGE,
+    "pattern": _PATTERNS.keys(),
 }
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
@@ -231,7 +243,7 @@ class _Writer:
     def __init__(self, values: Values) -> None:
         self.values = values
         self.plan = plan(values)
-        self.scope = _SCOPES[values["scope"]]
+        self.scope = SCOPES[values["scope"]]
         self.builder = ProgramBuilder(self.scope, subgroups=int(values["subgroups"]))
         storage = StorageClass(values["storage"])
         tiles = self.plan.a | self.plan.b | self.plan.c
@@ -328,35 +340,12 @@ def program(values: Values) -> Program:
     return writer.finish()
 
 
-def _draw(values: Values, chain: Chain, rng: np.random.Generator) -> Operands:
-    pattern = values["pattern"]
-    generators: Mapping[str, Callable[[], Operands]] = {
-        "full_width": lambda: products.exact(chain, rng),
-        "scaled": lambda: products.exact(chain, rng, (-3, -1)),
-        "cancel": lambda: products.cancelling_exact(chain, rng),
-        "identity_a": lambda: products.identity(chain, rng, "a"),
-        "identity_b": lambda: products.identity(chain, rng, "b"),
-        "permutation": lambda: products.identity(chain, rng, "permutation"),
-        "general": lambda: products.general(chain, rng),
-        "cancelling": lambda: products.cancelling_general(chain, rng),
-        "random": lambda: integers.wrapping(chain, rng),
-        "edges": lambda: integers.edges(chain, rng),
-        "selecting": lambda: integers.selecting(chain, rng),
-        "high": lambda: integers.saturating(chain, rng, "high"),
-        "low": lambda: integers.saturating(chain, rng, "low"),
-        "inside": lambda: integers.saturating(chain, rng, "inside"),
-        "crossing": lambda: integers.saturating(chain, rng, "crossing"),
-    }
-    if pattern not in generators:
-        raise GeneratorError(f"muladd: unknown pattern '{pattern}', expected one of {', '.join(generators)}")
-    return generators[pattern]()
-
-
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """Operands of the case's data and pattern, drawn for every accumulator."""
     worked = plan(values)
-    chain = Chain(worked.row, program.instances, worked.steps, max(1, worked.repeats))
-    drawn = _draw(values, chain, rng)
+    # A loop of no iterations has data, too: it must not read them.
+    chain = Chain(worked.row, program.instances, max(1, worked.steps), max(1, worked.repeats))
+    drawn = _PATTERNS[values["pattern"]](chain, rng)
     arrays: dict[str, np.ndarray] = {}
     for group, data in ((worked.a, drawn.a), (worked.b, drawn.b), (worked.c, drawn.c[:, None])):
         for position, (array, tiles) in enumerate(group.items()):

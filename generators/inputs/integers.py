@@ -21,22 +21,16 @@ def _random(component: ComponentType, shape: tuple[int, ...], rng: np.random.Gen
     return np.asarray(rng.integers(low, high, shape, component.dtype, endpoint=True))
 
 
-def _shapes(chain: Chain) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    row = chain.row
-    steps = max(1, chain.steps)
-    return (chain.instances, steps, row.m, row.k), (chain.instances, steps, row.k, row.n), (chain.instances, row.m, row.n)
-
-
 def wrapping(chain: Chain, rng: np.random.Generator) -> Operands:
     """Every bit of every operand random."""
-    shape_a, shape_b, shape_c = _shapes(chain)
+    shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     return Operands(_random(row.a, shape_a, rng), _random(row.b, shape_b, rng), _random(row.c, shape_c, rng))
 
 
 def edges(chain: Chain, rng: np.random.Generator) -> Operands:
     """The ends of the types in a and b, and c so near the ends of its own that most sums cross them."""
-    shape_a, shape_b, shape_c = _shapes(chain)
+    shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     draws = []
     for component, shape in ((row.a, shape_a), (row.b, shape_b)):
@@ -51,7 +45,7 @@ def edges(chain: Chain, rng: np.random.Generator) -> Operands:
 
 def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
     """A is a permutation matrix times one or (where signed) minus one: B comes through row by row, and c is index-coded."""
-    shape_a, shape_b, shape_c = _shapes(chain)
+    shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     a = np.zeros(shape_a, row.a.dtype)
     order = rng.permutation(max(row.m, row.k))[: row.m] % row.k
@@ -87,7 +81,7 @@ def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
     different amounts, with some that just do not; ``"inside"``: none does; ``"crossing"`` (signed sums only): none does, but close to a
     limit and with products of both signs, so that C plus a part of A x B does: only the whole A x B is added to C (F-KHR-12).
     """
-    shape_a, shape_b, shape_c = _shapes(chain)
+    shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     limit_a, limit_b = _product_limits(row)
     signed_sums = row.result.is_signed and (row.a.is_signed or row.b.is_signed)

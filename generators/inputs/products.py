@@ -28,7 +28,7 @@ class Operands:
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain of multiply-adds: ``steps`` products with operands of their own, each added ``repeats`` times."""
+    """A chain of multiply-adds: ``steps`` products with operands of their own, each added ``repeats`` times; both at least 1."""
 
     row: PropertyRow
     instances: int
@@ -38,22 +38,22 @@ class Chain:
     @property
     def terms(self) -> int:
         """Products that enter one element of the result."""
-        return self.row.k * max(1, self.steps) * max(1, self.repeats)
+        return self.row.k * self.steps * self.repeats
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """The shapes of a, b and c, as Operands has them."""
+        row = self.row
+        return (
+            (self.instances, self.steps, row.m, row.k),
+            (self.instances, self.steps, row.k, row.n),
+            (self.instances, row.m, row.n),
+        )
 
 
 def _nonzero(rng: np.random.Generator, limit: int, shape: tuple[int, ...]) -> np.ndarray:
     """Integers from -limit to limit without 0, int64."""
     return np.asarray(rng.integers(1, limit, shape, endpoint=True) * rng.choice(np.array([-1, 1]), shape))
-
-
-def _shapes(chain: Chain) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    row = chain.row
-    steps = max(1, chain.steps)
-    return (
-        (chain.instances, steps, row.m, row.k),
-        (chain.instances, steps, row.k, row.n),
-        (chain.instances, row.m, row.n),
-    )
 
 
 def _factors(budget: int, a: ComponentType, b: ComponentType) -> tuple[int, int]:
@@ -70,15 +70,15 @@ def _scaled(values: np.ndarray, exponent: int, component: ComponentType) -> np.n
 
 def _integers(chain: Chain, rng: np.random.Generator, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """a and b whose products' absolute values sum to at most ``budget`` for every element."""
-    shape_a, shape_b, _ = _shapes(chain)
+    shape_a, shape_b, _ = chain.shapes
     per_term = budget // chain.terms
     limit_a, limit_b = _factors(max(per_term, 4), chain.row.a, chain.row.b)
     a, b = _nonzero(rng, limit_a, shape_a), _nonzero(rng, limit_b, shape_b)
     if per_term < 4:
         # A dense matrix would have only ones: keep as many terms as the budget pays for, at places that differ from row to row.
-        kept = max(1, budget // (limit_a * limit_b * max(1, chain.repeats)))
-        order = rng.random((chain.instances, chain.row.m, max(1, chain.steps) * chain.row.k)).argsort(axis=-1).argsort(axis=-1)
-        mask = (order < kept).reshape(chain.instances, chain.row.m, max(1, chain.steps), chain.row.k)
+        kept = max(1, budget // (limit_a * limit_b * chain.repeats))
+        order = rng.random((chain.instances, chain.row.m, chain.steps * chain.row.k)).argsort(axis=-1).argsort(axis=-1)
+        mask = (order < kept).reshape(chain.instances, chain.row.m, chain.steps, chain.row.k)
         a = a * mask.transpose(0, 2, 1, 3)
     return a, b
 
@@ -89,7 +89,7 @@ def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (
     budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
     largest_c = min(budget // 2, 1 << row.c.precision)
     a, b = _integers(chain, rng, budget - largest_c)
-    _, _, shape_c = _shapes(chain)
+    _, _, shape_c = chain.shapes
     c = (largest_c - rng.integers(0, max(1, largest_c // 8), shape_c)) * rng.choice(np.array([-1, 1]), shape_c)
     return Operands(_scaled(a, exponents[0], row.a), _scaled(b, exponents[1], row.b), _scaled(c, sum(exponents), row.c))
 
@@ -99,7 +99,7 @@ def cancelling_exact(chain: Chain, rng: np.random.Generator) -> Operands:
     row = chain.row
     budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
     a, b = _integers(chain, rng, max(1, min(budget // 2 - 8, (1 << row.c.precision) - 8)))
-    total = max(1, chain.repeats) * np.einsum("ismk,iskn->imn", a, b)
+    total = chain.repeats * np.einsum("ismk,iskn->imn", a, b)
     c = -total + 2 * rng.integers(-3, 3, total.shape) + 1
     return Operands(_scaled(a, 0, row.a), _scaled(b, 0, row.b), _scaled(c, 0, row.c))
 
@@ -127,7 +127,7 @@ def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
     permutation matrix. c is zero. A result is a single product: exact in any accumulation that holds the type.
     """
     row = chain.row
-    shape_a, shape_b, shape_c = _shapes(chain)
+    shape_a, shape_b, shape_c = chain.shapes
     other, shape_one, shape_other = (row.b, shape_a, shape_b) if which != "b" else (row.a, shape_b, shape_a)
     ones = np.zeros(shape_one)
     if which == "b":
@@ -149,7 +149,7 @@ def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
 def general(chain: Chain, rng: np.random.Generator) -> Operands:
     """Values of several binary exponents, whose sums round: for the envelope. No partial sum overflows."""
     row = chain.row
-    shape_a, shape_b, shape_c = _shapes(chain)
+    shape_a, shape_b, shape_c = chain.shapes
     span = 2 if row.result.bits == 8 else 4
     low = -2 if row.result.bits <= 16 else -4
     draw_a = _normal_values(row.a, int(np.prod(shape_a)), rng, (low, low + span)).reshape(shape_a)
@@ -167,4 +167,4 @@ def cancelling_general(chain: Chain, rng: np.random.Generator) -> Operands:
     for step in range(a.shape[1]):
         for k in range(a.shape[-1]):
             products += a[:, step, :, k, None] * b[:, step, k, None, :]
-    return Operands(drawn.a, drawn.b, (-max(1, chain.repeats) * products).astype(chain.row.c.dtype))
+    return Operands(drawn.a, drawn.b, (-chain.repeats * products).astype(chain.row.c.dtype))

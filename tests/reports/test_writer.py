@@ -7,10 +7,10 @@ import random
 
 import pytest
 
+from cts.atomic import write_text
 from generators.errors import CtsError
 from reports import write
 from reports.__main__ import main
-from reports.atomic import write_text
 
 
 def contents(directory):

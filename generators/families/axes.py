@@ -1,0 +1,26 @@
+"""What the axes of several families mean: the words of the YAML, by the names that they share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from generators.types import Scope, StorageClass
+
+Values = Mapping[str, Any]
+"""The values of a case, by axis name."""
+
+TakenValues = Mapping[str, Collection[Any] | re.Pattern[str] | None]
+"""For each axis that a builder reads, what it takes: a collection, a compiled pattern, or None for any."""
+
+SCOPES: Mapping[str, Scope] = MappingProxyType({"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP})
+STORAGE = tuple(storage.value for storage in StorageClass)
+SOURCES = ("literal", "specialization", "push_constant", "buffer")
+SUBGROUPS = (1, 2, 4, 8, 16)
+
+
+def instances(values: Values) -> int:
+    """Scope instances of one workgroup, from the axes ``scope`` and ``subgroups``."""
+    return int(values["subgroups"]) if SCOPES[values["scope"]] is Scope.SUBGROUP else 1

@@ -103,6 +103,14 @@ class Scope(enum.IntEnum):
     SUBGROUP = 3
 
 
+class MemoryScope(enum.IntEnum):
+    """The Scope of a barrier's memory, or of an availability or visibility operation (Vulkan memory model)."""
+
+    WORKGROUP = 2
+    SUBGROUP = 3
+    QUEUE_FAMILY = 5
+
+
 class Layout(enum.IntEnum):
     """Cooperative Matrix Layout (SPV_KHR_cooperative_matrix, 3.X)."""
 

@@ -13,14 +13,14 @@ from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.scalars import instance_index, scalar_arithmetic
 from cts.reference.state import State, Step, initial_state
-from cts.reference.workgroup import barrier, copy
+from cts.reference.workgroup import barrier, copy, last_workgroup
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
-from generators.program.workgroup import Barrier, Copy
+from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
     {
@@ -33,6 +33,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Loop: loop,
         Copy: copy,
         Barrier: barrier,
+        LastWorkgroup: last_workgroup,
     }
 )
 """What the specification says of each operation."""
@@ -61,6 +62,7 @@ def evaluate(
     """
     state = initial_state(program, subcase, substitutes, _run, beyond)
     _run(state, program.operations)
-    placed = tuple(placed for array in program.arrays if array.role in ("output", "inout") for placed in state.memories[array.name].placed)
+    written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
+    placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))
     judged_by_policy = any(p.allowed.kind == "interval" for p in placed)
     return Expected(placed, (ENVELOPE_NOTE,) if judged_by_policy else ())

@@ -25,7 +25,8 @@ class Memory:
         copies: 1 for a buffer.
         contents: uint8, ``copies`` * ``array.bytes``.
         status: of every byte, or None where all are known and stay so (an input).
-        placed: visible stores, in order; their offsets count from the start of the first copy.
+        placed: visible stores of matrices, in order; their offsets count from the start of the first copy.
+        background: what plain copies wrote to a buffer and no matrix covers.
     """
 
     array: Array
@@ -33,6 +34,7 @@ class Memory:
     contents: np.ndarray
     status: np.ndarray | None
     placed: list[Placed] = field(default_factory=list)
+    background: list[Placed] = field(default_factory=list)
 
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
         """Bits of the elements at ``offsets``.
@@ -81,12 +83,14 @@ class Memory:
             if not hit.any():
                 visible.append(earlier)
         self.placed = visible
+        self.background = [rest for earlier in self.background if (rest := _uncovered(earlier, touched)) is not None]
 
-    def copy_from(self, source: Memory) -> None:
-        """All of ``source`` is copied here, element by element.
+    def copy_from(self, source: Memory, backwards: bool = False) -> None:
+        """All of ``source`` is copied here, element by element, the last one first if ``backwards``.
 
         Raises:
-            GeneratorError: the arrays differ, bytes are undefined, or several workgroups write one buffer.
+            GeneratorError: the arrays differ, bytes are undefined, or several workgroups write one buffer; or backwards, what was stored
+                is of another size than the array's elements.
         """
         target = self.array
         if (target.pointee, target.length) != (source.array.pointee, source.array.length):
@@ -97,6 +101,8 @@ class Memory:
             raise GeneratorError(f"the program copies bytes of {source.array.name} that nothing has written; write them first")
         if source.copies > self.copies:
             raise GeneratorError(f"several workgroups copy to {target.name}; use one workgroup")
+        if backwards:
+            source = source.turned()
         repeat = self.copies // source.copies
         self.contents[:] = np.tile(source.contents, repeat)
         self.status[:] = STORED if source.status is None else np.tile(np.maximum(source.status, STORED), repeat)
@@ -110,7 +116,28 @@ class Memory:
         if target.storage is StorageClass.WORKGROUP:
             self._forget_rest()
         else:
-            self.placed = [*visible, *self._rest(visible, source.array.name)]
+            self.background = self._rest(visible, source.array.name)
+
+    def turned(self) -> Memory:
+        """The same with the elements of each copy in the opposite order.
+
+        Raises:
+            GeneratorError: a store was of elements of another size.
+        """
+        size = self.array.pointee.bytes
+        last = self.array.length - 1
+
+        def turn(data: np.ndarray) -> np.ndarray:
+            return np.ascontiguousarray(data.reshape(self.copies, -1, size)[:, ::-1]).reshape(-1)
+
+        placed = []
+        for earlier in self.placed:
+            if earlier.allowed.component.bytes != size:
+                raise GeneratorError(f"a copy backwards from {self.array.name} needs stored elements of the array's {size} bytes")
+            copy, element = np.divmod(earlier.offsets, self.array.bytes)
+            placed.append(replace(earlier, offsets=copy * self.array.bytes + (last * size - element)))
+        status = None if self.status is None else turn(self.status)
+        return Memory(self.array, self.copies, turn(self.contents), status, placed)
 
     def _forget_rest(self) -> None:
         """After a copy to workgroup memory: only matrices count as stores, the rest is background that they may overwrite in part."""
@@ -144,6 +171,30 @@ class Memory:
                 f"the copy of {source}",
             )
         ]
+
+
+def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
+    """The elements of ``placed`` of which no byte is ``touched`` (bool, by byte), in one row; all of it as it is, or None if there is none.
+
+    Raises:
+        GeneratorError: a part of an element is touched.
+    """
+    hit = touched[byte_offsets(placed.offsets, placed.allowed.component.bytes)]
+    if not hit.any():
+        return placed
+    whole = hit.all(axis=-1)
+    if (hit.any(axis=-1) != whole).any():
+        raise GeneratorError(f"a store to {placed.array} covers a part of an element that {placed.what} wrote; use arrays of its component")
+    rest = ~whole
+    if not rest.any():
+        return None
+    nan = placed.allowed.nan
+    allowed = replace(
+        placed.allowed,
+        bits=placed.allowed.bits[rest].reshape(1, 1, -1),
+        nan=nan[rest].reshape(1, 1, -1) if isinstance(nan, np.ndarray) else nan,
+    )
+    return replace(placed, offsets=placed.offsets[rest].reshape(1, 1, -1), allowed=allowed)
 
 
 def buffer(array: Array, data: np.ndarray | None) -> Memory:

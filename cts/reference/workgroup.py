@@ -1,15 +1,39 @@
-"""Workgroup memory: copies and barriers."""
+"""Memory that invocations hand to each other: copies, barriers, and the last workgroup."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from cts.expected import Allowed
 from cts.reference.state import State
-from generators.program.workgroup import Barrier, Copy
+from generators.errors import GeneratorError
+from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 
 def copy(state: State, operation: Copy) -> None:
-    """Every element of the source, to the same place in the target."""
-    state.memories[operation.target.name].copy_from(state.memories[operation.source.name])
+    """Every element of the source, to the same place in the target, or to that as far from its end."""
+    state.memories[operation.target.name].copy_from(state.memories[operation.source.name], operation.backwards)
 
 
 def barrier(state: State, operation: Barrier) -> None:
     """Nothing: the model executes every operation in all invocations before the next. Missing barriers are for a device to find."""
+
+
+def last_workgroup(state: State, operation: LastWorkgroup) -> None:
+    """The counter has counted every workgroup, and the body runs in the scope instances of one of them.
+
+    Raises:
+        GeneratorError: the counter does not start with 0.
+    """
+    counter, program = operation.counter.pointee.component, state.program
+    memory = state.memories[operation.counter.name]
+    place = np.zeros((1, 1, 1), np.int64)
+    if memory.load(place, counter).any():
+        raise GeneratorError(f"{operation.counter.name} counts workgroups, so that it must start with 0")
+    memory.store(place, Allowed(counter, "exact", np.full((1, 1, 1), program.workgroups, counter.bits_dtype)), "the count of workgroups")
+    state.program = replace(program, workgroups=1)
+    state.scalars[operation.index.name] = np.arange(state.program.instances, dtype=np.uint64)
+    state.run(state, operation.body)
+    state.program = program

@@ -16,14 +16,14 @@ from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_instance_index
 from generators.glsl.shader import Shader
-from generators.glsl.workgroup import emit_barrier, emit_copy
+from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
-from generators.program.workgroup import Barrier, Copy
+from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
     {
@@ -36,6 +36,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        LastWorkgroup: emit_last_workgroup,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -19,12 +19,16 @@ from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.program import Operation
-from generators.program.workgroup import Barrier, Copy
-from generators.types import MemoryAccess, Scope, StorageClass
+from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.types import MemoryAccess, MemoryScope, StorageClass
 
 Access = MatrixLoad | MatrixStore
 
-_COHERENT = {Scope.SUBGROUP: "subgroupcoherent", Scope.WORKGROUP: "workgroupcoherent"}
+_HAND_OVER_QUALIFIERS = {
+    MemoryScope.SUBGROUP: "subgroupcoherent",
+    MemoryScope.WORKGROUP: "workgroupcoherent",
+    MemoryScope.QUEUE_FAMILY: "queuefamilycoherent",
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
         NotExpressible: there is none.
     """
     found = list(accesses(operations, array))
-    unstated = ("workgroupcoherent",) if _is_handed_over(array, operations, len(found)) else ()
+    unstated = (_HAND_OVER_QUALIFIERS[_widest(operations)],) if _is_handed_over(array, operations, len(found)) else ()
     wanted = {unstated if access.memory is None else _qualifiers(array, access) for access in found}
     if len(wanted) > 1:
         raise NotExpressible(f"GLSL qualifies arrays, not accesses, and those of '{array.name}' differ in memory operands")
@@ -68,18 +72,28 @@ def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_access
         return False
     everything = list(_all(operations))
     copies = sum(isinstance(operation, Copy) and array in (operation.target, operation.source) for operation in everything)
-    return matrix_accesses + copies > 1 and any(isinstance(operation, Barrier) for operation in everything)
+    return matrix_accesses + copies > 1 and any(isinstance(operation, Barrier | LastWorkgroup) for operation in everything)
+
+
+def _widest(operations: Sequence[Operation]) -> MemoryScope:
+    """The widest scope over which memory is handed on."""
+    everything = list(_all(operations))
+    if any(isinstance(operation, LastWorkgroup) for operation in everything):
+        return MemoryScope.QUEUE_FAMILY
+    return min(operation.scope for operation in everything if isinstance(operation, Barrier))
 
 
 def _all(operations: Sequence[Operation]) -> Iterator[Operation]:
     for operation in operations:
         yield operation
-        if isinstance(operation, Loop):
+        if isinstance(operation, Loop | LastWorkgroup):
             yield from _all(operation.body)
 
 
-def _scope(access: Access) -> Scope:
-    return (access.result if isinstance(access, MatrixLoad) else access.matrix).type.scope
+def _scope(access: Access) -> MemoryScope:
+    assert access.memory is not None
+    matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
+    return MemoryScope(int(matrix.type.scope)) if access.memory.scope is None else access.memory.scope
 
 
 def _hand_over(access: Access) -> MemoryAccess:
@@ -92,7 +106,7 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
     assert access.memory is not None
     mask = access.memory.mask
     if array.storage is StorageClass.WORKGROUP:
-        if mask != _hand_over(access) or _scope(access) is not Scope.WORKGROUP:
+        if mask != _hand_over(access) or _scope(access) is not MemoryScope.WORKGROUP:
             raise NotExpressible("GLSL's shared memory takes no qualifiers: its accesses are always visible to the whole workgroup")
         return ()
     if MemoryAccess.ALIGNED in mask and array.storage is StorageClass.STORAGE_BUFFER:
@@ -106,7 +120,7 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
     if rest == MemoryAccess.NON_PRIVATE_POINTER:
         return (*nontemporal, "nonprivate")
     if rest == _hand_over(access):
-        return (*nontemporal, _COHERENT[_scope(access)])
+        return (*nontemporal, _HAND_OVER_QUALIFIERS[_scope(access)])
     raise NotExpressible(f"no GLSL qualifier gives the memory operands 0x{int(mask):x}")
 
 

@@ -14,8 +14,8 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
-from generators.program.workgroup import Barrier, Copy
-from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, Scope, StorageClass
+from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
+from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
 
 U32 = COMPONENT_TYPES["u32"]
 
@@ -116,13 +116,23 @@ class ProgramBuilder:
         self._operations.append(MatrixMulAdd(result, a, b, c, operands))
         return result
 
-    def copy(self, target: Array, source: Array) -> None:
+    def copy(self, target: Array, source: Array, backwards: bool = False) -> None:
         """Copies a whole array, all invocations of the workgroup together."""
-        self._operations.append(Copy(target, source))
+        self._operations.append(Copy(target, source, backwards))
 
-    def barrier(self) -> None:
-        """A workgroup barrier."""
-        self._operations.append(Barrier())
+    def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
+        """A control barrier, of the workgroup if nothing else is said."""
+        self._operations.append(Barrier(scope, handover))
+
+    @contextmanager
+    def last_workgroup(self, counter: Array) -> Iterator[Scalar]:
+        """The operations added inside become the body; the scalar numbers the scope instances inside the last workgroup."""
+        arrival = self.array("arrival", Pointee(U32), 1, StorageClass.WORKGROUP, "scratch")
+        index = Scalar("instance_of_last", U32)
+        outer, self._operations = self._operations, []
+        yield index
+        body, self._operations = self._operations, outer
+        self._operations.append(LastWorkgroup(counter, arrival, index, tuple(body)))
 
     @contextmanager
     def loop(self, index: Scalar, trip_count: Operand, carried: list[Carried]) -> Iterator[None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from generators.program.memory import Array
 from generators.program.values import Matrix, MatrixType, Operand, ScalarValue
-from generators.types import Layout, MemoryAccess
+from generators.types import Layout, MemoryAccess, MemoryScope
 
 MemoryLayout = Layout | Operand
 """A literal layout, or a specialization constant whose value is one."""
@@ -15,11 +15,12 @@ MemoryLayout = Layout | Operand
 
 @dataclass(frozen=True)
 class MemoryOperand:
-    """A Memory Operand mask with what it needs: the alignment in bytes for Aligned; the scope of visibility or availability is
-    the matrix's scope."""
+    """A Memory Operand mask with what it needs: the alignment in bytes for Aligned, and the scope of visibility or availability;
+    None is the matrix's scope."""
 
     mask: MemoryAccess
     alignment: int | None = None
+    scope: MemoryScope | None = None
 
 
 @dataclass(frozen=True)

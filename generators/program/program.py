@@ -15,10 +15,10 @@ from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
 from generators.program.values import Operand
-from generators.program.workgroup import Barrier, Copy
+from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.types import Scope
 
-Operation = MatrixLoad | MatrixStore | MatrixSplat | MatrixMulAdd | InstanceIndex | ScalarArithmetic | Loop | Copy | Barrier
+Operation = MatrixLoad | MatrixStore | MatrixSplat | MatrixMulAdd | InstanceIndex | ScalarArithmetic | Loop | Copy | Barrier | LastWorkgroup
 
 LOCAL_SIZE_CONSTANT_ID = 0
 """SpecId of the local size in x. The device sets it to ``subgroups`` times its subgroup size."""

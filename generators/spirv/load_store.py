@@ -19,7 +19,7 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
         pointer,
         _layout(shader, load.layout),
         shader.scalar(load.stride),
-        *_memory_operands(shader, load.array, load.result.type, load.layout, load.memory),
+        *_memory_operands(shader, load.array, load.result.type, load.layout, load.memory, writes=False),
         result=shader.define(load.result),
     )
 
@@ -33,7 +33,7 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
         shader.define(store.matrix),
         _layout(shader, store.layout),
         shader.scalar(store.stride),
-        *_memory_operands(shader, store.array, store.matrix.type, store.layout, store.memory),
+        *_memory_operands(shader, store.array, store.matrix.type, store.layout, store.memory, writes=True),
     )
 
 
@@ -42,13 +42,19 @@ def _layout(shader: Shader, layout: MemoryLayout) -> int:
 
 
 def _memory_operands(
-    shader: Shader, array: Array, type_: MatrixType, layout: MemoryLayout, memory: MemoryOperand | None
+    shader: Shader, array: Array, type_: MatrixType, layout: MemoryLayout, memory: MemoryOperand | None, writes: bool
 ) -> tuple[int, ...]:
     """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed."""
     mask = 0 if memory is None else int(memory.mask)
+    shared = shader.is_shared(array)
+    scope = int(type_.scope) if memory is None or memory.scope is None else int(memory.scope)
+    if shared and shader.handover_scope is not None:
+        mask |= MemoryAccess.MAKE_POINTER_AVAILABLE if writes else MemoryAccess.MAKE_POINTER_VISIBLE
+        if memory is None or memory.scope is None:
+            scope = int(shader.handover_scope)
     if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         mask |= MemoryAccess.ALIGNED
-    if shader.is_shared(array) or mask & (MemoryAccess.MAKE_POINTER_AVAILABLE | MemoryAccess.MAKE_POINTER_VISIBLE):
+    if shared or mask & (MemoryAccess.MAKE_POINTER_AVAILABLE | MemoryAccess.MAKE_POINTER_VISIBLE):
         mask |= MemoryAccess.NON_PRIVATE_POINTER
     if memory is None and not mask:
         return ()
@@ -57,7 +63,7 @@ def _memory_operands(
         given = None if memory is None else memory.alignment
         words.append(guaranteed_alignment(type_, layout_value(layout), array) if given is None else given)
     if mask & MemoryAccess.MAKE_POINTER_AVAILABLE:
-        words.append(shader.u32(type_.scope))
+        words.append(shader.u32(scope))
     if mask & MemoryAccess.MAKE_POINTER_VISIBLE:
-        words.append(shader.u32(type_.scope))
+        words.append(shader.u32(scope))
     return tuple(words)

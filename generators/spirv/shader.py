@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from generators.errors import GeneratorError
 from generators.program.interface import interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
 from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue
-from generators.program.workgroup import Barrier
+from generators.program.workgroup import Barrier, LastWorkgroup
 from generators.spirv.declarations import (
     U32,
     constant,
@@ -22,8 +23,10 @@ from generators.spirv.declarations import (
     scalar_in,
     strided_pointer,
 )
-from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, StorageClass
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, SelectionControl, StorageClass
 from generators.spirv.module import Module
+from generators.types import MemoryScope
+from generators.types import Scope as MatrixScope
 from generators.types import StorageClass as ArrayStorage
 
 DEFAULT_LOCAL_SIZE = 32
@@ -46,6 +49,8 @@ class Shader:
         program: what is emitted.
         local_size: id of the specialization constant of the local size in x.
         block: id of the block that is being emitted.
+        handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None where barriers
+            do that.
     """
 
     block: int
@@ -59,7 +64,9 @@ class Shader:
         self._operands: dict[str, int] = {}
         self._matrix_types: dict[MatrixType, int] = {}
         self._arrays: dict[str, tuple[int, StorageClass, int]] = {}
-        self._synchronizes = any(isinstance(operation, Barrier) for operation in _all(program.operations))
+        operations = tuple(_all(program.operations))
+        self._synchronizes = any(isinstance(operation, Barrier | LastWorkgroup) for operation in operations)
+        self.handover_scope = _handover_scope(operations)
         # The local size comes first: where matrices have Workgroup scope, it must be known before their types (F-CM2-16).
         self.local_size = self.module.new_constant(Op.SpecConstant, scalar(self.module, U32), DEFAULT_LOCAL_SIZE, name="local_size")
         self.module.decorate(self.local_size, Decoration.SpecId, LOCAL_SIZE_CONSTANT_ID)
@@ -81,6 +88,21 @@ class Shader:
         """Begins the block with the id ``label``."""
         self.block = label
         self.module.label(label)
+
+    @contextmanager
+    def selection(self, name: str, condition: int) -> Iterator[None]:
+        """A selection without else: what is emitted inside runs where the id ``condition`` (bool) is true."""
+        inside, merge = self.module.new_id(name), self.module.new_id(f"{name}_merge")
+        self.module.instruction(Op.SelectionMerge, merge, SelectionControl.None_)
+        self.module.instruction(Op.BranchConditional, condition, inside, merge)
+        self.begin_block(inside)
+        yield
+        self.module.instruction(Op.Branch, merge)
+        self.begin_block(merge)
+
+    def instance_in_workgroup(self) -> int:
+        """The number of the scope instance inside its workgroup, a u32."""
+        return self.u32(0) if self.program.scope is MatrixScope.WORKGROUP else self.built_in(BuiltIn.SubgroupId, "gl_SubgroupID")
 
     def u32(self, value: int) -> int:
         """A u32 constant."""
@@ -251,6 +273,14 @@ def _fixed(operand: Operand) -> int:
     if operand.value is None:
         raise GeneratorError(f"operand {operand.name}: its source is {operand.source}, so give its value in the case")
     return operand.value
+
+
+def _handover_scope(operations: Sequence[Operation]) -> MemoryScope | None:
+    """The widest scope that a write must reach by the operands of accesses."""
+    if any(isinstance(operation, LastWorkgroup) for operation in operations):
+        return MemoryScope.QUEUE_FAMILY
+    scopes = {operation.scope for operation in operations if isinstance(operation, Barrier) and operation.handover == "access"}
+    return min(scopes, default=None)
 
 
 def _all(operations: tuple[Operation, ...]) -> Iterator[Operation]:

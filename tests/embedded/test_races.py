@@ -68,11 +68,11 @@ def test_pointers_made_available_and_visible_need_no_such_barrier(result) -> Non
     assert result(module, output=16).tolist() == [1, 0, 3, 2]
 
 
-def test_availability_at_subgroup_scope_does_not_reach_the_workgroup(forbidden) -> None:
-    module = hand_over(
-        barrier(ACQUIRE_RELEASE | WORKGROUP), "MakePointerAvailable|NonPrivatePointer %u32_3", "MakePointerVisible|NonPrivatePointer %u32_2"
-    )
-    assert "a race" in forbidden(module)
+def test_availability_at_subgroup_scope_reaches_the_subgroup_only(result, forbidden) -> None:
+    operands = "MakePointerAvailable|NonPrivatePointer %u32_3", "MakePointerVisible|NonPrivatePointer %u32_2"
+    order = barrier(ACQUIRE_RELEASE | WORKGROUP)
+    assert result(hand_over(order, *operands, distance=1), output=32, subgroups=2).tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
+    assert "a race" in forbidden(hand_over(order, *operands, distance=4), output=32, subgroups=2)
 
 
 def test_a_subgroup_barrier_orders_a_subgroup_only(result, forbidden) -> None:
@@ -147,6 +147,71 @@ def test_workgroups_are_never_ordered(forbidden) -> None:
 def test_workgroups_that_write_apart(result) -> None:
     body = "%first = OpIMul %u32 %workgroup_x %u32_4\n%at = OpIAdd %u32 %first %lane\n" + store("%at", "%at")
     assert result(shader(body), output=32, workgroups=2).tolist() == list(range(8))
+
+
+def last_workgroup(
+    order: int = ACQUIRE_RELEASE | UNIFORM,
+    scope: int = 5,
+    store_operands: str = "MakePointerAvailable|NonPrivatePointer %u32_5",
+    load_operands: str = "MakePointerVisible|NonPrivatePointer %u32_5",
+    before: str | None = None,
+    after: str | None = None,
+) -> bytes:
+    """Two workgroups write four elements each, element 8 counts them, and the second one adds 100 to what the first one wrote."""
+    return shader(
+        f"""
+%first = OpIMul %u32 %workgroup_x %u32_4
+%at = OpIAdd %u32 %first %lane
+%own = OpAccessChain %ptr_out %output %s32_0 %at
+OpStore %own %at {store_operands}
+{barrier() if before is None else before}
+%leader = OpIEqual %bool %lane %u32_0
+OpSelectionMerge %counted None
+OpBranchConditional %leader %count %counted
+%count = OpLabel
+%counter = OpAccessChain %ptr_out %output %s32_0 %u32_8
+%old = OpAtomicIAdd %u32 %counter %u32_{scope} %u32_{order} %u32_1
+%told = OpAccessChain %ptr_shared %shared %u32_0
+OpStore %told %old NonPrivatePointer
+OpBranch %counted
+%counted = OpLabel
+{barrier() if after is None else after}
+%tell = OpAccessChain %ptr_shared %shared %u32_0
+%arrival = OpLoad %u32 %tell NonPrivatePointer
+%is_last = OpIEqual %bool %arrival %u32_1
+OpSelectionMerge %merge None
+OpBranchConditional %is_last %go %merge
+%go = OpLabel
+%from = OpAccessChain %ptr_out %output %s32_0 %lane
+%value = OpLoad %u32 %from {load_operands}
+%more = OpIAdd %u32 %value %u32_100
+%place = OpIAdd %u32 %lane %u32_9
+%to = OpAccessChain %ptr_out %output %s32_0 %place
+OpStore %to %more NonPrivatePointer
+OpBranch %merge
+%merge = OpLabel
+"""
+    )
+
+
+def test_an_atomic_orders_what_earlier_workgroups_wrote(result) -> None:
+    assert result(last_workgroup(), output=52, workgroups=2).tolist() == [*range(8), 2, 100, 101, 102, 103]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"order": UNIFORM}, "a relaxed atomic"),
+        ({"order": ACQUIRE_RELEASE | WORKGROUP}, "another kind of memory"),
+        ({"scope": 2}, "an atomic of the workgroup's scope"),
+        ({"store_operands": "MakePointerAvailable|NonPrivatePointer %u32_2"}, "made available to the workgroup only"),
+        ({"load_operands": "NonPrivatePointer"}, "not made visible"),
+        ({"before": ""}, "no barrier before the atomic"),
+        ({"after": barrier(ACQUIRE_RELEASE | WORKGROUP | AVAILABLE | VISIBLE)}, "a barrier after it that does not cover buffers"),
+    ],
+)
+def test_an_atomic_that_does_not_order_workgroups(forbidden, changes, why) -> None:
+    assert "a race: a read" in forbidden(last_workgroup(**changes), output=52, workgroups=2), why
 
 
 def test_atomics_race_with_plain_accesses_only(forbidden, result) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +16,7 @@ from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, spread, to_signed
 from cts.devices.embedded.variables import not_writable
-from generators.spirv.enumerants import Op, StorageClass
+from generators.spirv.enumerants import MemorySemantics, Op, Scope, StorageClass
 
 _Update = Callable[[Value, Value, Number], Value]
 """Old value, operand and type to the new value."""
@@ -61,24 +62,48 @@ def _atomic(op: Op, update: _Update) -> Handler:
         if op is Op.AtomicStore:
             pointer, operand = words[0], words[3]
             type_: Type = translation.type_of[operand]
+            order = _order(translation, words[1], words[2])
         else:
             type_, pointer = translation.types[words[0]], words[2]
             operand = words[5] if len(words) > 5 else 0
-        return _run(translation, type_, pointer, operand, 0, update, op is not Op.AtomicLoad)
+            order = _order(translation, words[3], words[4])
+        return _run(translation, type_, pointer, operand, 0, update, op, order)
 
     return handler
 
 
 def _compare_exchange(translation: Translation, words: Words) -> Run:
-    return _run(translation, translation.types[words[0]], words[2], words[6], words[7], lambda _, new, __: new, True)
+    order = _order(translation, words[3], words[4])
+    return _run(
+        translation, translation.types[words[0]], words[2], words[6], words[7], lambda _, new, __: new, Op.AtomicCompareExchange, order
+    )
 
 
-def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, writes: bool) -> Run:
+@dataclass(frozen=True)
+class _Order:
+    """Whether an atomic orders accesses of different workgroups to buffers."""
+
+    acquires: bool
+    releases: bool
+
+
+def _order(translation: Translation, scope: int, semantics: int) -> _Order:
+    wide = translation.constant(scope) in (Scope.Device, Scope.QueueFamily)
+    mask = int(translation.constant(semantics))
+    covers = wide and bool(mask & MemorySemantics.UniformMemory)
+    both = MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
+    return _Order(covers and bool(mask & (both | MemorySemantics.Acquire)), covers and bool(mask & (both | MemorySemantics.Release)))
+
+
+def _run(
+    translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order
+) -> Run:
     if not isinstance(type_, Number):
         raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
     if translation.storage(pointer) not in _STORAGE:
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
     machine, values, number = translation.machine, translation.values, type_
+    writes = op is not Op.AtomicLoad
     forbidden = not_writable(translation, pointer) if writes else ""
 
     def run() -> Value:
@@ -105,7 +130,12 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
         for lane, index in zip(lanes.tolist(), (offsets // number.bytes).tolist(), strict=True):
             old = contents[index] if number.is_float else int(contents[index])
             result[lane] = old
+            location = memory.name, index * number.bytes
+            if order.acquires and op is not Op.AtomicStore:
+                machine.clock.acquire(location, lane)
             if expected is None or old == expected[lane]:
+                if order.releases and writes:
+                    machine.clock.release(location, lane, replaces=op is Op.AtomicStore)
                 contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
         return result
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import Violation
-from cts.devices.embedded.ordering import Manner
+from cts.devices.embedded.ordering import Manner, Reach
 from cts.devices.embedded.translation import Translation, Words
 from generators.spirv.enumerants import MemoryAccess, Scope, StorageClass
 
-_WIDE_SCOPES = (Scope.Device, Scope.Workgroup, Scope.QueueFamily)
-"""Scopes at which availability and visibility reach all invocations of a workgroup."""
+_REACH: Mapping[int, Reach] = MappingProxyType(
+    {
+        Scope.Device: Reach.BEYOND,
+        Scope.QueueFamily: Reach.BEYOND,
+        Scope.Workgroup: Reach.WORKGROUP,
+        Scope.Subgroup: Reach.SUBGROUP,
+        Scope.Invocation: Reach.NONE,
+    }
+)
+"""How far availability and visibility reach, by scope."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,7 @@ def memory_operands(translation: Translation, words: Words, storage: StorageClas
         Violation: operands that the specification forbids for it.
     """
     mask, extra = (words[0], list(words[1:])) if words else (0, [])
-    alignment, available, visible = 1, False, False
+    alignment, available, visible = 1, Reach.NONE, Reach.NONE
     if mask & MemoryAccess.Aligned:
         alignment = extra.pop(0)
         if alignment < 1 or alignment & (alignment - 1):
@@ -38,11 +48,11 @@ def memory_operands(translation: Translation, words: Words, storage: StorageClas
     if mask & MemoryAccess.MakePointerAvailable:
         if not writes:
             raise Violation("KHR-LOAD-09", f"{what} with MakePointerAvailable")
-        available = _scope(translation, extra.pop(0)) in _WIDE_SCOPES
+        available = _reach(translation, extra.pop(0))
     if mask & MemoryAccess.MakePointerVisible:
         if writes:
             raise Violation("KHR-STORE-04", f"{what} with MakePointerVisible")
-        visible = _scope(translation, extra.pop(0)) in _WIDE_SCOPES
+        visible = _reach(translation, extra.pop(0))
     made = mask & (MemoryAccess.MakePointerAvailable | MemoryAccess.MakePointerVisible)
     if made and not mask & MemoryAccess.NonPrivatePointer:
         raise Violation(
@@ -51,8 +61,8 @@ def memory_operands(translation: Translation, words: Words, storage: StorageClas
     return Access(alignment, translation.manner(mask, available, visible))
 
 
-def _scope(translation: Translation, id_: int) -> int:
+def _reach(translation: Translation, id_: int) -> Reach:
     value = translation.constant(id_)
-    if value.__class__ is not int:
-        raise Violation("SPIR-V 2.16.2", "a Scope that is not a constant")
-    return int(value)
+    if value not in _REACH:
+        raise Violation("SPIR-V 2.16.2", f"a Scope of availability or visibility that is no constant of a scope ({value})")
+    return _REACH[value]

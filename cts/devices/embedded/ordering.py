@@ -5,29 +5,48 @@ one writes, race unless they are of one invocation, or a barrier that covers bot
 cooperative matrix is read and written by unspecified invocations of its scope (facts.md D.5), so that a matrix access is ordered
 with no other access but by a barrier.
 
-A record has, from bit 0: invocation + 1, or 0 of a matrix access (11 bits); private (1); made available (1); the subgroup + 1, or
-0 of an access of a whole workgroup (10); the serial number of the time between two barriers.
+Accesses of different workgroups are ordered by atomics of queue family or device scope: one that releases, after a barrier of its
+workgroup, and one that acquires from it (from its release sequence, too), before a barrier of the other.
+
+A record has, from bit 0: invocation + 1, or 0 of a matrix access (11 bits); private (1); how far it was made available (2); the
+subgroup + 1, or 0 of an access of a whole workgroup (10); the serial number of the time between two barriers.
 """
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 Record = int | np.ndarray
+Location = tuple[str, int]
+"""A buffer's name and a byte in it."""
+_Span = tuple[int, int]
+"""The serial numbers of accesses: from, and up to but not including."""
 Kind = Literal["workgroup", "buffer"]
 
 _LANE = 0x7FF
 _PRIVATE = 1 << 11
-_AVAILABLE = 1 << 12
-_GROUP_SHIFT = 13
+_REACH_SHIFT = 12
+_REACH = 0x3
+_GROUP_SHIFT = 14
 _GROUP = 0x3FF
-_SERIAL_SHIFT = 23
+_SERIAL_SHIFT = 24
 _NEVER = np.int64(1) << 40
 
 MAX_INVOCATIONS = _LANE - 1
+
+
+class Reach(enum.IntEnum):
+    """The scope of an availability or visibility operation."""
+
+    NONE = 0
+    SUBGROUP = 1
+    WORKGROUP = 2
+    BEYOND = 3
+    """Queue family or device."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +55,16 @@ class Manner:
 
     Attributes:
         private: without NonPrivatePointer, under the Vulkan memory model: takes no part in ordering between invocations.
-        available: a write made available (MakePointerAvailable) at a scope of at least the workgroup.
-        visible: a read made visible (MakePointerVisible) at such a scope.
+        available: how far a write is made available (MakePointerAvailable).
+        visible: how far a read is made visible (MakePointerVisible).
     """
 
     private: bool = False
-    available: bool = False
-    visible: bool = False
+    available: Reach = Reach.NONE
+    visible: Reach = Reach.NONE
 
 
-SHARED = Manner(available=True, visible=True)
+SHARED = Manner(available=Reach.BEYOND, visible=Reach.BEYOND)
 """Accesses of a module whose memory model has no privacy, and atomics."""
 
 
@@ -69,6 +88,9 @@ class Clock:
         self._lane_group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
         self._identity = self._lane | self._lane_group << _GROUP_SHIFT
         self._floors: dict[Kind, _Floors] = {}
+        self._released: dict[Location, list[_Span]] = {}
+        self._acquired: list[_Span] = []
+        self._acquired_by: dict[int, list[_Span]] = {}
         self.begin_workgroup()
 
     def begin_workgroup(self) -> None:
@@ -76,10 +98,27 @@ class Clock:
         self.serial += 1
         self.start = self.serial
         self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups)}
+        self._acquired = []
+        self._acquired_by = {}
+
+    def release(self, location: Location, lane: int, replaces: bool) -> None:
+        """An invocation releases by an atomic what is ordered before it: its workgroup's accesses before the last barrier, and what it
+        knows of other workgroups. ``replaces``: by a store, which ends the release sequence of those before."""
+        spans = [] if replaces else self._released.get(location, [])
+        own = (self.start, int(self._floors["buffer"].order[0]))
+        self._released[location] = [*spans, own, *self._acquired, *self._acquired_by.get(lane, [])]
+
+    def acquire(self, location: Location, lane: int) -> None:
+        """An invocation acquires by an atomic what was released there; the next barrier tells the others of its workgroup."""
+        self._acquired_by.setdefault(lane, []).extend(self._released.get(location, []))
 
     def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
         """Orders what was accessed so far with what follows: of all invocations, or within each subgroup."""
         self.serial += 1
+        if "buffer" in kinds and not subgroup_only:
+            for spans in self._acquired_by.values():
+                self._acquired.extend(spans)
+            self._acquired_by = {}
         groups = slice(1, None) if subgroup_only else slice(None)
         for kind in kinds:
             floors = self._floors[kind]
@@ -114,7 +153,7 @@ class Clock:
         return group << _GROUP_SHIFT | self._mark(manner)
 
     def _mark(self, manner: Manner) -> int:
-        return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | (_AVAILABLE if manner.available else 0)
+        return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
     def shared(self, before: np.ndarray, now: np.ndarray, kind: Kind) -> np.ndarray:
         """Records of reads ``now`` over those that stood there: nobody's where both count, so that a write by any of them conflicts."""
@@ -143,11 +182,20 @@ class Clock:
         group = np.where(group == (now >> _GROUP_SHIFT & _GROUP), group, 0)
         floors = self._floors[kind]
         floor = floors.order[group]
+        reach = before >> _REACH_SHIFT & _REACH
         if reads_write:
-            floor = np.minimum(floor, np.where(before & _AVAILABLE, _NEVER, floors.available[group]))
-            if not manner.visible:
-                floor = np.minimum(floor, floors.visible[group])
-        unordered = ~this_workgroup | (serial >= floor) | ((before & _PRIVATE) != 0)
+            needed = np.where(group > 0, Reach.SUBGROUP, Reach.WORKGROUP)
+            floor = np.minimum(floor, np.where(reach >= needed, _NEVER, floors.available[group]))
+            floor = np.minimum(floor, np.where(manner.visible >= needed, _NEVER, floors.visible[group]))
+        foreign = ~this_workgroup
+        if self._acquired and kind == "buffer":
+            known = np.zeros_like(foreign)
+            for start, end in self._acquired:
+                known |= (serial >= start) & (serial < end)
+            if reads_write:
+                known &= (reach == Reach.BEYOND) & (manner.visible == Reach.BEYOND)
+            foreign &= ~known
+        unordered = foreign | (this_workgroup & (serial >= floor)) | ((before & _PRIVATE) != 0)
         if manner.private:
             unordered = np.ones_like(unordered)
         result: np.ndarray = (before != 0) & ~same_lane & unordered

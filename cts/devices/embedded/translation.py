@@ -14,7 +14,7 @@ import numpy as np
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Function, Machine, Run
 from cts.devices.embedded.memory import AddressSpace
-from cts.devices.embedded.ordering import MAX_INVOCATIONS, Manner
+from cts.devices.embedded.ordering import MAX_INVOCATIONS, Manner, Reach
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
@@ -185,10 +185,10 @@ class Translation:
             return type_
         raise Unsupported(f"arithmetic on {type_}")
 
-    def manner(self, mask: int, available: bool, visible: bool) -> Manner:
+    def manner(self, mask: int, available: Reach, visible: Reach) -> Manner:
         """How an access with Memory Operands ``mask`` takes part in ordering."""
         if not self.private_model:
-            return Manner(False, True, True)
+            return Manner(False, Reach.BEYOND, Reach.BEYOND)
         return Manner(not mask & 0x20, available, visible)
 
     def zero(self, type_: Type) -> Value:

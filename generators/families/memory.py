@@ -293,4 +293,3 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
         elif array.role in ("input", "inout"):
             inputs[array.name] = random_bits(component, array.length, rng).view(np.uint8)
     return Subcase(name, inputs)
-

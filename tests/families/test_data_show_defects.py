@@ -36,6 +36,10 @@ def muladd(row, data, form="single", subgroups=1, trips=3, source="literal", lay
     return MULADD.format(row, subgroups, data, form, trips, source, layouts)
 
 
+def memory(form, storage="workgroup", layouts="row-column", subgroups=2, shape="16x16", handover="barrier", padding="tight"):
+    return f"memory[f16-a-{shape}-subgroup-{subgroups}-{form}-{storage}-{handover}-{layouts}-{padding}-none]"
+
+
 @cache
 def casebook():
     return load_casebook(Path(__file__).resolve().parents[2])
@@ -104,6 +108,12 @@ def seen(case_id: str, words: str) -> dict[str, bool]:
         (muladd("16x16x16.f16.f16.f32.f32", "exact", "loop", trips=0), "at least once"),
         (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop_fixed"), "not carried"),
         (muladd("16x16x16.s8.s8.s32.s32", "wrap", subgroups=4), "instance 0"),
+        (memory("subgroup"), "as it was stored"),
+        (memory("workgroup", layouts="row-row"), "as it was stored"),
+        (memory("plain_around_matrix"), "see what plain stores left"),
+        (memory("tiles"), "the tile of the first one"),
+        (memory("array_stride", "storage_buffer", "row-row", subgroups=1, padding="padded"), "ArrayStride"),
+        (memory("array_stride", "storage_buffer", "column-column", subgroups=1, padding="padded"), "ArrayStride"),
     ],
     ids=lambda text: text.replace("[", "(").replace("]", ")"),
 )

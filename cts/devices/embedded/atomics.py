@@ -95,9 +95,7 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
     return _Order(covers and bool(mask & (both | MemorySemantics.Acquire)), covers and bool(mask & (both | MemorySemantics.Release)))
 
 
-def _run(
-    translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order
-) -> Run:
+def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
     if not isinstance(type_, Number):
         raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
     if translation.storage(pointer) not in _STORAGE:

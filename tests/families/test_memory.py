@@ -1,0 +1,54 @@
+"""Every barrier of family memory, and every scope of availability, is needed: without it the embedded device stops the case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.runner import arrange
+from generators.casebook import build_program, find_case, load_casebook
+from generators.dispatch import kernel
+from generators.program.workgroup import Barrier
+from generators.spirv.emit import emit
+from generators.types import MemoryScope
+
+ROOT = Path(__file__).resolve().parents[2]
+DEVICE = EmbeddedDevice(load_profile("universal"))
+FORMS = ("workgroup", "plain_to_matrix", "matrix_to_plain", "plain_around_matrix", "in_place", "tiles")
+
+
+def case_of(form, storage="workgroup", handover="barrier"):
+    name = f"memory[f16-a-16x16-subgroup-2-{form}-{storage}-{handover}-row-column-tight-none]"
+    return find_case(load_casebook(ROOT), name)
+
+
+def run(case, program):
+    plan = arrange(case, program)
+    return DEVICE.run(kernel(program, emit(program)), plan.dispatches[:1])
+
+
+@pytest.mark.parametrize("storage", ["workgroup", "storage_buffer"])
+@pytest.mark.parametrize("form", ["subgroup", *FORMS])
+def test_no_barrier_can_be_left_out(form, storage):
+    case = case_of(form, storage)
+    program = build_program(case)
+    run(case, program)
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Barrier):
+            fewer = replace(program, operations=program.operations[:number] + program.operations[number + 1 :])
+            with pytest.raises(UndefinedBehaviour, match="a race"):
+                run(case, fewer)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "plain_around_matrix"])
+def test_a_barrier_of_the_subgroup_does_not_do_for_the_workgroup(form):
+    case = case_of(form)
+    program = build_program(case)
+    narrow = tuple(replace(o, scope=MemoryScope.SUBGROUP) if isinstance(o, Barrier) else o for o in program.operations)
+    with pytest.raises(UndefinedBehaviour, match="a race"):
+        run(case, replace(program, operations=narrow))

@@ -140,7 +140,7 @@ def test_every_kind_has_its_functions_and_a_device(validator):
 def test_the_device_says_its_version_and_what_to_install(validator, monkeypatch, tmp_path):
     validator(0)
     choice = choose("spirv-val")
-    assert (choice.description.name, choice.description.driver, choice.spec.selector) == ("spirv-val", "SPIRV-Tools v2031.2", "spirv-val")
+    assert (choice.description.name, choice.description.driver, choice.spec.selector) == ("spirv-val", "SPIRV-Tools 2031.2", "spirv-val")
     assert open_device(choice.spec).description == choice.description
     monkeypatch.setattr(choosing, "list_vulkan", lambda: ([], ""))
     assert choosing.list_devices()[-1].description.name == "spirv-val"

@@ -1,7 +1,8 @@
 """Pinned facts of a suite version: which cases there are, and digests of what each is made of.
 
 ``golden/cases/<family>.tsv`` has a line for every case of the nightly tier: its first tier, its id, and digests of its SPIR-V,
-its inputs and its expected results. ``golden/cases/full.tsv`` has a line for every family: how many cases the full tier has, and a
+its inputs and its expected results, as the kind of case has them.
+``golden/cases/full.tsv`` has a line for every family: how many cases the full tier has, and a
 digest of their ids.
 A review of a change sees in these files which cases it adds, loses or alters.
 """
@@ -16,16 +17,12 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
-
-from cts.expected import Allowed, Expected
-from cts.runner import arrange, compile_module
-from generators.casebook import Casebook, Family, build_program, expand, find_case, load_casebook
-from generators.digests import array_bytes, digest, digest_inputs
+from cts.kinds.table import KINDS
+from generators.casebook import Casebook, Family, expand, find_case, load_casebook
+from generators.digests import digest
 from generators.errors import CtsError
 
 FULL = "full.tsv"
-_SIGNIFICANT_BITS = 20
 _BATCH = 64
 
 
@@ -46,46 +43,13 @@ class Difference:
 COLUMNS = ("tier", "id", "spirv", "inputs", "expected")
 
 
-def digest_expected(expected: Iterable[Expected]) -> str:
-    """Of what a case's subcases may leave. Bounds of intervals are taken to 20 significant bits: sums in float64 may differ in their last
-    bit between machines."""
-
-    def parts() -> Iterator[bytes]:
-        for want in expected:
-            for placed in want.placed:
-                yield f"{placed.array} {placed.allowed.kind} {placed.allowed.component.name} {placed.allowed.either_zero}".encode()
-                yield array_bytes(placed.offsets)
-                yield from _allowed(placed.allowed)
-
-    return digest(parts())
-
-
-def _allowed(allowed: Allowed) -> Iterator[bytes]:
-    yield array_bytes(np.broadcast_to(np.asarray(allowed.nan), allowed.bits.shape))
-    if allowed.low is not None and allowed.high is not None:
-        yield array_bytes(_rounded(allowed.low))
-        yield array_bytes(_rounded(allowed.high))
-        return
-    yield array_bytes(allowed.bits)
-    for other in allowed.others:
-        yield array_bytes(other)
-
-
-def _rounded(values: np.ndarray) -> np.ndarray:
-    mantissa, exponent = np.frexp(values)
-    rounded: np.ndarray = np.ldexp(np.round(mantissa * 2.0**_SIGNIFICANT_BITS), exponent - _SIGNIFICANT_BITS)
-    return rounded
-
-
 def case_lines(root: Path, tiers: dict[str, str], ids: Sequence[str]) -> list[str]:
     """The lines of some cases, computed anew."""
     casebook = load_casebook(root)
     lines = []
     for id_ in ids:
         case = find_case(casebook, id_)
-        program = build_program(case)
-        plan = arrange(case, program)
-        fields = (digest([compile_module(program, "spirv")]), digest_inputs(plan.subcases), digest_expected(plan.expected))
+        fields = KINDS[case.definition.kind].digests(case)
         lines.append("\t".join((tiers[id_], id_, *fields)))
     return lines
 

@@ -96,7 +96,7 @@ def make_report(item: CaseItem, result: CaseResult, start: float) -> pytest.Test
     """The one report of a case. Messages stand alone: no traceback of ours explains a device's failure."""
     longrepr: str | tuple[str, int, str] | None = None
     outcome: Literal["passed", "failed", "skipped"] = "passed"
-    if result.verdict is Verdict.NOT_SUPPORTED:
+    if result.verdict is Verdict.NOT_SUPPORTED or result.verdict is Verdict.EXPECTED_FAIL:
         outcome, longrepr = "skipped", (str(item.path), 0, result.reason)
     elif result.verdict not in PASSING:
         outcome, longrepr = "failed", failure_text(result)
@@ -111,6 +111,8 @@ def make_report(item: CaseItem, result: CaseResult, start: float) -> pytest.Test
         start=start,
         stop=time.time(),
     )
+    if result.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
+        report.wasxfail = result.reason
     setattr(report, DIGEST, Digest.of(result).wire())
     return report
 

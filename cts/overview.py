@@ -24,6 +24,13 @@ EXPLAINED = 50
 UNEXPLAINED = "cts_unexplained"
 """Attribute of a report that is counted and not shown."""
 
+_CATEGORIES = {
+    Verdict.PASS: "passed",
+    Verdict.EXPECTED_FAIL: "xfailed",
+    Verdict.UNEXPECTED_PASS: "xpassed",
+    Verdict.NOT_SUPPORTED: "not supported",
+}
+
 REASONS = 15
 """Reasons for not_supported that the summary lists."""
 
@@ -155,7 +162,7 @@ class Overview:
             return None
         verdict = Digest.unwire(values).verdict
         # not_supported is a category of its own: the summary counts the reasons, and -ra need not list them once more.
-        category = {Verdict.PASS: "passed", Verdict.NOT_SUPPORTED: "not supported"}.get(verdict, "failed")
+        category = _CATEGORIES.get(verdict, "failed")
         if hasattr(report, UNEXPLAINED):
             category = "more failed"
         # Without a letter and a word pytest prints nothing for a case: a hundred thousand dots tell less than one line of counts.
@@ -200,6 +207,8 @@ class Overview:
                 out.line(f"  {count:6d}  {reason}")
             if len(tally.reasons) > REASONS:
                 out.line(f"          and {len(tally.reasons) - REASONS} further reasons")
+        for (verdict, reason), count in sorted(tally.expectations.items()):
+            out.line(f"{count:8d}  {word(verdict).lower()}: {reason}", yellow=verdict is Verdict.UNEXPECTED_PASS)
         if tally.verdicts[Verdict.ERROR]:
             out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing of the device", red=True)
         if self._explained > EXPLAINED:

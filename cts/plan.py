@@ -70,6 +70,8 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
             )
         spec = replace(spec, mapping=options["embedded_mapping"])
         open_device(spec).close()
+    if isolation == "on" and description.kind == "spirv-val":
+        raise OptionError("--isolation on: spirv-val is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
     return Settings(tier, front_end, spec, description, choice.why, isolated, timeout)
 

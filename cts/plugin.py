@@ -53,8 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("tier", "smoke, nightly or full: how many of the cases are selected (default: smoke)", metavar="TIER")
     add(
         "device",
-        "the device to judge: embedded, embedded:PROFILE, part of a Vulkan device's name, its UUID or its index; see 'cts devices' "
-        "(default: the best Vulkan device with cooperative matrices, else embedded)",
+        "the device to judge: embedded, embedded:PROFILE, spirv-val, part of a Vulkan device's name, its UUID or its index; "
+        "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded)",
         metavar="DEVICE",
     )
     add("front-end", "spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)", metavar="NAME")

@@ -1,4 +1,4 @@
-"""A folder that reproduces a case without the suite: the module, every buffer before and after, and how to connect them."""
+"""A folder that reproduces a kernel case without the suite: the module, every buffer before and after, and how to connect them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from cts.elements import scatter, values
 from cts.expected import Allowed, Expected
-from cts.runner import Arrangement, arrange, compile_module
+from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.session import FrontEnd
 from generators.casebook import Case, build_program
 from generators.dispatch import kernel

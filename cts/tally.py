@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from cts.verdict import CaseResult, Verdict
 
-PASSING = frozenset({Verdict.PASS, Verdict.NOT_SUPPORTED})
+PASSING = frozenset({Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS, Verdict.NOT_SUPPORTED})
+"""Verdicts that do not make a run fail. An unexpected pass speaks for the device, and against what the suite knows of it."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Tally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     families: dict[str, Counter[Verdict]] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
+    expectations: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
     seconds: float = 0.0
     device: float = 0.0
     pipeline: float = 0.0
@@ -73,6 +75,8 @@ class Tally:
         self.families.setdefault(digest.family, Counter())[digest.verdict] += 1
         if digest.verdict is Verdict.NOT_SUPPORTED:
             self.reasons[digest.reason] += 1
+        if digest.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
+            self.expectations[digest.verdict, digest.reason] += 1
         self.seconds += digest.seconds
         self.device += digest.device
         self.pipeline += digest.pipeline

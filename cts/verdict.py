@@ -8,9 +8,14 @@ from typing import Any
 
 
 class Verdict(enum.StrEnum):
-    """What became of a case. ``error`` is the suite's own fault; the others speak of the device."""
+    """What became of a case. ``error`` is the suite's own fault; the others speak of the device.
+
+    ``expected_fail`` is a failure that the family foresees and gives the reason of; ``unexpected_pass`` is a pass where it foresees one.
+    """
 
     PASS = "pass"
+    EXPECTED_FAIL = "expected_fail"
+    UNEXPECTED_PASS = "unexpected_pass"
     FAIL = "fail"
     NOT_SUPPORTED = "not_supported"
     CRASH = "crash"

@@ -12,6 +12,9 @@ from reports.context import Context
 from reports.formats import count
 from reports.verdicts import BAD, EXPLAINED, WORDING
 
+SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS)
+"""Verdicts with a reason that do not make a run fail. The format has one word for them; its ``type`` has ours."""
+
 LISTED_CASES = 20_000
 """A run with more cases lists its failures alone, and counts the rest by family and reason: viewers stop at some 250,000 XML objects,
 30 MB or 500,000 cases."""
@@ -66,7 +69,7 @@ def _properties(suite: ET.Element, results: Iterable[CaseResult], context: Conte
 def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
     case = ET.SubElement(suite, "testcase", classname=result.family, name=_printable(result.id), time=f"{result.seconds:.4f}")
     reason = _printable(result.reason)
-    if result.verdict is Verdict.NOT_SUPPORTED:
+    if result.verdict in SKIPPED:
         ET.SubElement(case, "skipped", type=result.verdict, message=reason)
     elif result.verdict in EXPLAINED:
         element = ET.SubElement(case, "failure" if result.verdict in BAD else "error", type=result.verdict, message=reason)
@@ -81,11 +84,11 @@ def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
         ET.SubElement(
             suite, "testcase", classname=suite.get("name", ""), name=count(len(passes), "case") + " passed", time=f"{seconds:.3f}"
         )
-    reasons = Counter(result.reason for result in results if result.verdict is Verdict.NOT_SUPPORTED)
-    for reason, number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        name = f"{count(number, 'case')} not supported: {_printable(reason)}"
+    reasons = Counter((result.verdict, result.reason) for result in results if result.verdict in SKIPPED)
+    for (verdict, reason), number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        name = f"{count(number, 'case')} {WORDING[verdict].label.lower()}: {_printable(reason)}"
         case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time="0")
-        ET.SubElement(case, "skipped", type=Verdict.NOT_SUPPORTED, message=_printable(reason))
+        ET.SubElement(case, "skipped", type=verdict, message=_printable(reason))
 
 
 def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:

@@ -31,6 +31,8 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
         Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, and again when a fresh device ran it alone."),
         Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
+        Verdict.UNEXPECTED_PASS: Wording("Unexpected pass", "?", "What was known to be wrong is right: the note of it is out of date."),
+        Verdict.EXPECTED_FAIL: Wording("Expected fail", "~", "The device is wrong in a way that is known; the reason says how."),
         Verdict.PASS: Wording("Pass", "✓", "Every element and every byte is what the specification allows."),
         Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
     }

@@ -10,12 +10,14 @@ from pathlib import Path
 from cts.commands.context import casebook
 from cts.devices.device import Device, DeviceDescription
 from cts.journal import encode
+from cts.kinds.kernel import arrange
+from cts.kinds.table import KINDS
 from cts.plan import checked_front_end, checked_settings
-from cts.reproduction import RESULT, write_outcomes, write_reproduction
-from cts.runner import arrange, judge
+from cts.reproduction import RESULT, write_outcomes
+from cts.runner import judge
 from cts.session import DeviceHolder, open_holder
 from cts.tally import PASSING
-from generators.casebook import build_program, find_case
+from generators.casebook import CaseKind, build_program, find_case
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -64,11 +66,11 @@ def run(options: argparse.Namespace) -> int:
     case = find_case(casebook(options), options.case)
     folder: Path = options.directory
     if not options.device:
-        write_reproduction(case, folder, checked_front_end(options.front_end))
+        KINDS[case.definition.kind].reproduce(case, folder, checked_front_end(options.front_end))
         print(folder / "README.md")
         return 0
     settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None})
-    write_reproduction(case, folder, settings.front_end)
+    KINDS[case.definition.kind].reproduce(case, folder, settings.front_end)
     print(folder / "README.md")
     inner = open_holder(settings)
     recording: list[Recording] = []
@@ -78,12 +80,14 @@ def run(options: argparse.Namespace) -> int:
         recording.append(Recording(inner.device))
         return recording[-1]
 
-    holder = DeviceHolder(open_recording)
+    # Other kinds of case leave nothing in memory.
+    holder = DeviceHolder(open_recording) if case.definition.kind is CaseKind.KERNEL else inner
     result = judge(case, holder, settings.front_end, settings.tier)
     outcomes = recording[-1].outcomes if recording else []
     holder.close()
     try:
-        write_outcomes(folder, arrange(case, build_program(case)), outcomes)
+        if outcomes:
+            write_outcomes(folder, arrange(case, build_program(case)), outcomes)
         (folder / RESULT).write_text(json.dumps(json.loads(encode(result.record())), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error

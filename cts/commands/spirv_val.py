@@ -1,4 +1,7 @@
-"""Has spirv-val judge the module of every case of a tier. Exit code 1 if it rejects one."""
+"""Has spirv-val judge the module of every kernel case of a tier. Exit code 1 if it rejects one.
+
+Static cases are judged by ``pytest cts --device spirv-val``.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from cts.commands.context import casebook
+from cts.kinds.kernel import compile_module
 from cts.plan import at_least_one, one_of
-from cts.runner import compile_module
 from cts.session import FRONT_ENDS, FrontEnd
-from generators.casebook import Tier, build_program, expand
+from generators.casebook import CaseKind, Tier, build_program, expand
 from generators.errors import CtsError, NotExpressible
 
 NAME = "spirv-val"
@@ -54,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
                     if rejected <= _SHOWN:
                         print(f"{name}\n    {complaint}")
 
-        for family in casebook(options).families.values():
+        for family in (family for family in casebook(options) if family.kind is CaseKind.KERNEL):
             for case in expand(family, tier):
                 program = build_program(case)
                 for front_end in front_ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ DEFAULT_PROFILE = "universal"
 ENUMERATION_SECONDS = 60.0
 
 _EMBEDDED = "embedded"
+_VALIDATOR: Literal["spirv-val"] = "spirv-val"
 _PREFERENCE = {"discrete": 0, "integrated": 1, "virtual": 2, "cpu": 3}
 
 
@@ -24,14 +26,15 @@ class DeviceSpec:
     """How to open a device, in this process or another one.
 
     Attributes:
-        kind: ``vulkan``, ``embedded``, or ``factory`` (for tests of isolation).
-        name: UUID of a Vulkan device; profile of the embedded device, a name or a path; ``module:function`` of a factory.
+        kind: ``vulkan``, ``embedded``, ``spirv-val``, or ``factory`` (for tests of isolation).
+        name: UUID of a Vulkan device; profile of the embedded device, a name or a path; ``module:function`` of a factory; of
+            spirv-val its own.
         index: of a Vulkan device in the loader's order, in case several have the UUID.
         mapping: of the embedded device; empty for its default.
         validation: whether to load the validation layer.
     """
 
-    kind: Literal["vulkan", "embedded", "factory"]
+    kind: Literal["vulkan", "embedded", "spirv-val", "factory"]
     name: str
     index: int = 0
     mapping: str = ""
@@ -74,6 +77,10 @@ def open_device(spec: DeviceSpec) -> Device:
         return VulkanDevice(spec.name, spec.index, validation=spec.validation)
     if spec.kind == "embedded":
         return _open_embedded(spec)
+    if spec.kind == "spirv-val":
+        from cts.devices.validator.device import ValidatorDevice
+
+        return ValidatorDevice()
     module, _, function = spec.name.partition(":")
     return cast(Callable[[], Device], getattr(import_module(module), function))()
 
@@ -130,16 +137,24 @@ def _embedded(profile: str) -> DeviceListing:
 
 
 def list_devices() -> list[DeviceListing]:
-    """Every device that can be chosen: Vulkan's, then the embedded device with each of its profiles."""
-    return list_vulkan()[0] + [_embedded(profile) for profile in list_profiles()]
+    """Every device that can be chosen: Vulkan's, then the embedded device with each of its profiles, then spirv-val if it is there."""
+    listings = list_vulkan()[0] + [_embedded(profile) for profile in list_profiles()]
+    with suppress(DeviceError):
+        listings.append(_validator())
+    return listings
+
+
+def _validator() -> DeviceListing:
+    spec = DeviceSpec(_VALIDATOR, _VALIDATOR)
+    return DeviceListing(spec, open_device(spec).description)
 
 
 def choose(selector: str | None) -> Choice:
     """The device that a user's words mean.
 
     Args:
-        selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), part of a Vulkan device's name, its UUID or its index; None
-            for the best Vulkan device with cooperative matrices, else the embedded device.
+        selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
+            index; None for the best Vulkan device with cooperative matrices, else the embedded device.
 
     Raises:
         DeviceError: there is no such device; the message names those that there are.
@@ -149,6 +164,9 @@ def choose(selector: str | None) -> Choice:
     kind, colon, profile = selector.partition(":")
     if kind == _EMBEDDED:
         listing = _embedded(profile if colon else DEFAULT_PROFILE)
+        return Choice(listing.spec, listing.description, f"--device {selector}")
+    if selector == _VALIDATOR:
+        listing = _validator()
         return Choice(listing.spec, listing.description, f"--device {selector}")
     vulkan, reason = list_vulkan()
     listing = _named(selector, vulkan, reason)
@@ -190,6 +208,6 @@ def _named(selector: str, vulkan: Sequence[DeviceListing], reason: str) -> Devic
     if named:
         return named[0]
     known = [f"{listing.spec.index} ({listing.description.name})" for listing in vulkan]
-    known += [_EMBEDDED, *(f"{_EMBEDDED}:{profile}" for profile in list_profiles())]
+    known += [_EMBEDDED, *(f"{_EMBEDDED}:{profile}" for profile in list_profiles()), _VALIDATOR]
     because = f" ({reason})" if reason else ""
     raise DeviceError(f"--device {selector}: no such device; there are: {', '.join(known)}{because}")

@@ -38,7 +38,7 @@ class DeviceDescription:
     Attributes:
         name, driver: as in reports. ``driver`` has the driver's version.
         uuid: hexadecimal, stable between runs; empty for the embedded device.
-        kind: ``"vulkan"`` or ``"embedded"``.
+        kind: ``"vulkan"``, ``"embedded"`` or ``"spirv-val"``.
         api_version: for example ``"1.4.354"``.
         subgroup_size: the size that kernels run with.
         max_workgroup_invocations: limit.

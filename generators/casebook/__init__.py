@@ -1,19 +1,22 @@
 """From YAML to cases: families, axes, constraints, tiers and stable ids. docs/casebook.md documents the files."""
 
 from generators.casebook.book import Casebook, find_case, load_casebook
-from generators.casebook.cases import Case, Tier, build_program, build_subcases, expand
+from generators.casebook.builders import CaseKind
+from generators.casebook.cases import Case, Tier, build_module, build_program, build_subcases, expand
 from generators.casebook.family import Axis, Family, Product, load_family
 from generators.casebook.requirements import Requirement, TestKind, load_requirements
 
 __all__ = [
     "Axis",
     "Case",
+    "CaseKind",
     "Casebook",
     "Family",
     "Product",
     "Requirement",
     "TestKind",
     "Tier",
+    "build_module",
     "build_program",
     "build_subcases",
     "expand",

@@ -1,22 +1,38 @@
-"""The modules that turn a case's values into its program and the data of its subcases."""
+"""The modules that turn a case's values into what a device judges, and the kinds of case that they make."""
 
 from __future__ import annotations
 
+import enum
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from generators.errors import CasebookError
+from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
 
 PACKAGE = "generators.families"
 
 
+class CaseKind(enum.StrEnum):
+    """What a case asks of a device. The functions of a family's builder decide which kind its cases are."""
+
+    KERNEL = "kernel"
+    """It runs a shader."""
+    STATIC = "static"
+    """It accepts or rejects a module."""
+
+
+FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType({CaseKind.KERNEL: ("program", "subcase"), CaseKind.STATIC: ("module",)})
+"""What a builder of each kind defines besides PREDICATES. The first name is no other kind's, and tells the kind."""
+
+
 class Builder(Protocol):
-    """What a module of ``generators.families`` offers. Values are those of the axes, by axis name.
+    """What every module of ``generators.families`` offers. Values are those of the axes, by axis name.
 
     A builder may also have ``AXES``, a mapping from the name of each axis that it reads to the values that it takes: a collection, a
     compiled pattern, or None for any. The casebook checks the family's YAML against it.
@@ -27,12 +43,24 @@ class Builder(Protocol):
         """Named conditions for the family's constraints. Each must depend on the values that it reads and on nothing else."""
         ...
 
+
+class KernelBuilder(Builder, Protocol):
+    """Makes cases that run a shader."""
+
     def program(self, values: Mapping[str, Any]) -> Program:
         """The program of a case."""
         ...
 
     def subcase(self, name: str, values: Mapping[str, Any], program: Program, rng: np.random.Generator) -> Subcase:
         """One dispatch. ``values`` has the axes of the case and of the subcase; ``rng`` depends on the names of both alone."""
+        ...
+
+
+class StaticBuilder(Builder, Protocol):
+    """Makes cases that a validator judges."""
+
+    def module(self, values: Mapping[str, Any]) -> ModuleCheck:
+        """The module of a case, and what a validator must make of it."""
         ...
 
 
@@ -45,8 +73,14 @@ def load_builder(name: str) -> Builder:
     qualified = f"{PACKAGE}.{name}"
     if not name.isidentifier() or importlib.util.find_spec(qualified) is None:
         raise CasebookError(f"there is no builder '{name}'; expected a module {qualified}")
-    module = importlib.import_module(qualified)
-    for needed in ("PREDICATES", "program", "subcase"):
-        if not hasattr(module, needed):
-            raise CasebookError(f"the builder '{name}' lacks '{needed}'; {qualified} must define PREDICATES, program and subcase")
-    return cast(Builder, module)
+    builder = cast(Builder, importlib.import_module(qualified))
+    needed = ("PREDICATES", *FUNCTIONS[kind_of(builder)])
+    for function in needed:
+        if not hasattr(builder, function):
+            raise CasebookError(f"the builder '{name}' lacks '{function}'; {qualified} must define {', '.join(needed)}")
+    return builder
+
+
+def kind_of(builder: Builder) -> CaseKind:
+    """The kind of the cases that ``builder`` makes: a kernel's, if nothing says otherwise."""
+    return next((kind for kind, functions in FUNCTIONS.items() if hasattr(builder, functions[0])), CaseKind.KERNEL)

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from generators.casebook.builders import KernelBuilder, StaticBuilder
 from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Constraint, Row, rows
 from generators.casebook.covering import covering_rows
 from generators.casebook.family import Family, Product, check_property_row
 from generators.errors import CasebookError
+from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
 
 ONLY_SUBCASE = "only"
@@ -203,12 +205,17 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
 
 
 def build_program(case: Case) -> Program:
-    """The program of ``case``."""
-    return case.definition.builder.program(case.values)
+    """The program of a kernel case."""
+    return cast(KernelBuilder, case.definition.builder).program(case.values)
 
 
 def build_subcases(case: Case, program: Program) -> list[Subcase]:
     """The dispatches of ``case``, whose ``program`` has been built. Random data depend on the case's id and the subcase's name."""
     id_ = case.id
-    subcase = case.definition.builder.subcase
+    subcase = cast(KernelBuilder, case.definition.builder).subcase
     return [subcase(name, values, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, values in case.subcases]
+
+
+def build_module(case: Case) -> ModuleCheck:
+    """The module of a static case, and what a validator must make of it."""
+    return cast(StaticBuilder, case.definition.builder).module(case.values)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from generators.casebook.builders import Builder, load_builder
+from generators.casebook.builders import Builder, CaseKind, kind_of, load_builder
 from generators.casebook.constraints import Constraint, Exclusion, Predicate
 from generators.casebook.document import Element, read_document
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
@@ -93,7 +93,7 @@ class Family:
         name: also the file's name, and the beginning of each case's id.
         specification: for example ``SPV_KHR_cooperative_matrix``.
         path: the YAML file.
-        builder: the module that makes programs of the cases.
+        builder: the module that makes of the cases what a device judges.
         covers: ids of requirements.
         plan: in prose, what is tested and why these axes.
         todo: missing coverage, a line each.
@@ -119,6 +119,11 @@ class Family:
     def rules(self) -> tuple[Constraint, ...]:
         """The constraints by axis and label number, case axes first and subcase axes after them."""
         return compile_constraints(self.constraints, (*self.axes, *self.subcase_axes))
+
+    @cached_property
+    def kind(self) -> CaseKind:
+        """Of its cases."""
+        return kind_of(self.builder)
 
     @cached_property
     def property_axis(self) -> int | None:

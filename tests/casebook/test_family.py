@@ -57,6 +57,7 @@ ERRORS = [
     ),
     ("builder: toy", "builder: missing", 3, r"builder: there is no builder 'missing'; expected a module generators.families.missing"),
     ("builder: toy", "builder: incomplete", 3, r"builder: the builder 'incomplete' lacks 'program'"),
+    ("builder: toy", "builder: half", 3, r"'half' lacks 'subcase'; .* must define PREDICATES, program, subcase"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-99]", 4, r"covers\[1\]: there is no requirement 'KHR-A-99'"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-01]", 4, r"covers\[1\]: duplicate requirement"),
     ("[KHR-A-01]", "KHR-A-01", 4, r"covers: expected a list of requirement ids, found 'KHR-A-01'"),

@@ -17,7 +17,6 @@ from typing import Any
 import child_double
 
 import generators.families
-from cts import runner
 from cts.devices import choose as choosing
 from cts.devices.device import (
     DeviceCrash,
@@ -27,6 +26,7 @@ from cts.devices.device import (
     DriverRefused,
     UndefinedBehaviour,
 )
+from cts.kinds import kernel as kernels
 from cts.reproduction import after
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -111,7 +111,7 @@ def arrange(case: Any, program: Any) -> Any:
     return current["plan"]
 
 
-real_build_program, real_arrange = runner.build_program, runner.arrange
-runner.build_program, runner.arrange = build_program, arrange  # type: ignore[attr-defined]
+real_build_program, real_arrange = kernels.build_program, kernels.arrange
+kernels.build_program, kernels.arrange = build_program, arrange  # type: ignore[attr-defined]
 choosing.choose = choose
 choosing.open_device = lambda spec: Double()

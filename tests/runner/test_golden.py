@@ -8,7 +8,7 @@ import pytest
 
 from cts.cli import main
 from cts.expected import Allowed, Expected, Placed
-from cts.golden import digest_expected
+from cts.kinds.kernel_digests import digest_expected
 from generators.digests import digest, digest_inputs
 from generators.program.program import Subcase
 from generators.types import COMPONENT_TYPES

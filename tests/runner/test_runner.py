@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from cts import runner
 from cts.devices.device import DeviceCrash, DeviceFailure, DeviceLost, DeviceTimeout, DriverRefused, UndefinedBehaviour, ValidationMessage
+from cts.kinds import kernel as kernels
+from cts.kinds.kernel import arrange
 from cts.reproduction import after
-from cts.runner import OURS, arrange, judge
+from cts.runner import OURS, judge
 from cts.verdict import Verdict
 from generators.casebook import build_program
 from generators.errors import GeneratorError, NotExpressible
@@ -64,8 +65,8 @@ def test_a_flipped_bit_fails_with_place_and_record(case, right):
 
 
 def test_not_supported_names_what_is_missing_before_anything_is_computed(case, monkeypatch):
-    monkeypatch.setattr(runner, "build_subcases", lambda *_: pytest.fail("inputs were computed"))
-    monkeypatch.setattr(runner, "evaluate", lambda *_: pytest.fail("expected results were computed"))
+    monkeypatch.setattr(kernels, "build_subcases", lambda *_: pytest.fail("inputs were computed"))
+    monkeypatch.setattr(kernels, "evaluate", lambda *_: pytest.fail("expected results were computed"))
     device = Scripted(raising(AssertionError()), missing="feature cooperativeMatrix")
     result = judge(case, holding(device), "spirv", "smoke")
     assert (result.verdict, result.reason, result.subcases) == (Verdict.NOT_SUPPORTED, "feature cooperativeMatrix", 0)
@@ -76,7 +77,7 @@ def test_what_glsl_cannot_say_is_not_supported(case, monkeypatch):
     def refuse(program):
         raise NotExpressible("a stride of 64 bits")
 
-    monkeypatch.setitem(runner._FRONT_ENDS, "glsl", refuse)
+    monkeypatch.setitem(kernels._FRONT_ENDS, "glsl", refuse)
     result = judge(case, holding(Scripted(raising(AssertionError()))), "glsl", "smoke")
     assert (result.verdict, result.reason) == (Verdict.NOT_SUPPORTED, "GLSL cannot say: a stride of 64 bits")
 
@@ -124,7 +125,7 @@ def test_an_exception_of_ours_is_an_error_with_its_traceback(case, right, monkey
     def broken(program, subcase):
         raise GeneratorError("A*B overflows")
 
-    monkeypatch.setattr(runner, "evaluate", broken)
+    monkeypatch.setattr(kernels, "evaluate", broken)
     result = judge(case, holding(Scripted(right)), "spirv", "smoke")
     assert result.verdict is Verdict.ERROR
     assert result.reason == f"{OURS}GeneratorError: A*B overflows"

@@ -1,0 +1,1 @@
+"""Validators as devices: they judge modules and run none."""

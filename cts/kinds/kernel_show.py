@@ -1,0 +1,108 @@
+"""What ``cts show`` says of a kernel case."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from cts.elements import values
+from cts.expected import Expected
+from cts.kinds.kernel import arrange, compile_module
+from cts.kinds.kind import Json
+from generators.casebook import Case, build_program
+from generators.errors import NotExpressible
+from generators.program.program import Program, Subcase
+from generators.types import ComponentType
+
+
+def show(case: Case, wanted: Collection[str]) -> Json:
+    """Its arrays and policy, and what else is wanted."""
+    program = build_program(case)
+    shown: Json = {
+        "arrays": [
+            {"name": a.name, "pointee": str(a.pointee), "length": a.length, "storage": a.storage.value, "role": a.role}
+            for a in program.arrays
+        ]
+    }
+    if program.policy:
+        shown["policy"] = program.policy
+    if "glsl" in wanted:
+        shown["glsl"] = glsl(program)
+    if "spirv" in wanted:
+        from generators.spirv.disassemble import disassemble
+
+        shown["spirv"] = disassemble(compile_module(program, "spirv"))
+    if "inputs" in wanted or "expected" in wanted:
+        plan = arrange(case, program)
+        if "inputs" in wanted:
+            shown["inputs"] = [_inputs(program, subcase) for subcase in plan.subcases]
+        if "expected" in wanted:
+            shown["expected"] = [_expected(subcase, want) for subcase, want in zip(plan.subcases, plan.expected, strict=True)]
+    return shown
+
+
+def glsl(program: Program) -> str:
+    """The shader, or a comment that says why GLSL cannot say it."""
+    from generators.glsl.emit import emit
+
+    try:
+        return emit(program)
+    except NotExpressible as error:
+        return f"// GLSL cannot say: {error}\n"
+
+
+def _numbers(data: np.ndarray, component: ComponentType) -> list[Any]:
+    numbers: list[Any] = values(data, component).tolist()
+    return numbers
+
+
+def _inputs(program: Program, subcase: Subcase) -> Json:
+    arrays = {}
+    for name, data in subcase.inputs.items():
+        component = program.array(name).pointee.component
+        arrays[name] = _numbers(data.view(component.bits_dtype), component)
+    return {"subcase": subcase.name, "operands": dict(subcase.operands), "properties": dict(subcase.properties), "arrays": arrays}
+
+
+def _expected(subcase: Subcase, want: Expected) -> Json:
+    stores = []
+    for placed in want.placed:
+        allowed = placed.allowed
+        store: Json = {"array": placed.array, "what": placed.what, "kind": allowed.kind, "component": allowed.component.name}
+        store["values"] = _numbers(allowed.bits, allowed.component)
+        if allowed.low is not None and allowed.high is not None:
+            store["low"], store["high"] = allowed.low.tolist(), allowed.high.tolist()
+        if allowed.proof is not None:
+            margin = float(allowed.proof.margin_bits.min())
+            store["proof"] = str(allowed.proof)
+            store["accumulation_bits"], store["margin_bits"] = allowed.proof.precision, margin if np.isfinite(margin) else None
+        stores.append(store)
+    return {"subcase": subcase.name, "notes": list(want.notes), "stores": stores}
+
+
+def lines(shown: Mapping[str, Any]) -> Iterator[str]:
+    """What ``show`` gave, for people."""
+    if "policy" in shown:
+        yield f"  policy: {shown['policy']}"
+    for array in shown["arrays"]:
+        yield f"  {array['role']:8s} {array['name']}: {array['length']} x {array['pointee']} in {array['storage']}"
+    for name in ("glsl", "spirv"):
+        if name in shown:
+            yield ""
+            yield from shown[name].splitlines()
+    for subcase in shown.get("inputs", ()):
+        yield f"\ninputs of subcase {subcase['subcase']}: {subcase['operands'] or 'no operands'} {subcase['properties'] or ''}".rstrip()
+        for name, numbers in subcase["arrays"].items():
+            yield f"  {name}: {' '.join(f'{number:g}' for number in numbers)}"
+    for subcase in shown.get("expected", ()):
+        yield f"\nexpected of subcase {subcase['subcase']}"
+        for store in subcase["stores"]:
+            yield f"  {store['what']} in {store['array']} ({store['kind']}, {store['component']}):"
+            if "proof" in store:
+                yield f"   {store['proof']}"
+            for instance, matrix in enumerate(store["values"]):
+                yield f"   instance {instance}"
+                for row in matrix:
+                    yield "    " + " ".join(f"{number:g}" for number in row)

@@ -1,0 +1,78 @@
+"""What the suite does with the cases of one kind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cts.session import DeviceHolder, FrontEnd
+from cts.verdict import Verdict
+from generators.casebook import Case
+
+Json = dict[str, Any]
+
+
+class Stopwatch:
+    """Seconds by step."""
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.steps: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Adds the time of the block to ``name``, also if it raises."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.steps[name] = self.steps.get(name, 0.0) + time.perf_counter() - begin
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self.start
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The part of a result that judging decides."""
+
+    verdict: Verdict
+    reason: str = ""
+    message: str = ""
+    subcases: int = 0
+    policy: str = ""
+    failures: tuple[dict[str, object], ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The functions of one kind of case. Each of them is given cases of that kind alone.
+
+    Attributes:
+        judge: has the device that is held judge a case; it is one that judges this kind. Raises DeviceFailure where the device fails, and
+            anything else where we do.
+        digests: of the case's module, its inputs and what is expected, as the columns of ``golden/cases`` have them; ``-`` for what a
+            case of this kind does not have.
+        show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has those of ``glsl``,
+            ``spirv``, ``inputs`` and ``expected`` that were asked for.
+        lines: what ``show`` gave as lines of text.
+        reproduce: writes the folder of ``cts repro``. Raises CtsError where it cannot.
+    """
+
+    judge: Callable[[Case, DeviceHolder, FrontEnd, Stopwatch], Judgement]
+    digests: Callable[[Case], tuple[str, str, str]]
+    show: Callable[[Case, Collection[str]], Json]
+    lines: Callable[[Mapping[str, Any]], Iterator[str]]
+    reproduce: Callable[[Case, Path, FrontEnd], None]
+
+
+def one_line(text: str) -> str:
+    """The first line of ``text`` that is not blank; empty if there is none."""
+    lines = text.strip().splitlines()
+    return lines[0].strip() if lines else ""

@@ -1,0 +1,104 @@
+"""Static cases: a validator accepts or rejects a module, and what it says names the rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from cts.devices.validator.device import Answer, ValidatorDevice
+from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
+from cts.session import DeviceHolder, FrontEnd
+from cts.verdict import Verdict
+from generators.casebook import Case, build_module
+from generators.digests import digest
+from generators.errors import CtsError
+from generators.module_check import ModuleCheck
+
+
+def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (the module is its own)
+    """Whether the validator says of the module what it must. A module that is known to be judged wrongly is an expected failure while
+    that is so, and an unexpected pass once it is no longer."""
+    with watch.step("emit"):
+        check = build_module(case)
+    with watch.step("device"):
+        answer = cast(ValidatorDevice, holder.device).validate(check.module)
+    wrong = what_is_wrong(check, answer)
+    said = answer.message or "(nothing)"
+    if wrong:
+        verdict = Verdict.EXPECTED_FAIL if check.gap else Verdict.FAIL
+        reason = check.gap if check.gap else wrong
+        return Judgement(verdict, one_line(reason), f"{reason}\n{wrong}\nrule: {check.rule}\nthe validator says: {said}", 1)
+    if check.gap:
+        reason = f"the gap is closed: remove it from the family ({check.gap})"
+        return Judgement(Verdict.UNEXPECTED_PASS, one_line(reason), f"{reason}\nrule: {check.rule}\nthe validator says: {said}", 1)
+    return Judgement(Verdict.PASS, subcases=1)
+
+
+def what_is_wrong(check: ModuleCheck, answer: Answer) -> str:
+    """How the answer differs from what it must be, one line; empty if it does not."""
+    if check.accepted:
+        return "" if answer.accepted else f"a valid module is rejected: {one_line(answer.message)}"
+    if answer.accepted:
+        return f"an invalid module is accepted: {check.rule}"
+    if not re.search(check.says, answer.message):
+        return f"rejected for another reason than the rule's (expected {check.says!r}): {one_line(answer.message)}"
+    return ""
+
+
+def digests(case: Case) -> tuple[str, str, str]:
+    """Of the module, and of what a validator must make of it; there are no inputs."""
+    check = build_module(case)
+    return digest([check.module]), "-", digest([str(check.accepted).encode(), check.says.encode(), check.gap.encode()])
+
+
+def show(case: Case, wanted: Collection[str]) -> Json:
+    """The rule, the right answer, and the module's disassembly if wanted."""
+    check = build_module(case)
+    shown: Json = {"rule": check.rule, "verdict": "accepted" if check.accepted else "rejected"}
+    shown |= {name: text for name, text in (("says", check.says), ("gap", check.gap)) if text}
+    if "glsl" in wanted:
+        shown["glsl"] = "// a static case is a module alone\n"
+    if "spirv" in wanted:
+        shown["spirv"] = _text(check.module)
+    return shown
+
+
+def lines(shown: Mapping[str, Any]) -> Iterator[str]:
+    """What ``show`` gave, for people."""
+    for name in ("rule", "verdict", "says", "gap"):
+        if name in shown:
+            yield f"  {name}: {shown[name]}"
+    for name in ("glsl", "spirv"):
+        if name in shown:
+            yield ""
+            yield from shown[name].splitlines()
+
+
+def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (the module is its own)
+    """Writes the module, its disassembly, and what a validator must make of it.
+
+    Raises:
+        CtsError: the folder cannot be written.
+    """
+    check = build_module(case)
+    answer = "accepts it" if check.accepted else f"rejects it with a message that matches `{check.says}`"
+    known = f"\nKnown to be judged otherwise: {check.gap}\n" if check.gap else ""
+    text = (
+        f"# {case.id}\n\n{check.rule}\n\n    spirv-val --target-env vulkan1.3 module.spv\n\nis right if it {answer}.\n{known}"
+        f"\nWith the suite:\n\n    cts repro '{case.id}' DIR --device spirv-val\n"
+    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "module.spv").write_bytes(check.module)
+        (folder / "module.spvasm").write_text(_text(check.module), encoding="utf-8")
+        (folder / "README.md").write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+
+
+def _text(module: bytes) -> str:
+    from generators.spirv.disassemble import disassemble
+
+    return disassemble(module)

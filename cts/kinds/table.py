@@ -1,0 +1,28 @@
+"""The kinds of case: what the suite does with each, and which devices judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cts.devices.device import DeviceDescription
+from cts.kinds import kernel, kernel_digests, kernel_show, static
+from cts.kinds.kind import Kind
+from cts.reproduction import write_reproduction
+from generators.casebook import CaseKind
+
+KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
+    {
+        CaseKind.KERNEL: Kind(kernel.judge, kernel_digests.digests, kernel_show.show, kernel_show.lines, write_reproduction),
+        CaseKind.STATIC: Kind(static.judge, static.digests, static.show, static.lines, static.reproduce),
+    }
+)
+"""What the suite does with the cases of each kind."""
+
+_ELSEWHERE: Mapping[str, Mapping[CaseKind, str]] = MappingProxyType({"spirv-val": {CaseKind.KERNEL: "spirv-val runs no shaders"}})
+_ON_KERNEL_DEVICES: Mapping[CaseKind, str] = MappingProxyType({CaseKind.STATIC: "static rules are judged by --device spirv-val"})
+
+
+def unjudged(kind: CaseKind, description: DeviceDescription) -> str:
+    """Why the device judges no case of this kind; empty if it does."""
+    return _ELSEWHERE.get(description.kind, _ON_KERNEL_DEVICES).get(kind, "")

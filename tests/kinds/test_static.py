@@ -1,0 +1,171 @@
+"""Static cases: what a validator's answer is worth, on every verb of the suite."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cts.devices import choose as choosing
+from cts.devices.choose import choose, open_device
+from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.devices.validator.device import ValidatorDevice
+from cts.kinds.table import KINDS, unjudged
+from cts.plan import OptionError, checked_settings
+from cts.runner import judge
+from cts.session import DeviceHolder
+from cts.verdict import CaseResult, Verdict
+from generators.casebook import Case, CaseKind, expand, load_casebook, load_family
+from generators.module_check import ModuleCheck
+
+CHECKOUT = Path(__file__).parents[2]
+
+FAMILY = """\
+family: toy_static
+specification: SPV_KHR_cooperative_matrix
+builder: toy_static
+covers: [KHR-EXT-01]
+plan: what a validator says
+axes:
+  module: [valid, invalid]
+  gap: [none, known]
+products:
+  - {name: all, why: each, axes: {module: all, gap: all}, smoke: 2, nightly: 2}
+"""
+
+
+def module(values: Mapping[str, Any]) -> ModuleCheck:
+    accepted = values["module"] == "valid"
+    gap = "issue 7 of the validator" if values["gap"] == "known" else ""
+    return ModuleCheck(values["module"].encode(), "components are numbers", accepted, "" if accepted else "must be numer", gap)
+
+
+@pytest.fixture
+def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
+    """By labels. Beside the suite's requirements, in a casebook of their own."""
+    builder = ModuleType("generators.families.toy_static")
+    builder.PREDICATES, builder.module, builder.__spec__ = {}, module, pytest.__spec__  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, builder.__name__, builder)
+    folder = tmp_path / "cases" / "khr_cooperative_matrix"
+    folder.mkdir(parents=True)
+    (tmp_path / "cases" / "requirements").symlink_to(CHECKOUT / "cases" / "requirements")
+    (folder / "toy_static.yaml").write_text(FAMILY)
+    return {"-".join(case.labels): case for case in expand(load_family(folder / "toy_static.yaml"), "nightly")}
+
+
+@pytest.fixture
+def validator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Puts a spirv-val on PATH that answers so to every module."""
+
+    def install(code: int, message: str = "") -> DeviceHolder:
+        script = tmp_path / "bin" / "spirv-val"
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(
+            f"#!/bin/sh\n[ $1 = --version ] && echo 'SPIRV-Tools v2031.2 unknown hash' && exit\necho '{message}' >&2\n{_leave(code)}\n"
+        )
+        script.chmod(0o755)
+        monkeypatch.setenv("PATH", str(script.parent), prepend=":")
+        return DeviceHolder(ValidatorDevice)
+
+    return install
+
+
+def _leave(code: int) -> str:
+    return f"exit {code}" if code >= 0 else f"kill {code} $$"
+
+
+def verdict(case: Case, holder: DeviceHolder) -> CaseResult:
+    return judge(case, holder, "spirv", "smoke")
+
+
+def test_a_valid_module_must_be_accepted(cases, validator):
+    assert verdict(cases["valid-none"], validator(0)).verdict is Verdict.PASS
+    result = verdict(cases["valid-none"], validator(1, "error: line 3: Expected another type"))
+    assert (result.verdict, result.reason) == (Verdict.FAIL, "a valid module is rejected: error: line 3: Expected another type")
+    assert "rule: components are numbers" in result.message
+
+
+def test_an_invalid_module_must_be_rejected_for_the_rule_it_breaks(cases, validator):
+    assert verdict(cases["invalid-none"], validator(1, "error: components must be numerical")).verdict is Verdict.PASS
+    accepted = verdict(cases["invalid-none"], validator(0))
+    assert (accepted.verdict, accepted.reason) == (Verdict.FAIL, "an invalid module is accepted: components are numbers")
+    elsewhere = verdict(cases["invalid-none"], validator(1, "error: no such id"))
+    assert elsewhere.verdict is Verdict.FAIL
+    assert elsewhere.reason.endswith("(expected 'must be numer'): error: no such id")
+
+
+@pytest.mark.parametrize(("labels", "wrong", "right"), [("invalid-known", 0, 1), ("valid-known", 1, 0)])
+def test_a_known_gap_is_an_expected_failure_until_it_is_closed(cases, validator, labels, wrong, right):
+    gap = verdict(cases[labels], validator(wrong, "must be numerical"))
+    assert (gap.verdict, gap.reason) == (Verdict.EXPECTED_FAIL, "issue 7 of the validator")
+    closed = verdict(cases[labels], validator(right, "must be numerical"))
+    assert (closed.verdict, closed.reason) == (
+        Verdict.UNEXPECTED_PASS,
+        "the gap is closed: remove it from the family (issue 7 of the validator)",
+    )
+
+
+def test_a_validator_that_dies_is_a_crash_and_no_rejection(cases, validator):
+    result = verdict(cases["invalid-none"], validator(-11))
+    assert result.verdict is Verdict.CRASH
+    assert "signal 11" in result.reason
+    with pytest.raises(DeviceCrash):
+        ValidatorDevice().validate(b"")
+
+
+def test_a_device_that_cannot_judge_a_kind_says_which_one_does(cases, validator):
+    embedded = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal")))
+    result = verdict(cases["valid-none"], embedded)
+    assert (result.verdict, result.reason) == (Verdict.NOT_SUPPORTED, "static rules are judged by --device spirv-val")
+    kernel = expand(load_casebook(CHECKOUT).family("load_store"), "smoke")[0]
+    result = verdict(kernel, validator(0))
+    assert (result.verdict, result.reason) == (Verdict.NOT_SUPPORTED, "spirv-val runs no shaders")
+
+
+def test_every_kind_has_its_functions_and_a_device(validator):
+    validator(0)
+    vulkan = DeviceDescription("card", "1", "", "vulkan", "1.4.0", 32, 64, 1 << 15, {})
+    devices = (vulkan, ValidatorDevice().description)
+    assert set(KINDS) == set(CaseKind)
+    assert all(any(not unjudged(kind, device) for device in devices) for kind in KINDS)
+
+
+def test_the_device_says_its_version_and_what_to_install(validator, monkeypatch, tmp_path):
+    validator(0)
+    choice = choose("spirv-val")
+    assert (choice.description.name, choice.description.driver, choice.spec.selector) == ("spirv-val", "SPIRV-Tools 2031.2", "spirv-val")
+    assert open_device(choice.spec).description == choice.description
+    monkeypatch.setattr(choosing, "list_vulkan", lambda: ([], ""))
+    assert choosing.list_devices()[-1].description.name == "spirv-val"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DeviceError, match="not on PATH: install SPIRV-Tools"):
+        choose("spirv-val")
+    assert all(listing.description.name != "spirv-val" for listing in choosing.list_devices())
+
+
+def test_isolation_and_validation_are_refused(validator):
+    validator(0)
+    none = dict.fromkeys(("tier", "front_end", "validation", "embedded_mapping", "step_timeout", "isolation"))
+    assert not checked_settings(none | {"device": "spirv-val"}).isolated
+    for option in ({"isolation": "on"}, {"validation": True}):
+        with pytest.raises(OptionError):
+            checked_settings(none | {"device": "spirv-val"} | option)
+
+
+def test_digests_change_with_the_module_and_with_what_it_must_be(cases):
+    digests = {labels: KINDS[CaseKind.STATIC].digests(case) for labels, case in cases.items()}
+    assert len(set(digests.values())) == len(cases)
+    assert digests["valid-none"][0] == digests["valid-known"][0] != digests["invalid-none"][0]
+    assert {columns[1] for columns in digests.values()} == {"-"}
+
+
+def test_a_record_of_an_expected_failure_is_json(cases, validator):
+    record = verdict(cases["invalid-known"], validator(0)).record()
+    assert json.loads(json.dumps(record))["verdict"] == "expected_fail"

@@ -35,7 +35,9 @@ def run(options: argparse.Namespace) -> int:
         print_json(head | details)
         return 0
     print(case.id)
-    print("  " + ", ".join(f"{axis} {value}" for axis, value in case.values.items()))
+    # A value that is no word is known by its label.
+    words = zip(case.values.items(), case.labels, strict=True)
+    print("  " + ", ".join(f"{axis} {label if isinstance(value, dict | list) else value}" for (axis, value), label in words))
     print("  covers " + ", ".join(family.covers))
     for line in kind.lines(details):
         print(line)

@@ -1,0 +1,112 @@
+"""Edits of a module's text: what a rule's YAML says is changed in a good module."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from generators.errors import GeneratorError
+
+_NAME = re.compile(r"%\w+")
+_KEYS = ("declare", "body", "replace")
+_AGGREGATES = ("OpTypeStruct", "OpTypeArray", "OpTypeRuntimeArray")
+
+DECLARE_BEFORE = "OpFunction"
+BODY_BEFORE = "OpReturn"
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Changes of a module, in SPIR-V assembly. A type that the module has already is not declared again: its name is an alias.
+
+    Attributes:
+        declare: lines before the function: types, constants, variables.
+        body: lines at the end of the function, where every matrix is known.
+        replace: the beginning of a line, whole words, which exactly one line of the module has -> the lines that take its place,
+            none to remove it.
+    """
+
+    declare: tuple[str, ...] = ()
+    body: tuple[str, ...] = ()
+    replace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.declare or self.body or self.replace)
+
+
+def read_edits(data: Mapping[str, Any], what: str) -> Edits:
+    """The edits that ``data`` describes.
+
+    Raises:
+        GeneratorError: it has another key; the message begins with ``what``.
+    """
+    for key in data:
+        if key not in _KEYS:
+            raise GeneratorError(f"{what}: unknown key '{key}'; expected some of {', '.join(_KEYS)}")
+    replace = {old: _lines(new) for old, new in data.get("replace", {}).items()}
+    return Edits(_lines(data.get("declare", ())), _lines(data.get("body", ())), replace)
+
+
+def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
+    lines = [text] if isinstance(text, str) else text
+    return tuple(line for line in lines if line)
+
+
+def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, str]) -> list[str]:
+    """The module with all edits, in order: replacements, then what is added.
+
+    Args:
+        lines: of the module, an instruction each.
+        edits: in which ids may be named by alias.
+        aliases: names that are the same for every base module -> the ids that this one has for them.
+
+    Raises:
+        GeneratorError: no line, or more than one, begins as a replacement says.
+    """
+    found = [line.strip() for line in lines]
+    aliases = dict(aliases)
+    for edit in edits:
+        for old, new in edit.replace.items():
+            at = _only(found, _named(old, aliases))
+            found[at : at + 1] = [_named(line, aliases) for line in new]
+        for place, added in ((DECLARE_BEFORE, edit.declare), (BODY_BEFORE, edit.body)):
+            if added:
+                at = _only(found, place)
+                for line in added:
+                    instruction = _named(line, aliases)
+                    result, _, definition = instruction.partition(" = ")
+                    same = _declared(definition, found)
+                    if same:
+                        aliases[result] = same
+                    else:
+                        found.insert(at, instruction)
+                        at += 1
+    return found
+
+
+def _declared(definition: str, lines: Sequence[str]) -> str:
+    """The id of the type that is declared so already, since no type may be declared twice; empty if there is none."""
+    if not definition.startswith("OpType") or definition.startswith(_AGGREGATES):
+        return ""
+    return next((line.partition(" = ")[0] for line in lines if line.partition(" = ")[2] == definition), "")
+
+
+def _named(text: str, aliases: Mapping[str, str]) -> str:
+    return _NAME.sub(lambda match: aliases.get(match[0], match[0]), text)
+
+
+def _only(lines: Sequence[str], beginning: str) -> int:
+    words = beginning.split()
+    places = [
+        number for number, line in enumerate(lines) if _instruction(line)[: len(words)] == words or line.split()[: len(words)] == words
+    ]
+    if len(places) != 1:
+        raise GeneratorError(f"{len(places)} lines of the module begin with '{beginning}'; expected exactly one, so that it is known which")
+    return places[0]
+
+
+def _instruction(line: str) -> list[str]:
+    """The words after ``%result =``."""
+    return line.partition(" = ")[2].split() if " = " in line else line.split()

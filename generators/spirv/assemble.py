@@ -1,0 +1,128 @@
+"""A module from text, in the syntax of spirv-as and of ``disassemble``."""
+
+from __future__ import annotations
+
+import enum
+import re
+import struct
+from collections.abc import Iterator
+
+from generators.errors import GeneratorError
+from generators.spirv import enumerants
+from generators.spirv.enumerants import MAGIC, OPERANDS, PARAMETERS, GlslStd450, Op
+from generators.spirv.module import VERSION_1_6, string_words
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
+_FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
+
+
+def assemble(text: str) -> bytes:
+    """The SPIR-V 1.6 module that ``text`` describes, an instruction a line, little-endian words. Where a value is not in a table of
+    enumerants its number does as well, so that a module may be as wrong as it has to be.
+
+    Raises:
+        GeneratorError: a line is not an instruction that the tables know, with the operands that it takes.
+    """
+    assembler = _Assembler()
+    words: list[int] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        tokens = _TOKEN.findall(line if '"' in line else line.partition(";")[0])
+        if not tokens:
+            continue
+        try:
+            words += assembler.instruction(tokens)
+        except (KeyError, ValueError, StopIteration) as error:
+            raise GeneratorError(f"line {number} of the assembly, '{line.strip()}': {type(error).__name__}: {error}") from error
+    header = [MAGIC, VERSION_1_6, 0, assembler.bound, 0]
+    return struct.pack(f"<{len(header) + len(words)}I", *header, *words)
+
+
+class _Assembler:
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._numbers: dict[int, tuple[str, int]] = {}
+        self._types: dict[int, int] = {}
+
+    @property
+    def bound(self) -> int:
+        return len(self._ids) + 1
+
+    def instruction(self, tokens: list[str]) -> list[int]:
+        result = None
+        if len(tokens) > 2 and tokens[1] == "=":
+            result, tokens = self._id(tokens[0]), tokens[2:]
+        op = Op[tokens[0].removeprefix("Op")]
+        rest = iter(tokens[1:])
+        words: list[int] = []
+        for kind in OPERANDS[op].split():
+            if kind == "R":
+                if result is None:
+                    raise ValueError("it has a result: %name = …")
+                words.append(result)
+            elif kind[-1] in "?*":
+                for token in rest:
+                    words += self._operand(kind[:-1], token, rest, words)
+                    if kind[-1] == "?":
+                        break
+            else:
+                words += self._operand(kind, next(rest), rest, words)
+        if left := list(rest):
+            raise ValueError(f"operands left over: {' '.join(left)}")
+        self._note(op, words)
+        return [len(words) + 1 << 16 | op, *words]
+
+    def _id(self, token: str) -> int:
+        if not token.startswith("%"):
+            raise ValueError(f"expected an id, not {token}")
+        return self._ids.setdefault(token, len(self._ids) + 1)
+
+    def _note(self, op: Op, words: list[int]) -> None:
+        if op is Op.TypeInt:
+            self._numbers[words[0]] = ("int", words[1])
+        elif op is Op.TypeFloat:
+            self._numbers[words[0]] = ("float" if len(words) == 2 else "encoded", words[1])
+        elif OPERANDS[op].startswith("T R"):
+            self._types[words[1]] = words[0]
+
+    def _operand(self, kind: str, token: str, rest: Iterator[str], words: list[int]) -> list[int]:
+        match kind:
+            case "id" | "T":
+                return [self._id(token)]
+            case "int":
+                return [int(token, 0) & 0xFFFFFFFF]
+            case "str":
+                return list(string_words(token[1:-1]))
+            case "number":
+                return _number(self._numbers[words[0]], token)
+            case "opcode":
+                return [int(Op[token]), *(self._id(t) if t.startswith("%") else int(t, 0) for t in rest)]
+            case "ext":
+                return [int(GlslStd450[token])]
+            case "PairIdRefIdRef":
+                return [self._id(token), self._id(next(rest))]
+            case "PairIdRefLiteralInteger":
+                return [self._id(token), int(next(rest), 0)]
+            case "PairLiteralIntegerIdRef":
+                return [*_number(self._numbers[self._types[words[0]]], token), self._id(next(rest))]
+        return self._enumerant(kind, token, rest, words)
+
+    def _enumerant(self, kind: str, token: str, rest: Iterator[str], words: list[int]) -> list[int]:
+        names: type[enum.IntEnum] = getattr(enumerants, kind)
+        flags = []
+        for name in token.split("|"):
+            flags.append(int(name) if name.isdecimal() else int(names["None_" if name == "None" else name]))
+        result = [sum(flags)]
+        for flag in sorted(flags):
+            for extra in PARAMETERS.get(kind, {}).get(flag, "").split():
+                result += self._operand(extra, next(rest), rest, words)
+        return result
+
+
+def _number(type_: tuple[str, int], token: str) -> list[int]:
+    kind, width = type_
+    if kind == "float":
+        value = float.fromhex(token) if "0x" in token else float(token)
+        bits = struct.unpack(_FLOATS[width][1], struct.pack(_FLOATS[width][0], value))[0]
+    else:
+        bits = int(token, 0)
+    return [bits & 0xFFFFFFFF, bits >> 32 & 0xFFFFFFFF] if width == 64 else [bits & 0xFFFFFFFF]

@@ -1,0 +1,84 @@
+"""The static families: what their data promise, and that a validator which is wrong is found out."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from cts.devices.validator.device import Answer
+from cts.kinds.static import what_is_wrong
+from generators.casebook import Casebook, CaseKind, TestKind, build_module, expand, load_casebook
+from generators.errors import GeneratorError
+from generators.families.static_rules import ELEMENTS, element, read_rule
+from generators.property_rows import parse_row
+from generators.spirv.disassemble import disassemble
+
+SPECIFICATION = "SPV_KHR_cooperative_matrix"
+RULE = {"requirement": "KHR-A-01", "says": "row", "broken": {"body": ["OpNop"]}}
+
+
+@cache
+def book() -> Casebook:
+    return load_casebook(Path(__file__).parents[2])
+
+
+FAMILIES = [family.name for family in book() if family.kind is CaseKind.STATIC]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_rules_are_those_of_the_requirements_that_the_family_covers(name):
+    family = book().family(name)
+    rules = {label: read_rule(value) for label, value in family.axes[0].values.items()}
+    assert {rule.requirement for rule in rules.values()} == set(family.covers)
+    assert all(rule.text and not re.search(rule.says, "") for rule in rules.values())
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_rule_has_both_forms_in_the_smoke_tier_and_they_differ(name):
+    modules = {case.labels: build_module(case) for case in expand(book().family(name), "nightly")}
+    smoke = {case.labels for case in expand(book().family(name), "smoke")}
+    for rule in book().family(name).axes[0].labels:
+        assert {form for label, form, _ in smoke if label == rule} == {"legal", "broken"}
+    for (rule, form, types), check in modules.items():
+        assert check.accepted == (form == "legal")
+        assert disassemble(check.module)
+        other = modules.get((rule, "legal" if form == "broken" else "broken", types))
+        assert other is None or other.module != check.module
+
+
+def test_every_static_requirement_is_covered_or_said_to_be_missing():
+    static = {id_ for id_, entry in book().requirements.items() if entry.specification == SPECIFICATION and TestKind.STATIC in entry.kinds}
+    covered = {id_ for name in FAMILIES for id_ in book().family(name).covers}
+    missing = {id_ for id_ in static - covered if not any(id_ in text for name in FAMILIES for text in book().family(name).todo)}
+    assert not missing
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_validator_that_says_yes_or_no_to_everything_is_found_out(name):
+    checks = [build_module(case) for case in expand(book().family(name), "smoke")]
+    assert all(bool(what_is_wrong(check, Answer(True))) != check.accepted for check in checks)
+    assert all(what_is_wrong(check, Answer(False, "error: this is not valid")) for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"sais": "x"}, "unknown key 'sais'"),
+        ({"legal": {"body": ["OpNop"]}}, "are the same"),
+        ({"elements": ["f16"]}, "not f16"),
+        ({"broken": {"insert": []}}, "unknown key 'insert'"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_says_why(change, why):
+    with pytest.raises(GeneratorError, match=why):
+        read_rule(RULE | change)
+    with pytest.raises(GeneratorError, match="key 'says' is missing"):
+        read_rule({key: value for key, value in RULE.items() if key != "says"})
+
+
+def test_rows_are_grouped_by_what_their_elements_are():
+    rows = ("16x16x16.f16.f16.f32.f32", "16x16x16.bf16.bf16.f32.f32", "16x8x32.s8.s8.s32.s32", "8x8x8.u8.u8.u32.u32")
+    assert tuple(element(parse_row(row)) for row in rows) == ELEMENTS

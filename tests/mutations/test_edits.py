@@ -1,0 +1,98 @@
+"""Modules as text, and edits of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from generators.errors import GeneratorError
+from generators.mutations.base import base_module
+from generators.mutations.edits import Edits, edited, read_edits
+from generators.property_rows import parse_row
+from generators.spirv.assemble import assemble
+from generators.spirv.disassemble import disassemble
+
+ROWS = (
+    "16x16x16.f16.f16.f32.f32",
+    "16x8x32.s8.s8.s32.s32.sat",
+    "8x8x8.u8.u8.u32.u32",
+    "16x16x16.bf16.bf16.f32.f32",
+    "8x8x8.f16.f16.f16.f16",
+)
+LINES = ("OpCapability Shader", "%a = OpTypeInt 32 0", "%f = OpFunction %a None %a", "OpReturn", "OpFunctionEnd")
+
+
+def numbered(lines: Iterable[str]) -> list[str]:
+    """The lines with ids that have no name numbered by their order."""
+    numbers: dict[str, str] = {}
+    return [re.sub(r"%\d+", lambda match: numbers.setdefault(match[0], f"%{len(numbers)}"), line) for line in lines]
+
+
+def instructions(module: bytes) -> list[str]:
+    return [line.strip() for line in disassemble(module).splitlines() if not line.startswith(";")]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_base_module_is_what_its_text_says(row):
+    base = base_module(parse_row(row))
+    assert numbered(instructions(assemble("\n".join(base.lines)))) == numbered(base.lines)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_aliases_name_what_each_base_module_has(row):
+    base = base_module(parse_row(row))
+    for letter in "abc":
+        parts = [base.aliases[f"%{part}_{letter}"] for part in ("type", "component", "scope", "rows", "columns", "use")]
+        assert f"{parts[0]} = OpTypeCooperativeMatrixKHR {' '.join(parts[1:])}" in base.lines
+    assert all(base.aliases[name].startswith("%") for name in base.aliases if name != "%operands")
+
+
+def test_a_row_whose_c_and_result_differ_has_no_base_module():
+    with pytest.raises(GeneratorError, match="C and Result"):
+        base_module(parse_row("16x16x16.f16.f16.f16.f32"))
+
+
+def test_lines_are_replaced_removed_and_added_in_their_places():
+    edits = Edits(("%b = OpTypeFloat 32",), ("%c = OpUndef %alias",), {"OpCapability Shader": ("OpCapability Int8",), "%a =": ()})
+    assert edited(LINES, [edits], {"%alias": "%real"}) == [
+        "OpCapability Int8",
+        "%b = OpTypeFloat 32",
+        "%f = OpFunction %a None %a",
+        "%c = OpUndef %real",
+        "OpReturn",
+        "OpFunctionEnd",
+    ]
+
+
+def test_a_type_that_is_there_already_is_not_declared_again():
+    edits = Edits(("%again = OpTypeInt 32 0", "%s = OpTypeStruct %again"), ("%x = OpUndef %again",))
+    found = edited(LINES, [edits], {})
+    assert [line for line in found if "OpTypeInt" in line] == ["%a = OpTypeInt 32 0"]
+    assert {"%s = OpTypeStruct %a", "%x = OpUndef %a"} <= set(found)
+
+
+@pytest.mark.parametrize("old", ["OpCapability Int8", "OpFunc", "Op"])
+def test_a_replacement_that_fits_no_line_is_an_error(old):
+    with pytest.raises(GeneratorError, match="0 lines of the module begin with"):
+        edited(LINES, [Edits(replace={old: ()})], {})
+
+
+def test_a_replacement_that_fits_several_lines_is_an_error():
+    with pytest.raises(GeneratorError, match="2 lines"):
+        edited([*LINES, "OpReturn"], [Edits(replace={"OpReturn": ()})], {})
+
+
+def test_unknown_keys_are_errors():
+    with pytest.raises(GeneratorError, match="the rule: unknown key 'insert'; expected some of declare, body, replace"):
+        read_edits({"insert": "OpNop"}, "the rule")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("OpNothing", "OpNothing"), ("%a = OpTypeInt", "OpTypeInt"), ("OpReturn 7", "left over: 7"), ("OpTypeVoid", "it has a result")],
+)
+def test_the_assembler_names_the_line_that_it_cannot_take(line, why):
+    with pytest.raises(GeneratorError, match=f"line 2 .*{why}"):
+        assemble(f"OpNop\n{line}")

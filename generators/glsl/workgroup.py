@@ -9,7 +9,9 @@ from generators.program.workgroup import Barrier, Copy
 def emit_copy(shader: Shader, copy: Copy) -> None:
     """Writes a loop that copies elements, each invocation beginning at its own."""
     target, source = shader.elements(copy.target), shader.elements(copy.source)
-    head = f"for (uint element = gl_LocalInvocationIndex; element < {copy.target.length}u; element += gl_WorkGroupSize.x)"
+    shape = shader.program.shape
+    size = "gl_WorkGroupSize.x" + " * gl_WorkGroupSize.y" * (shape.y > 1) + " * gl_WorkGroupSize.z" * (shape.z > 1)
+    head = f"for (uint element = gl_LocalInvocationIndex; element < {copy.target.length}u; element += {size})"
     with shader.braces(head):
         shader.line(f"{target}[element] = {source}[element];")
 

@@ -38,14 +38,15 @@ def emit_copy(shader: Shader, copy: Copy) -> None:
     index = module.new_id(name)
 
     def body() -> None:
-        element = module.value(Op.Load, type_, shader.element(copy.source, index), *_memory_operands(shader, copy.source))
-        module.instruction(Op.Store, shader.element(copy.target, index), element, *_memory_operands(shader, copy.target))
+        element = module.value(Op.Load, type_, shader.element(copy.source, index), *memory_operands(shader, copy.source))
+        module.instruction(Op.Store, shader.element(copy.target, index), element, *memory_operands(shader, copy.target))
 
     first = shader.built_in(BuiltIn.LocalInvocationIndex, "gl_LocalInvocationIndex")
-    counting_loop(shader, name, first, shader.u32(copy.target.length), shader.local_size, index, (), body)
+    counting_loop(shader, name, first, shader.u32(copy.target.length), shader.invocations(), index, (), body)
 
 
-def _memory_operands(shader: Shader, array: Array) -> tuple[int, ...]:
+def memory_operands(shader: Shader, array: Array) -> tuple[int, ...]:
+    """Memory Operands of the load or store of one element of ``array``; none if none are needed."""
     mask = int(MemoryAccess.NON_PRIVATE_POINTER) if shader.is_shared(array) else 0
     if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         return mask | MemoryAccess.ALIGNED, array.pointee.component.bytes

@@ -65,7 +65,8 @@ class EmbeddedDevice:
             DeviceTimeout: it does not end.
         """
         if self._pipeline is None or self._pipeline.kernel is not kernel:
-            self._pipeline = Pipeline(kernel, self._description.subgroup_size, self._mapping, self._strict)
+            subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
+            self._pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict)
         return [self._pipeline.run(dispatch) for dispatch in dispatches]
 
     def close(self) -> None:

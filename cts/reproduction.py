@@ -166,6 +166,7 @@ def describe(case: Case, built: Kernel, plan: Arrangement) -> dict[str, Any]:
             }
             for constant in built.specialization
         ],
+        "robust_buffer_access_2": built.robust,
         "push_constant_bytes": built.push_constant_bytes,
         "buffers": [
             {

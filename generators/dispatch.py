@@ -52,6 +52,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         push_constant_bytes=places.push_constant_bytes,
         required_subgroup_size=shape.subgroup_size,
         full_subgroups=shape.full_subgroups,
+        robust=program.robust,
     )
 
 

@@ -52,6 +52,8 @@ class Kernel:
         entry_point: name of the entry point.
         required_subgroup_size: the size that the pipeline requires, and so the one that x is set by; None for the device's.
         full_subgroups: whether the pipeline requires full subgroups; None: if the device can.
+        robust: whether matrix accesses to bound buffers may leave their ranges: loads then give zero, and stores nothing
+            (cooperativeMatrixRobustBufferAccess, with robustBufferAccess2 for the pipeline).
     """
 
     spirv: bytes
@@ -63,6 +65,7 @@ class Kernel:
     entry_point: str = "main"
     required_subgroup_size: int | None = None
     full_subgroups: bool | None = None
+    robust: bool = False
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,7 @@ def _environment(needs: ModuleNeeds, device: _Profile) -> Iterator[str]:
 
 def _pipeline_features(kernel: Kernel, device: _Profile) -> Iterator[str]:
     wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": kernel.full_subgroups}
+    wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)
     yield from (name for name, asked in wanted.items() if asked and name not in device.features)
 
 

@@ -101,10 +101,11 @@ class ProgramBuilder:
         stride: ScalarValue,
         layout: MemoryLayout,
         memory: MemoryOperand | None = None,
+        robust: bool = False,
     ) -> Matrix:
         """A matrix loaded from ``array``."""
         result = Matrix(name, type_)
-        self._operations.append(MatrixLoad(result, array, first, stride, layout, memory))
+        self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
         return result
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue) -> Matrix:
@@ -121,9 +122,10 @@ class ProgramBuilder:
         stride: ScalarValue,
         layout: MemoryLayout,
         memory: MemoryOperand | None = None,
+        robust: bool = False,
     ) -> None:
         """Stores ``matrix`` to ``array``."""
-        self._operations.append(MatrixStore(matrix, array, first, stride, layout, memory))
+        self._operations.append(MatrixStore(matrix, array, first, stride, layout, memory, robust))
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
         """``a`` x ``b`` + ``c``."""

@@ -68,9 +68,18 @@ class Program:
         """Scope instances in a dispatch."""
         return self.workgroup_count * (self.subgroups if self.scope is Scope.SUBGROUP else 1)
 
+    @property
+    def robust(self) -> bool:
+        """Whether some matrix access counts on bounds checks."""
+        return _robust(self.operations)
+
     def array(self, name: str) -> Array:
         """The array of that name."""
         return next(array for array in self.arrays if array.name == name)
+
+
+def _robust(operations: tuple[Operation, ...]) -> bool:
+    return any(_robust(o.body) if isinstance(o, Loop) else isinstance(o, MatrixLoad | MatrixStore) and o.robust for o in operations)
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,8 @@ class Pipeline:
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             base = translation.space.place(slot.bytes)
             data = contents.copy() if slot.written else contents
-            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict)
+            robust = self.kernel.robust and slot.binding is not None
+            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust)
             memories.append(memory)
             if slot.binding is not None and slot.binding in self._by_binding:
                 constants[self._by_binding[slot.binding]] = BytePointer(memory, 0)

@@ -135,9 +135,18 @@ class Pipelines:
                 "requiredSubgroupSize": required or self._subgroup_size,
             },
         )
+        # Only for the pipelines that need it: it would hide stray writes. Storage buffers are all that kernels are bound to.
+        robustness = ffi.new(
+            "VkPipelineRobustnessCreateInfoEXT*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
+                "storageBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
+            },
+        )
         name = ffi.new("char[]", kernel.entry_point.encode())
         info = ffi.new("VkComputePipelineCreateInfo*")
         info.sType = vulkan.VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO
+        info.pNext = robustness if kernel.robust else ffi.NULL
         info.layout = self.layouts(shape_of(kernel)).pipeline
         stage = info.stage
         stage.sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO

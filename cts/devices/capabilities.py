@@ -162,5 +162,7 @@ ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
 """Every feature that a device enables if it can. Robust buffer access is none: it would hide stray writes from the guard zones.
 Pipelines ask for it one by one."""
 
-STATED_FEATURES: frozenset[str] = ENABLED_FEATURES | {"robustBufferAccess2"} | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
+STATED_FEATURES: frozenset[str] = (
+    ENABLED_FEATURES | {"robustBufferAccess2"} | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
+)
 """Every name that ``DeviceDescription.features`` has to answer for."""

@@ -26,7 +26,7 @@ _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _CUTS = ("line", "part", "first", "none", "far", "huge", "whole")
 
 _RANGE_UNIT = 4
-"""Bytes that the size of a range is a multiple of: the most that robustStorageBufferAccessSizeAlignment may be, so that the range is exact."""
+"""Bytes that the size of a range is a multiple of: the most that robustStorageBufferAccessSizeAlignment may be."""
 
 _ALIGNMENT = 16
 _FAR = 1 << 20

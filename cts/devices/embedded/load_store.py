@@ -155,10 +155,10 @@ def _load(translation: Translation, words: Words) -> Run:
             _check_place(machine, operands, memory, place, stride, what)
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
-                touched = _within(memory, place + offsets, size)
-                memory.check_defined(touched)
+                inside = _within(memory, place + offsets, size)
+                memory.check_defined(inside)
                 if records is not None:
-                    memory.record_read(touched, records[i], machine.clock, operands.access.manner)
+                    memory.record_read(inside, records[i], machine.clock, operands.access.manner)
                 result[i] = _robust_load(memory, place + offsets, number)
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
@@ -224,10 +224,10 @@ def _store(translation: Translation, words: Words) -> Run:
                 machine.forbid(rule, f"{what}: a stride of {stride} bytes for lines of {operands.line_bytes}, so that elements overlap")
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
-                touched = _within(memory, place + offsets, size)
+                inside = _within(memory, place + offsets, size)
                 if records is not None:
-                    memory.record_write(touched, records[i], machine.clock, operands.access.manner)
-                memory.define(touched)
+                    memory.record_write(inside, records[i], machine.clock, operands.access.manner)
+                memory.define(inside)
                 _robust_store(memory, place + offsets, data[i])
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):

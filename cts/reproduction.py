@@ -152,8 +152,10 @@ def describe(case: Case, built: Kernel, plan: Arrangement) -> dict[str, Any]:
         "entry_point": built.entry_point,
         "local_size": {
             "constant_id": built.local_size_constant_id,
-            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups)",
+            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)",
             "subgroups": built.subgroups,
+            "required_subgroup_size": built.required_subgroup_size,
+            "require_full_subgroups": built.full_subgroups is not False,
         },
         "specialization": [
             {
@@ -164,6 +166,7 @@ def describe(case: Case, built: Kernel, plan: Arrangement) -> dict[str, Any]:
             }
             for constant in built.specialization
         ],
+        "robust_buffer_access_2": built.robust,
         "push_constant_bytes": built.push_constant_bytes,
         "buffers": [
             {
@@ -196,7 +199,8 @@ _README = """# {id}
 What the shader does is in `shader.comp` (GLSL; missing where GLSL cannot say it) and `module.spvasm`; what runs is `module.spv`, made
 by the front end {front_end}. To run it without the suite:
 
-1. Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups required, and the
+1. Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups and (if any) the
+   subgroup size required as `local_size` says, and the
    constant of the local size ({constant_id}) set to {subgroups} times the subgroup size.
 2. For each entry of `dispatches`: fill every buffer from its file in `before/` (bytes that no store covers are poison and must
    survive), then bind it, or write its device address into the push constants, little-endian, where `kernel.json` says. The rest of

@@ -8,8 +8,14 @@ import numpy as np
 
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
 from generators.program.interface import Member, interface
-from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Program, Subcase
-from generators.types import StorageClass
+from generators.program.program import (
+    LOCAL_SIZE_CONSTANT_ID,
+    LOCAL_SIZE_Y_CONSTANT_ID,
+    LOCAL_SIZE_Z_CONSTANT_ID,
+    Program,
+    Subcase,
+)
+from generators.types import COMPONENT_TYPES, StorageClass
 
 OPERAND_BUFFER = "operands"
 """Name of the buffer that holds buffer-sourced operands."""
@@ -32,13 +38,21 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         assert operand.constant_id is not None
         assert operand.value is not None
         specialization.append(Specialization(operand.constant_id, operand.component, operand.value))
+    shape = program.shape
+    if shape.local_size == "constants":
+        u32 = COMPONENT_TYPES["u32"]
+        specialization.append(Specialization(LOCAL_SIZE_Y_CONSTANT_ID, u32, shape.y))
+        specialization.append(Specialization(LOCAL_SIZE_Z_CONSTANT_ID, u32, shape.z))
     return Kernel(
         spirv=spirv,
         buffers=tuple(slots),
         specialization=tuple(specialization),
         local_size_constant_id=LOCAL_SIZE_CONSTANT_ID,
-        subgroups=program.subgroups,
+        subgroups=program.subgroups // (shape.y * shape.z),
         push_constant_bytes=places.push_constant_bytes,
+        required_subgroup_size=shape.subgroup_size,
+        full_subgroups=shape.full_subgroups,
+        robust=program.robust,
     )
 
 
@@ -65,4 +79,4 @@ def dispatch(program: Program, subcase: Subcase, contents: Mapping[str, np.ndarr
         block = bytearray(places.operand_bytes)
         _write(block, places.operand_members, subcase.operands)
         buffers.append(np.frombuffer(bytes(block), np.uint8))
-    return Dispatch(bytes(push_constants), tuple(buffers), (program.workgroups, 1, 1))
+    return Dispatch(bytes(push_constants), tuple(buffers), program.workgroups)

@@ -46,10 +46,14 @@ class Kernel:
         spirv: the module, little-endian words.
         specialization: constants, without the local size.
         local_size_constant_id: SpecId of the local size in x (u32), which the device sets to ``subgroups`` x its subgroup size.
-        subgroups: subgroups per workgroup.
+        subgroups: subgroups side by side along x.
         push_constant_bytes: size of the push-constant range, 0 if none.
         buffers: in the order of ``Dispatch.contents``.
         entry_point: name of the entry point.
+        required_subgroup_size: the size that the pipeline requires, and so the one that x is set by; None for the device's.
+        full_subgroups: whether the pipeline requires full subgroups; None: if the device can.
+        robust: whether matrix accesses to bound buffers may leave their ranges: loads then give zero, and stores nothing
+            (cooperativeMatrixRobustBufferAccess, with robustBufferAccess2 for the pipeline).
     """
 
     spirv: bytes
@@ -59,6 +63,9 @@ class Kernel:
     subgroups: int = 1
     push_constant_bytes: int = 0
     entry_point: str = "main"
+    required_subgroup_size: int | None = None
+    full_subgroups: bool | None = None
+    robust: bool = False
 
 
 @dataclass(frozen=True)

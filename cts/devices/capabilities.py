@@ -150,6 +150,8 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "scalarBlockLayout",
         "cooperativeMatrixWorkgroupScope",
         "cooperativeMatrixFlexibleDimensions",
+        "cooperativeMatrixRobustBufferAccess",  # for the pipelines that ask for robust access, and no others
+        "pipelineRobustness",
     }
 )
 """Features that no capability asks for, and that kernels or the device itself use."""
@@ -157,7 +159,10 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
 ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
     feature for clauses in CAPABILITY_FEATURES.values() for alternatives in clauses for feature in alternatives
 }
-"""Every feature that a device enables if it can. Robust buffer access is none: it would hide stray writes from the guard zones."""
+"""Every feature that a device enables if it can. Robust buffer access is none: it would hide stray writes from the guard zones.
+Pipelines ask for it one by one."""
 
-STATED_FEATURES: frozenset[str] = ENABLED_FEATURES | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
+STATED_FEATURES: frozenset[str] = (
+    ENABLED_FEATURES | {"robustBufferAccess2"} | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
+)
 """Every name that ``DeviceDescription.features`` has to answer for."""

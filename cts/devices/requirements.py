@@ -17,6 +17,9 @@ from generators.kernel import Kernel
 from generators.types import MatrixOperands, Scope, Use
 
 _UNLIMITED = 1 << 63
+_COMPUTE = 0x20
+"""VK_SHADER_STAGE_COMPUTE_BIT."""
+
 _SPIRV_OF_VULKAN = {"1.0": (1, 0), "1.1": (1, 3), "1.2": (1, 5)}
 _FLOATS = {(16, None): "f16", (32, None): "f32", (64, None): "f64", (16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
 _USES = {Use.A: "A", Use.B: "B", Use.ACCUMULATOR: "Accumulator"}
@@ -70,13 +73,15 @@ def _profile(key: _ByIdentity) -> _Profile:
 def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[str]:
     """Everything that is missing, features first."""
     specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
-    specialization[kernel.local_size_constant_id] = kernel.subgroups * device.description.subgroup_size
+    subgroup_size = kernel.required_subgroup_size or device.description.subgroup_size
+    specialization[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
     scopes = {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
 
-    features = dict.fromkeys(_features(needs, device, Scope.WORKGROUP in scopes.values()))
+    features = dict.fromkeys((*_features(needs, device, Scope.WORKGROUP in scopes.values()), *_pipeline_features(kernel, device)))
     if features:
         yield f"feature{'s' if len(features) > 1 else ''} {', '.join(features)}"
     yield from _environment(needs, device)
+    yield from _required_size(kernel, device)
 
     if needs.local_size is None:
         raise GeneratorError("the module has no local size; a compute kernel needs LocalSize or LocalSizeId")
@@ -86,7 +91,7 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[s
     local_size = x, y, z
     invocations = x * y * z
     workgroup_scope = Scope.WORKGROUP in scopes.values()
-    yield from _limits(kernel, needs.workgroup_bytes(specialization), local_size, workgroup_scope, device)
+    yield from _limits(kernel, needs.workgroup_bytes(specialization), local_size, workgroup_scope, subgroup_size, device)
 
     types: dict[int, tuple[str, int, int]] = {}
     for id_, matrix in needs.matrices.items():
@@ -130,27 +135,52 @@ def _environment(needs: ModuleNeeds, device: _Profile) -> Iterator[str]:
                 yield f"extension {vulkan} (for {extension})"
 
 
-def _limits(kernel: Kernel, shared: int, local_size: tuple[int, int, int], workgroup_scope: bool, device: _Profile) -> Iterator[str]:
+def _pipeline_features(kernel: Kernel, device: _Profile) -> Iterator[str]:
+    wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": kernel.full_subgroups}
+    wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)
+    yield from (name for name, asked in wanted.items() if asked and name not in device.features)
+
+
+def _required_size(kernel: Kernel, device: _Profile) -> Iterator[str]:
+    """VUIDs 02755, 02760 and 02761 of VkPipelineShaderStageRequiredSubgroupSizeCreateInfo."""
+    size = kernel.required_subgroup_size
+    if size is None:
+        return
+    own = device.description.subgroup_size
+    least, most = (device.description.limits.get(name, own) for name in ("minSubgroupSize", "maxSubgroupSize"))
+    if not least <= size <= most:
+        yield f"subgroup size {size} (minSubgroupSize {least}, maxSubgroupSize {most})"
+    if not device.limit("requiredSubgroupSizeStages") & _COMPUTE:
+        yield "requiredSubgroupSizeStages (compute)"
+
+
+def _limits(
+    kernel: Kernel, shared: int, local_size: tuple[int, int, int], workgroup_scope: bool, subgroup_size: int, device: _Profile
+) -> Iterator[str]:
     description = device.description
     invocations = local_size[0] * local_size[1] * local_size[2]
     reserved = device.description.limits.get("cooperativeMatrixWorkgroupScopeReservedSharedMemory", 0) if workgroup_scope else 0
     wanted = [
         ("maxComputeWorkGroupInvocations", invocations, description.max_workgroup_invocations),
         ("maxComputeWorkGroupSize[0]", local_size[0], None),
+        ("maxComputeWorkGroupSize[1]", local_size[1], None),
+        ("maxComputeWorkGroupSize[2]", local_size[2], None),
         ("maxComputeSharedMemorySize", shared + reserved, description.max_shared_memory),
         ("maxPushConstantsSize", kernel.push_constant_bytes, None),
         ("maxPerStageDescriptorStorageBuffers", sum(slot.binding is not None for slot in kernel.buffers), None),
         ("maxStorageBufferRange", max((slot.bytes for slot in kernel.buffers if slot.binding is not None), default=0), None),
     ]
+    if kernel.required_subgroup_size is not None:
+        wanted.append(("maxComputeWorkgroupSubgroups", -(-invocations // subgroup_size), None))
     if workgroup_scope:
         wanted.append(("cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", invocations, None))
     for name, need, stated in wanted:
         limit = device.limit(name) if stated is None else stated
         if need > limit:
             yield f"limit {name} {limit} (needs {need})"
-    subgroups, rest = divmod(invocations, description.subgroup_size)
+    subgroups, rest = divmod(invocations, subgroup_size)
     if workgroup_scope and (rest or subgroups & (subgroups - 1)):
-        yield f"{invocations} invocations at workgroup scope (no power-of-two multiple of the subgroup size {description.subgroup_size})"
+        yield f"{invocations} invocations at workgroup scope (no power-of-two multiple of the subgroup size {subgroup_size})"
 
 
 def _component(needs: ModuleNeeds, matrix: MatrixTypeIds) -> str:

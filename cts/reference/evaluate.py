@@ -13,6 +13,7 @@ from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.scalars import instance_index, scalar_arithmetic
 from cts.reference.state import State, Step, initial_state
+from cts.reference.subgroups import store_subgroups
 from cts.reference.workgroup import barrier, copy, last_workgroup
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
@@ -20,6 +21,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.subgroups import StoreSubgroups
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
@@ -34,6 +36,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Copy: copy,
         Barrier: barrier,
         LastWorkgroup: last_workgroup,
+        StoreSubgroups: store_subgroups,
     }
 )
 """What the specification says of each operation."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.expected import Allowed
 from cts.reference.addressing import element_offsets
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -14,7 +15,7 @@ from generators.errors import GeneratorError
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array
 from generators.program.values import MatrixType
-from generators.types import Layout
+from generators.types import Layout, StorageClass
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,28 @@ def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
 
+def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets, and which of them lie in the range of the buffer. With robustBufferAccess2 what lies beyond gives zero and is not written
+    (Vulkan, Robust Buffer Access; facts.md D.5: matrix accesses only with cooperativeMatrixRobustBufferAccess).
+
+    Raises:
+        GeneratorError: the array is none that a descriptor bounds.
+    """
+    if at.array.storage is not StorageClass.STORAGE_BUFFER:
+        raise GeneratorError(f"accesses to {at.array.name} are not bounds-checked: only buffers of descriptors are")
+    offsets = _offsets(state, at, type_, bounded=False)
+    return offsets, (offsets >= 0) & (offsets + type_.component.bytes <= at.array.bytes)
+
+
 def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
     """Loads the elements at ``at``."""
     type_ = operation.result.type
     memory = state.memories[at.array.name]
-    if state.beyond is None:
+    if operation.robust:
+        offsets, inside = _robust_offsets(state, at, type_)
+        found = memory.load(np.where(inside, offsets, 0), type_.component)
+        bits = np.where(inside, found, type_.component.bits_dtype.type(0))
+    elif state.beyond is None:
         bits = memory.load(_offsets(state, at, type_), type_.component)
     else:
         offsets = _offsets(state, at, type_, bounded=False)
@@ -56,7 +74,20 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
 def store_to(state: State, operation: MatrixStore, at: Place) -> None:
     """Stores the elements to ``at``."""
     allowed = state.matrices[operation.matrix.name].allowed()
-    state.memories[at.array.name].store(_offsets(state, at, operation.matrix.type), allowed, operation.matrix.name)
+    memory = state.memories[at.array.name]
+    if not operation.robust:
+        memory.store(_offsets(state, at, operation.matrix.type), allowed, operation.matrix.name)
+        return
+    offsets, inside = _robust_offsets(state, at, operation.matrix.type)
+    if not inside.any():
+        return
+    if inside.all():
+        memory.store(offsets, allowed, operation.matrix.name)
+        return
+    if allowed.kind != "exact":
+        raise GeneratorError(f"the robust store of {operation.matrix.name} has more than one allowed value; use exact data")
+    kept = Allowed(allowed.component, "exact", allowed.bits[inside].reshape(1, 1, -1), either_zero=allowed.either_zero)
+    memory.store(offsets[inside].reshape(1, 1, -1), kept, f"{operation.matrix.name}, its elements in bounds")
 
 
 def load(state: State, operation: MatrixLoad) -> None:

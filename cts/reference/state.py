@@ -73,7 +73,7 @@ def initial_state(
 ) -> State:
     """The state before the first operation."""
     memories = {
-        array.name: workgroup_memory(array, program.workgroups)
+        array.name: workgroup_memory(array, program.workgroup_count)
         if array.storage is StorageClass.WORKGROUP
         else buffer(array, subcase.inputs.get(array.name))
         for array in program.arrays

@@ -32,8 +32,9 @@ def last_workgroup(state: State, operation: LastWorkgroup) -> None:
     place = np.zeros((1, 1, 1), np.int64)
     if memory.load(place, counter).any():
         raise GeneratorError(f"{operation.counter.name} counts workgroups, so that it must start with 0")
-    memory.store(place, Allowed(counter, "exact", np.full((1, 1, 1), program.workgroups, counter.bits_dtype)), "the count of workgroups")
-    state.program = replace(program, workgroups=1)
+    count = np.full((1, 1, 1), program.workgroup_count, counter.bits_dtype)
+    memory.store(place, Allowed(counter, "exact", count), "the count of workgroups")
+    state.program = replace(program, workgroups=(1, 1, 1))
     state.scalars[operation.index.name] = np.arange(state.program.instances, dtype=np.uint64)
     state.run(state, operation.body)
     state.program = program

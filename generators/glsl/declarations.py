@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.errors import NotExpressible
+from generators.errors import GeneratorError, NotExpressible
 from generators.glsl.memory_operands import qualify
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import identifier, literal
 from generators.program.interface import Member, interface
 from generators.program.memory import Array
+from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.types import StorageClass
 
 
@@ -48,6 +49,21 @@ def declare(shader: Shader) -> Declarations:
         blocks.append(Block("layout(push_constant) uniform PushConstants", tuple(pushed)))
     shared = [array for array in shader.program.arrays if array.storage is StorageClass.WORKGROUP]
     return Declarations(_constants(shader), tuple(blocks), tuple(_shared(shader, array) for array in shared))
+
+
+def local_size(program: Program) -> str:
+    """The qualifiers of the local size."""
+    shape = program.shape
+    x = f"local_size_x_id = {LOCAL_SIZE_CONSTANT_ID}"
+    if shape.local_size == "constants":
+        further = f"local_size_y = {shape.y + 1}, local_size_z = {shape.z + 1}"
+        return f"{x}, local_size_y_id = {LOCAL_SIZE_Y_CONSTANT_ID}, local_size_z_id = {LOCAL_SIZE_Z_CONSTANT_ID}, {further}"
+    if shape.local_size == "literals":
+        if shape.subgroup_size is None:
+            raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
+        x = f"local_size_x = {program.subgroups // (shape.y * shape.z) * shape.subgroup_size}"
+    y, z = (f"local_size_{axis} = {extent}" if extent > 1 else "" for axis, extent in (("y", shape.y), ("z", shape.z)))
+    return ", ".join(part for part in (x, y, z) if part)
 
 
 def _constants(shader: Shader) -> tuple[str, ...]:

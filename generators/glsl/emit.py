@@ -11,18 +11,20 @@ from jinja2 import Environment, Template
 
 from generators.glsl.construction import emit_splat
 from generators.glsl.control_flow import emit_loop
-from generators.glsl.declarations import declare
+from generators.glsl.declarations import declare, local_size
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_instance_index
 from generators.glsl.shader import Shader
+from generators.glsl.subgroups import emit_store_subgroups
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
+from generators.program.program import Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.subgroups import StoreSubgroups
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
@@ -37,6 +39,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Copy: emit_copy,
         Barrier: emit_barrier,
         LastWorkgroup: emit_last_workgroup,
+        StoreSubgroups: emit_store_subgroups,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""
@@ -47,7 +50,7 @@ _FRAME = """\
 #extension {{ extension }} : require
 {% endfor %}
 
-layout(local_size_x_id = {{ local_size_id }}) in;
+layout({{ local_size }}) in;
 {% for constant in declarations.constants %}
 {{ constant }}
 {% endfor %}
@@ -92,7 +95,7 @@ def emit(program: Program) -> str:
     declarations = declare(shader)
     return _frame().render(
         extensions=sorted(shader.extensions),
-        local_size_id=LOCAL_SIZE_CONSTANT_ID,
+        local_size=local_size(program),
         declarations=declarations,
         lines=shader.lines,
     )

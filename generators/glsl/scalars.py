@@ -13,11 +13,19 @@ _OPERATORS = {"add": "+", "multiply": "*"}
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
     """Writes the number of the scope instance."""
-    index = "gl_WorkGroupID.x"
+    index = workgroup_index(shader)
     if shader.program.scope is Scope.SUBGROUP:
         shader.require("GL_KHR_shader_subgroup_basic")
-        index = "gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID"
+        index = f"{index} * gl_NumSubgroups + gl_SubgroupID"
     shader.line(f"uint {identifier(operation.result.name)} = {index};")
+
+
+def workgroup_index(shader: Shader) -> str:
+    """The expression for the number of the workgroup, to be multiplied."""
+    _, wide_y, wide_z = (count > 1 for count in shader.program.workgroups)
+    if not wide_y and not wide_z:
+        return "gl_WorkGroupID.x"
+    return "((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x)"
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

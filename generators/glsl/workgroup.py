@@ -19,7 +19,9 @@ _BOTH = "gl_StorageSemanticsBuffer | gl_StorageSemanticsShared"
 def emit_copy(shader: Shader, copy: Copy) -> None:
     """Writes a loop that copies elements, each invocation beginning at its own."""
     target, source = shader.elements(copy.target), shader.elements(copy.source)
-    head = f"for (uint element = gl_LocalInvocationIndex; element < {copy.target.length}u; element += gl_WorkGroupSize.x)"
+    shape = shader.program.shape
+    size = "gl_WorkGroupSize.x" + " * gl_WorkGroupSize.y" * (shape.y > 1) + " * gl_WorkGroupSize.z" * (shape.z > 1)
+    head = f"for (uint element = gl_LocalInvocationIndex; element < {copy.target.length}u; element += {size})"
     with shader.braces(head):
         place = f"{copy.source.length - 1}u - element" if copy.backwards else "element"
         shader.line(f"{target}[element] = {source}[{place}];")
@@ -40,7 +42,7 @@ def emit_last_workgroup(shader: Shader, last: LastWorkgroup) -> None:
         how = f"{_SCOPES[MemoryScope.QUEUE_FAMILY]}, gl_StorageSemanticsBuffer, gl_SemanticsAcquireRelease"
         shader.line(f"{arrival} = atomicAdd({counter}, 1u, {how});")
     emit_barrier(shader, Barrier())
-    with shader.braces(f"if ({arrival} == {shader.program.workgroups - 1}u)"):
+    with shader.braces(f"if ({arrival} == {shader.program.workgroup_count - 1}u)"):
         if shader.program.scope is Scope.SUBGROUP:
             shader.require("GL_KHR_shader_subgroup_basic")
         index = "0u" if shader.program.scope is Scope.WORKGROUP else "gl_SubgroupID"

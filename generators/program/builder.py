@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -13,6 +14,8 @@ from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.shape import PLAIN, WorkgroupShape
+from generators.program.subgroups import StoreSubgroups
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
 from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
@@ -21,12 +24,24 @@ U32 = COMPONENT_TYPES["u32"]
 
 
 class ProgramBuilder:
-    """Collects the parts of one program. Methods that compute a value return it."""
+    """Collects the parts of one program. Methods that compute a value return it.
 
-    def __init__(self, scope: Scope, subgroups: int = 1, workgroups: int = 1) -> None:
+    Args:
+        scope, subgroups, shape: see Program.
+        workgroups: in x, or in x, y and z.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        subgroups: int = 1,
+        workgroups: int | tuple[int, int, int] = 1,
+        shape: WorkgroupShape = PLAIN,
+    ) -> None:
         self._scope = scope
         self._subgroups = subgroups
-        self._workgroups = workgroups
+        self._workgroups = (workgroups, 1, 1) if isinstance(workgroups, int) else workgroups
+        self._shape = shape
         self._arrays: list[Array] = []
         self._operands: list[Operand] = []
         self._operations: list[Operation] = []
@@ -35,7 +50,7 @@ class ProgramBuilder:
     @property
     def instances(self) -> int:
         """Scope instances in a dispatch."""
-        return self._workgroups * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
+        return math.prod(self._workgroups) * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
 
     def array(self, name: str, pointee: Pointee, length: int, storage: StorageClass, role: Role, array_stride: int | None = None) -> Array:
         """Declares an array of ``length`` elements."""
@@ -86,10 +101,11 @@ class ProgramBuilder:
         stride: ScalarValue,
         layout: MemoryLayout,
         memory: MemoryOperand | None = None,
+        robust: bool = False,
     ) -> Matrix:
         """A matrix loaded from ``array``."""
         result = Matrix(name, type_)
-        self._operations.append(MatrixLoad(result, array, first, stride, layout, memory))
+        self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
         return result
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue) -> Matrix:
@@ -106,9 +122,10 @@ class ProgramBuilder:
         stride: ScalarValue,
         layout: MemoryLayout,
         memory: MemoryOperand | None = None,
+        robust: bool = False,
     ) -> None:
         """Stores ``matrix`` to ``array``."""
-        self._operations.append(MatrixStore(matrix, array, first, stride, layout, memory))
+        self._operations.append(MatrixStore(matrix, array, first, stride, layout, memory, robust))
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
         """``a`` x ``b`` + ``c``."""
@@ -134,6 +151,10 @@ class ProgramBuilder:
         body, self._operations = self._operations, outer
         self._operations.append(LastWorkgroup(counter, arrival, index, tuple(body)))
 
+    def store_subgroups(self, target: Array, subgroup_size: int) -> None:
+        """Every invocation stores what it knows of its subgroup."""
+        self._operations.append(StoreSubgroups(target, subgroup_size))
+
     @contextmanager
     def loop(self, index: Scalar, trip_count: Operand, carried: list[Carried]) -> Iterator[None]:
         """The operations added inside become the body; ``carried`` is complete when the block ends."""
@@ -145,5 +166,12 @@ class ProgramBuilder:
     def build(self, policy: str = "") -> Program:
         """The finished program."""
         return Program(
-            tuple(self._arrays), tuple(self._operands), tuple(self._operations), self._scope, self._subgroups, self._workgroups, policy
+            tuple(self._arrays),
+            tuple(self._operands),
+            tuple(self._operations),
+            self._scope,
+            self._subgroups,
+            self._workgroups,
+            policy,
+            self._shape,
         )

@@ -26,7 +26,7 @@ class MemoryOperand:
 @dataclass(frozen=True)
 class MatrixLoad:
     """``result`` is read from ``array``, beginning at element ``first`` and with ``stride`` between rows (columns), both counted in
-    the array's pointee."""
+    the array's pointee. ``robust``: elements may lie beyond the array, a buffer; the kernel asks for bounds checks (KHR-MEM-02)."""
 
     result: Matrix
     array: Array
@@ -34,11 +34,12 @@ class MatrixLoad:
     stride: ScalarValue
     layout: MemoryLayout
     memory: MemoryOperand | None = None
+    robust: bool = False
 
 
 @dataclass(frozen=True)
 class MatrixStore:
-    """``matrix`` is written to ``array``; addressing as in MatrixLoad."""
+    """``matrix`` is written to ``array``; addressing and ``robust`` as in MatrixLoad."""
 
     matrix: Matrix
     array: Array
@@ -46,6 +47,7 @@ class MatrixStore:
     stride: ScalarValue
     layout: MemoryLayout
     memory: MemoryOperand | None = None
+    robust: bool = False
 
 
 def layout_value(layout: MemoryLayout) -> Layout:

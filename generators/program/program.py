@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,16 +15,34 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.shape import PLAIN, WorkgroupShape
+from generators.program.subgroups import StoreSubgroups
 from generators.program.values import Operand
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.types import Scope
 
-Operation = MatrixLoad | MatrixStore | MatrixSplat | MatrixMulAdd | InstanceIndex | ScalarArithmetic | Loop | Copy | Barrier | LastWorkgroup
+Operation = (
+    MatrixLoad
+    | MatrixStore
+    | MatrixSplat
+    | MatrixMulAdd
+    | InstanceIndex
+    | ScalarArithmetic
+    | Loop
+    | Copy
+    | Barrier
+    | LastWorkgroup
+    | StoreSubgroups
+)
 
 LOCAL_SIZE_CONSTANT_ID = 0
 """SpecId of the local size in x. The device sets it to ``subgroups`` times its subgroup size."""
 
 FIRST_FREE_CONSTANT_ID = 1
+
+LOCAL_SIZE_Y_CONSTANT_ID = 2001
+LOCAL_SIZE_Z_CONSTANT_ID = 2002
+"""SpecIds of the local size in y and z, where they are specialization constants: glslang takes ids up to 2047."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +55,7 @@ class Program:
         operations: in order. Values are defined before use; each name once.
         scope: the scope of the program's matrices, which is what InstanceIndex counts.
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
-        workgroups: workgroups dispatched, in x.
+        workgroups: workgroups dispatched in x, y and z.
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
     """
 
@@ -45,17 +64,32 @@ class Program:
     operations: tuple[Operation, ...]
     scope: Scope
     subgroups: int = 1
-    workgroups: int = 1
+    workgroups: tuple[int, int, int] = (1, 1, 1)
     policy: str = ""
+    shape: WorkgroupShape = PLAIN
+
+    @property
+    def workgroup_count(self) -> int:
+        """Workgroups in a dispatch."""
+        return math.prod(self.workgroups)
 
     @property
     def instances(self) -> int:
         """Scope instances in a dispatch."""
-        return self.workgroups * (self.subgroups if self.scope is Scope.SUBGROUP else 1)
+        return self.workgroup_count * (self.subgroups if self.scope is Scope.SUBGROUP else 1)
+
+    @property
+    def robust(self) -> bool:
+        """Whether some matrix access counts on bounds checks."""
+        return _robust(self.operations)
 
     def array(self, name: str) -> Array:
         """The array of that name."""
         return next(array for array in self.arrays if array.name == name)
+
+
+def _robust(operations: tuple[Operation, ...]) -> bool:
+    return any(_robust(o.body) if isinstance(o, Loop) else isinstance(o, MatrixLoad | MatrixStore) and o.robust for o in operations)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from generators.program.values import Scalar, ScalarValue
 @dataclass(frozen=True)
 class InstanceIndex:
     """``result`` (u32) numbers the scope instances of the dispatch: WorkgroupIndex * NumSubgroups + SubgroupId for subgroup scope,
-    WorkgroupIndex for workgroup scope, where WorkgroupIndex is WorkgroupId.x."""
+    WorkgroupIndex for workgroup scope. WorkgroupIndex is WorkgroupId.x, and where a program has workgroups along y or z
+    (WorkgroupId.z * NumWorkgroups.y + WorkgroupId.y) * NumWorkgroups.x + WorkgroupId.x."""
 
     result: Scalar
 

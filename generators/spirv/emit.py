@@ -12,6 +12,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.subgroups import StoreSubgroups
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
@@ -19,6 +20,7 @@ from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_instance_index
 from generators.spirv.shader import Shader
+from generators.spirv.subgroups import emit_store_subgroups
 from generators.spirv.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
@@ -33,6 +35,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Copy: emit_copy,
         Barrier: emit_barrier,
         LastWorkgroup: emit_last_workgroup,
+        StoreSubgroups: emit_store_subgroups,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

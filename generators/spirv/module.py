@@ -147,13 +147,14 @@ class Module:
         """Begins a block."""
         self._code += (2 << 16 | Op.Label, label)
 
-    def assemble(self, entry_point: str, local_size: Sequence[int]) -> bytes:
+    def assemble(self, entry_point: str, local_size: Sequence[int], literals: bool = False) -> bytes:
         """The module, little-endian: the code collected so far is the body of the entry point, from its first label to its
         terminator.
 
         Args:
             entry_point: its name.
-            local_size: ids of the constants of the local size in x, y, z.
+            local_size: ids of the constants of the local size in x, y, z (LocalSizeId).
+            literals: they are the numbers themselves (LocalSize).
         """
         void = self.type(Op.TypeVoid)
         function_type = self.type(Op.TypeFunction, void)
@@ -171,7 +172,10 @@ class Module:
         words += (3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan)
         interface = len(name) + len(self._globals)
         words += (interface + 3 << 16 | Op.EntryPoint, ExecutionModel.GLCompute, main, *name, *self._globals)
-        words += (6 << 16 | Op.ExecutionModeId, main, ExecutionMode.LocalSizeId, *local_size)
+        if literals:
+            words += (6 << 16 | Op.ExecutionMode, main, ExecutionMode.LocalSize, *local_size)
+        else:
+            words += (6 << 16 | Op.ExecutionModeId, main, ExecutionMode.LocalSizeId, *local_size)
         words += self._names
         words += self._decorations
         words += self._declarations

@@ -13,16 +13,30 @@ _OPCODES = {"add": Op.IAdd, "multiply": Op.IMul}
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
-    """Emits WorkgroupId.x, or WorkgroupId.x * NumSubgroups + SubgroupId."""
+    """Emits WorkgroupIndex, or WorkgroupIndex * NumSubgroups + SubgroupId."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
-    workgroup = shader.built_in(BuiltIn.WorkgroupId, "gl_WorkGroupID")
     if shader.program.scope is Scope.WORKGROUP:
-        module.value(Op.CompositeExtract, u32, workgroup, 0, result=result)
+        workgroup_index(shader, result)
         return
-    x = module.value(Op.CompositeExtract, u32, workgroup, 0)
-    before = module.value(Op.IMul, u32, x, shader.built_in(BuiltIn.NumSubgroups, "gl_NumSubgroups"))
+    before = module.value(Op.IMul, u32, workgroup_index(shader), shader.built_in(BuiltIn.NumSubgroups, "gl_NumSubgroups"))
     module.value(Op.IAdd, u32, before, shader.built_in(BuiltIn.SubgroupId, "gl_SubgroupID"), result=result)
+
+
+def workgroup_index(shader: Shader, result: int | None = None) -> int:
+    """Emits the number of the workgroup; ``result`` if its id has been given out already."""
+    module, u32 = shader.module, scalar(shader.module, U32)
+    workgroup = shader.built_in(BuiltIn.WorkgroupId, "gl_WorkGroupID")
+    _, wide_y, wide_z = (count > 1 for count in shader.program.workgroups)
+    if not wide_y and not wide_z:
+        return module.value(Op.CompositeExtract, u32, workgroup, 0, result=result)
+    counts = shader.built_in(BuiltIn.NumWorkgroups, "gl_NumWorkGroups")
+    x, y, z = (module.value(Op.CompositeExtract, u32, workgroup, axis) for axis in range(3))
+    count_x, count_y = (module.value(Op.CompositeExtract, u32, counts, axis) for axis in range(2))
+    plane = module.value(Op.IMul, u32, z, count_y)
+    line = module.value(Op.IAdd, u32, plane, y)
+    before = module.value(Op.IMul, u32, line, count_x)
+    return module.value(Op.IAdd, u32, before, x, result=result)
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

@@ -8,7 +8,13 @@ from contextlib import contextmanager
 from generators.errors import GeneratorError
 from generators.program.interface import interface
 from generators.program.memory import Array
-from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
+from generators.program.program import (
+    LOCAL_SIZE_CONSTANT_ID,
+    LOCAL_SIZE_Y_CONSTANT_ID,
+    LOCAL_SIZE_Z_CONSTANT_ID,
+    Operation,
+    Program,
+)
 from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue
 from generators.program.workgroup import Barrier, LastWorkgroup
 from generators.spirv.declarations import (
@@ -47,7 +53,7 @@ class Shader:
     Attributes:
         module: the module.
         program: what is emitted.
-        local_size: id of the specialization constant of the local size in x.
+        local_size: ids of the local size in x, y and z.
         block: id of the block that is being emitted.
         handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None where barriers
             do that.
@@ -68,16 +74,26 @@ class Shader:
         self._synchronizes = any(isinstance(operation, Barrier | LastWorkgroup) for operation in operations)
         self.handover_scope = _handover_scope(operations)
         # The local size comes first: where matrices have Workgroup scope, it must be known before their types (F-CM2-16).
-        self.local_size = self.module.new_constant(Op.SpecConstant, scalar(self.module, U32), DEFAULT_LOCAL_SIZE, name="local_size")
-        self.module.decorate(self.local_size, Decoration.SpecId, LOCAL_SIZE_CONSTANT_ID)
-        self._one = self.u32(1)
+        self.local_size = self._declare_local_size()
         self.begin_block(self.module.new_id("entry"))
         self._connect()
 
     def assemble(self) -> bytes:
         """Ends the function and gives the module's words."""
         self.module.instruction(Op.Return)
-        return self.module.assemble(ENTRY_POINT, (self.local_size, self._one, self._one))
+        if self.program.shape.local_size == "literals":
+            return self.module.assemble(ENTRY_POINT, self._literal_local_size(), literals=True)
+        return self.module.assemble(ENTRY_POINT, self.local_size)
+
+    def invocations(self) -> int:
+        """The id of the number of invocations of a workgroup, computed where there is more than x to it."""
+        module, shape = self.module, self.program.shape
+        x, y, z = self.local_size
+        total = x
+        for extent, id_ in ((shape.y, y), (shape.z, z)):
+            if extent > 1:
+                total = module.value(Op.IMul, scalar(module, U32), total, id_)
+        return total
 
     def emit(self, operations: tuple[Operation, ...]) -> None:
         """Emits operations in order into the current block and those that they open."""
@@ -138,12 +154,12 @@ class Shader:
         return result
 
     def built_in(self, which: BuiltIn, name: str) -> int:
-        """A u32 (or, of WorkgroupId, three) that the environment provides, loaded."""
+        """A u32 (or, of WorkgroupId and NumWorkgroups, three) that the environment provides, loaded."""
         module = self.module
         type_ = scalar(module, U32)
-        if which is BuiltIn.WorkgroupId:
+        if which in (BuiltIn.WorkgroupId, BuiltIn.NumWorkgroups):
             type_ = module.type(Op.TypeVector, type_, 3)
-        if which in (BuiltIn.SubgroupId, BuiltIn.NumSubgroups):
+        if which in (BuiltIn.SubgroupId, BuiltIn.NumSubgroups, BuiltIn.SubgroupSize, BuiltIn.SubgroupLocalInvocationId):
             module.require(Capability.GroupNonUniform)
 
         def declare() -> int:
@@ -173,6 +189,31 @@ class Shader:
         """Whether invocations hand each other elements of ``array`` through barriers, so that its accesses must not be private:
         private accesses take no part in availability and visibility (Vulkan memory model)."""
         return array.storage is ArrayStorage.WORKGROUP or (self._synchronizes and array.role != "input")
+
+    def _declare_local_size(self) -> tuple[int, int, int]:
+        module, shape = self.module, self.program.shape
+        if self.program.subgroups % (shape.y * shape.z):
+            raise GeneratorError(f"{self.program.subgroups} subgroups cannot lie {shape.y} along y and {shape.z} along z; give a multiple")
+        if shape.local_size == "literals":
+            x, y, z = self._literal_local_size()
+            return self.u32(x), self.u32(y), self.u32(z)
+        u32 = scalar(module, U32)
+        x = module.new_constant(Op.SpecConstant, u32, DEFAULT_LOCAL_SIZE, name="local_size")
+        module.decorate(x, Decoration.SpecId, LOCAL_SIZE_CONSTANT_ID)
+        if shape.local_size == "x_constant":
+            return x, self.u32(shape.y), self.u32(shape.z)
+        further = []
+        for name, constant_id, extent in (("y", LOCAL_SIZE_Y_CONSTANT_ID, shape.y), ("z", LOCAL_SIZE_Z_CONSTANT_ID, shape.z)):
+            id_ = module.new_constant(Op.SpecConstant, u32, extent + 1, name=f"local_size_{name}")
+            module.decorate(id_, Decoration.SpecId, constant_id)
+            further.append(id_)
+        return x, further[0], further[1]
+
+    def _literal_local_size(self) -> tuple[int, int, int]:
+        shape = self.program.shape
+        if shape.subgroup_size is None:
+            raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
+        return self.program.subgroups // (shape.y * shape.z) * shape.subgroup_size, shape.y, shape.z
 
     def _extent(self, value: Extent) -> int:
         return self.u32(value) if isinstance(value, int) else self.scalar(value)

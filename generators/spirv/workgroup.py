@@ -38,11 +38,11 @@ def emit_copy(shader: Shader, copy: Copy) -> None:
         place = index
         if copy.backwards:
             place = module.value(Op.ISub, scalar(module, U32), shader.u32(copy.source.length - 1), index)
-        element = module.value(Op.Load, type_, shader.element(copy.source, place), *_memory_operands(shader, copy.source, writes=False))
-        module.instruction(Op.Store, shader.element(copy.target, index), element, *_memory_operands(shader, copy.target, writes=True))
+        element = module.value(Op.Load, type_, shader.element(copy.source, place), *memory_operands(shader, copy.source, writes=False))
+        module.instruction(Op.Store, shader.element(copy.target, index), element, *memory_operands(shader, copy.target, writes=True))
 
     first = shader.built_in(BuiltIn.LocalInvocationIndex, "gl_LocalInvocationIndex")
-    counting_loop(shader, name, first, shader.u32(copy.target.length), shader.local_size, index, (), body)
+    counting_loop(shader, name, first, shader.u32(copy.target.length), shader.invocations(), index, (), body)
 
 
 def emit_last_workgroup(shader: Shader, last: LastWorkgroup) -> None:
@@ -61,13 +61,14 @@ def emit_last_workgroup(shader: Shader, last: LastWorkgroup) -> None:
         module.instruction(Op.Store, shader.element(last.arrival, shader.u32(0)), before, int(MemoryAccess.NON_PRIVATE_POINTER))
     emit_barrier(shader, workgroup)
     arrival = module.value(Op.Load, u32, shader.element(last.arrival, shader.u32(0)), int(MemoryAccess.NON_PRIVATE_POINTER))
-    is_last = module.value(Op.IEqual, boolean, arrival, shader.u32(shader.program.workgroups - 1))
+    is_last = module.value(Op.IEqual, boolean, arrival, shader.u32(shader.program.workgroup_count - 1))
     with shader.selection("last", is_last):
         module.value(Op.CopyObject, u32, shader.instance_in_workgroup(), result=shader.define(last.index))
         shader.emit(last.body)
 
 
-def _memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:
+def memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:
+    """Memory Operands of the load or store of one element of ``array``; none if none are needed."""
     mask, operands = 0, []
     if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         mask |= MemoryAccess.ALIGNED

@@ -65,7 +65,8 @@ class EmbeddedDevice:
             DeviceTimeout: it does not end.
         """
         if self._pipeline is None or self._pipeline.kernel is not kernel:
-            self._pipeline = Pipeline(kernel, self._description.subgroup_size, self._mapping, self._strict)
+            subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
+            self._pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict)
         return [self._pipeline.run(dispatch) for dispatch in dispatches]
 
     def close(self) -> None:
@@ -148,7 +149,8 @@ class Pipeline:
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             base = translation.space.place(slot.bytes)
             data = contents.copy() if slot.written else contents
-            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict)
+            robust = self.kernel.robust and slot.binding is not None
+            memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust)
             memories.append(memory)
             if slot.binding is not None and slot.binding in self._by_binding:
                 constants[self._by_binding[slot.binding]] = BytePointer(memory, 0)

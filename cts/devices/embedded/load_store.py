@@ -154,6 +154,13 @@ def _load(translation: Translation, words: Words) -> Run:
             place, stride = places[i], strides[i]
             _check_place(machine, operands, memory, place, stride, what)
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
+            if memory.robust:
+                inside = _within(memory, place + offsets, size)
+                memory.check_defined(inside)
+                if records is not None:
+                    memory.record_read(inside, records[i], machine.clock, operands.access.manner)
+                result[i] = _robust_load(memory, place + offsets, number)
+                continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
                 result[i] = _robust_load(memory, place + offsets, number)
                 continue
@@ -169,6 +176,12 @@ def _load(translation: Translation, words: Words) -> Run:
         return result
 
     return run
+
+
+def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
+    """The bytes of elements at ``offsets`` that lie in the memory."""
+    places = (offsets[..., None] + np.arange(size)).ravel()
+    return places[(places >= 0) & (places < memory.size)]
 
 
 def _robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
@@ -210,6 +223,13 @@ def _store(translation: Translation, words: Words) -> Run:
                 rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"
                 machine.forbid(rule, f"{what}: a stride of {stride} bytes for lines of {operands.line_bytes}, so that elements overlap")
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
+            if memory.robust:
+                inside = _within(memory, place + offsets, size)
+                if records is not None:
+                    memory.record_write(inside, records[i], machine.clock, operands.access.manner)
+                memory.define(inside)
+                _robust_store(memory, place + offsets, data[i])
+                continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
                 _robust_store(memory, place + offsets, data[i])
                 continue
@@ -227,11 +247,13 @@ def _store(translation: Translation, words: Words) -> Run:
 
 
 def _robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
-    """Elements at any offsets; what is out of bounds is dropped and noted."""
+    """Elements at any offsets; what is out of bounds is dropped, and noted where it is undefined behaviour."""
     raw = np.ascontiguousarray(data)[..., None].view(np.uint8)
     places = offsets[..., None] + np.arange(raw.shape[-1])
     inside = (places >= 0) & (places < memory.size)
     memory.data[places[inside]] = raw[inside]
+    if memory.robust:
+        return
     sides: tuple[tuple[Where, np.ndarray], ...] = (("before", places < 0), ("after", places >= memory.size))
     for where, outside in sides:
         if outside.any():

@@ -28,11 +28,20 @@ class Memory:
         writable: whether the kernel may write it.
         kind: which barriers cover it.
         strict: whether what the specification forbids raises Violation; else reads give zero and writes are dropped.
+        robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
         stray: writes out of bounds or to read-only memory, where not strict.
     """
 
     def __init__(
-        self, name: str, data: np.ndarray, kind: Kind, base: int = 0, writable: bool = True, defined: bool = True, strict: bool = True
+        self,
+        name: str,
+        data: np.ndarray,
+        kind: Kind,
+        base: int = 0,
+        writable: bool = True,
+        defined: bool = True,
+        strict: bool = True,
+        robust: bool = False,
     ) -> None:
         self.name = name
         self.data = data
@@ -40,6 +49,7 @@ class Memory:
         self.base = base
         self.writable = writable
         self.strict = strict
+        self.robust = robust
         self.stray: list[StrayWrite] = []
         self._views: dict[np.dtype, np.ndarray] = {}
         self._defined = None if defined else np.zeros(data.size, bool)

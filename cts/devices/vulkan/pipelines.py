@@ -127,21 +127,31 @@ class Pipelines:
         specialization = ffi.new(
             "VkSpecializationInfo*", {"mapEntryCount": len(entries), "pMapEntries": entries, "dataSize": len(data), "pData": values}
         )
+        required = kernel.required_subgroup_size
         size = ffi.new(
             "VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*",
             {
                 "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-                "requiredSubgroupSize": self._subgroup_size,
+                "requiredSubgroupSize": required or self._subgroup_size,
+            },
+        )
+        # Only for the pipelines that need it: it would hide stray writes. Storage buffers are all that kernels are bound to.
+        robustness = ffi.new(
+            "VkPipelineRobustnessCreateInfoEXT*",
+            {
+                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
+                "storageBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
             },
         )
         name = ffi.new("char[]", kernel.entry_point.encode())
         info = ffi.new("VkComputePipelineCreateInfo*")
         info.sType = vulkan.VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO
+        info.pNext = robustness if kernel.robust else ffi.NULL
         info.layout = self.layouts(shape_of(kernel)).pipeline
         stage = info.stage
         stage.sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
-        stage.pNext = size if self._requires_size else ffi.NULL
-        stage.flags = self._stage_flags
+        stage.pNext = size if required or self._requires_size else ffi.NULL
+        stage.flags = 0 if kernel.full_subgroups is False else self._stage_flags
         stage.stage = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
         stage.module = module
         stage.pName = name
@@ -152,7 +162,8 @@ class Pipelines:
 
     def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:
         constants = [(constant.constant_id, constant.component.bytes, constant.value) for constant in kernel.specialization]
-        constants.append((kernel.local_size_constant_id, 4, kernel.subgroups * self._subgroup_size))
+        size_x = kernel.subgroups * (kernel.required_subgroup_size or self._subgroup_size)
+        constants.append((kernel.local_size_constant_id, 4, size_x))
         entries = load().ffi.new("VkSpecializationMapEntry[]", len(constants))
         data = bytearray()
         for entry, (constant_id, size, value) in zip(entries, constants, strict=True):

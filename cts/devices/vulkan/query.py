@@ -97,7 +97,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     # Some properties say what shaders may do and are VkBool32 like features.
     stated |= {name: bool(value) for name, value in further.items() if name in STATED_FEATURES or name.endswith("Accumulation")}
     limits = {name: int(getattr(core_limits, name)) for name in _CORE_LIMITS}
-    limits["maxComputeWorkGroupSize[0]"] = int(core_limits.maxComputeWorkGroupSize[0])
+    limits |= {f"maxComputeWorkGroupSize[{axis}]": int(core_limits.maxComputeWorkGroupSize[axis]) for axis in range(3)}
     limits["maxComputeWorkGroupCount[0]"] = int(core_limits.maxComputeWorkGroupCount[0])
     limits |= {name: value for name, value in further.items() if name in _LIMITS or (name.startswith("cooperative") and name not in stated)}
 

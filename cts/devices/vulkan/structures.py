@@ -50,6 +50,16 @@ FEATURES = (
         "VK_EXT_shader_atomic_float2",
         constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT",
     ),
+    FeatureStructure(
+        "VkPhysicalDevicePipelineRobustnessFeaturesEXT",
+        "VK_EXT_pipeline_robustness",
+        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT",
+    ),
+    FeatureStructure(
+        "VkPhysicalDeviceRobustness2FeaturesEXT",
+        "VK_EXT_robustness2",
+        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT",
+    ),
     FeatureStructure("VkPhysicalDeviceCooperativeMatrix2FeaturesNV", "VK_NV_cooperative_matrix2"),
     FeatureStructure("VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT", "VK_EXT_cooperative_matrix_maintenance1"),
     FeatureStructure("VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV", "VK_NV_cooperative_matrix_decode_vector"),

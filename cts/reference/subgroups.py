@@ -1,0 +1,23 @@
+"""What invocations know of their subgroup (Vulkan, Built-In Variables)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.expected import Allowed
+from cts.reference.state import State
+from generators.program.subgroups import StoreSubgroups
+from generators.types import COMPONENT_TYPES
+
+
+def store_subgroups(state: State, operation: StoreSubgroups) -> None:
+    """The element of each place in each subgroup says which it is. All subgroups are full: the local size in x is a multiple of the
+    subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""
+    program, u32 = state.program, COMPONENT_TYPES["u32"]
+    places = program.workgroup_count * program.subgroups * operation.subgroup_size
+    subgroup, lane = np.divmod(np.arange(places), operation.subgroup_size)
+    size, count = np.full(places, operation.subgroup_size), np.full(places, program.subgroups)
+    known = np.stack((size, count, subgroup % program.subgroups, lane), axis=-1).astype(np.uint32)
+    offsets = np.arange(4 * places, dtype=np.int64).reshape(-1, operation.subgroup_size, 4) * u32.bytes
+    allowed = Allowed(u32, "exact", known.reshape(offsets.shape))
+    state.memories[operation.target.name].store(offsets, allowed, "the built-ins of the subgroup")

@@ -1,0 +1,21 @@
+"""What invocations know of their subgroup, written to memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.program.memory import Array
+
+
+@dataclass(frozen=True)
+class StoreSubgroups:
+    """Every invocation stores (SubgroupSize, NumSubgroups, SubgroupId, SubgroupLocalInvocationId) to the element of ``target`` whose
+    number is (WorkgroupIndex * NumSubgroups + SubgroupId) * ``subgroup_size`` + SubgroupLocalInvocationId, with WorkgroupIndex as for
+    InstanceIndex. The elements are vectors of four u32.
+
+    Vulkan leaves open which invocations make up a subgroup, but not that each has its own place in one: so every element is written
+    once, and its value is known.
+    """
+
+    target: Array
+    subgroup_size: int

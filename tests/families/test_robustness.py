@@ -1,0 +1,135 @@
+"""Robust access: what a device must check, and that one which checks something else is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.compare import compare
+from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.devices.requirements import missing
+from cts.reference.evaluate import evaluate
+from cts.runner import arrange
+from generators.casebook import build_program, find_case, load_casebook
+from generators.dispatch import kernel
+from generators.errors import GeneratorError
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.memory import Pointee
+from generators.program.program import Subcase
+from generators.program.values import MatrixType
+from generators.spirv.emit import emit
+from generators.types import Layout, Scope, StorageClass, Use
+
+BOOK = load_casebook(Path(__file__).resolve().parents[2])
+CUTS = ("line", "part", "first", "none", "far", "huge")
+
+
+def case_of(access="load", cut="part", layout="row", stride="padded", pointee="component", component="f16", use="a", subgroups=2):
+    return find_case(BOOK, f"robustness[{component}-{use}-16x16-{access}-{layout}-{stride}-{cut}-{pointee}-literal-{subgroups}]")
+
+
+def run(case, robust=True, strict=True):
+    """What the reference allows and what the embedded device gives."""
+    program = build_program(case)
+    arranged = arrange(case, program)
+    device = EmbeddedDevice(load_profile("universal"), strict=strict)
+    outcomes = device.run(replace(kernel(program, emit(program)), robust=robust), arranged.dispatches)
+    return program, arranged, outcomes
+
+
+def elements(offsets: np.ndarray, size: int) -> np.ndarray:
+    return offsets[..., None] + np.arange(size)
+
+
+@pytest.mark.parametrize("access", ["load", "store"])
+@pytest.mark.parametrize("cut", CUTS)
+def test_an_access_beyond_the_range_is_undefined_unless_the_kernel_asks_for_robust_access(access, cut):
+    with pytest.raises(UndefinedBehaviour, match="KHR-MEM-02"):
+        run(case_of(access, cut), robust=False)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_store_that_is_not_checked_goes_astray(cut):
+    _, _, outcomes = run(case_of("store", cut), robust=False, strict=False)
+    assert all(outcome.stray for outcome in outcomes)
+    _, _, checked = run(case_of("store", cut))
+    assert not any(outcome.stray for outcome in checked)
+
+
+def _garbage(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    return np.where(beyond, 0x2A2A, bits)
+
+
+def _whole_matrix(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    return np.where(beyond.any(axis=(1, 2), keepdims=True), 0, bits)
+
+
+def _whole_line(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    return np.where(beyond.any(axis=2, keepdims=True), 0, bits)
+
+
+def _whole_workgroup(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    return np.where(beyond.any(), 0, bits)
+
+
+def _last_element(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    return np.where(beyond, bits[~beyond].ravel()[-1], bits)
+
+
+@pytest.mark.parametrize("broken", [_garbage, _whole_matrix, _whole_line, _whole_workgroup, _last_element])
+def test_a_load_that_gives_something_else_is_seen(broken: Callable[..., np.ndarray]):
+    program, arranged, outcomes = run(case_of("load", "part"))
+    for want, before, outcome in zip(arranged.expected, arranged.before, outcomes, strict=True):
+        assert not compare(program, want, before, outcome)
+        (placed,) = want.placed
+        bits = placed.allowed.bits
+        assert ((bits == 0).sum(axis=(1, 2)) == [0, 120]).all()
+        spoiled = broken(bits, bits == 0).astype(np.uint16)
+        outputs = {"target": outcome.outputs["target"].copy()}
+        outputs["target"][elements(placed.offsets, 2)] = spoiled[..., None].view(np.uint8)
+        assert compare(program, want, before, replace(outcome, outputs=outputs))
+
+
+@pytest.mark.parametrize("lost", [1, 8])
+def test_a_store_that_drops_elements_in_bounds_is_seen(lost):
+    program, arranged, outcomes = run(case_of("store", "part"))
+    for want, before, outcome in zip(arranged.expected, arranged.before, outcomes, strict=True):
+        assert not compare(program, want, before, outcome)
+        (placed,) = want.placed
+        assert placed.offsets.size == 256 + 136
+        dropped = elements(placed.offsets[..., -lost:], 2)
+        outputs = {"target": outcome.outputs["target"].copy()}
+        outputs["target"][dropped] = before["target"][dropped]
+        assert compare(program, want, before, replace(outcome, outputs=outputs))
+
+
+@pytest.mark.parametrize("feature", ["cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"])
+def test_a_device_without_what_robust_access_needs_is_told_so(feature):
+    description = load_profile("universal").description
+    program = build_program(case_of())
+    built = kernel(program, emit(program))
+    assert missing(built, description) == ""
+    lacking = replace(description, features=dict(description.features) | {feature: False})
+    assert missing(built, lacking) == f"feature {feature}"
+    assert missing(replace(built, robust=False), lacking) == ""
+
+
+def test_a_hardware_device_without_the_feature_runs_none_of_it():
+    program = build_program(case_of())
+    assert "cooperativeMatrixRobustBufferAccess" in missing(kernel(program, emit(program)), load_profile("nvidia-h200").description)
+
+
+@pytest.mark.parametrize(("storage", "robust"), [(StorageClass.PHYSICAL_STORAGE_BUFFER, True), (StorageClass.STORAGE_BUFFER, False)])
+def test_the_model_refuses_what_no_descriptor_bounds_and_what_nobody_asked_to_bound(storage, robust):
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source = builder.array("source", Pointee(U32), 4, storage, "input")
+    type_ = MatrixType(U32, Scope.SUBGROUP, 4, 4, Use.A)
+    builder.load("matrix", type_, source, builder.literal(0), builder.literal(4), Layout.ROW_MAJOR, robust=robust)
+    with pytest.raises(GeneratorError, match="only buffers of descriptors" if robust else "make the array longer"):
+        evaluate(builder.build(), Subcase("one", {"source": np.zeros(16, np.uint8)}))

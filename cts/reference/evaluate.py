@@ -13,6 +13,7 @@ from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.scalars import instance_index, scalar_arithmetic
 from cts.reference.state import State, Step, initial_state
+from cts.reference.variables import variable_load, variable_store
 from cts.reference.workgroup import barrier, copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
@@ -20,6 +21,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
@@ -33,6 +35,8 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Loop: loop,
         Copy: copy,
         Barrier: barrier,
+        VariableLoad: variable_load,
+        VariableStore: variable_store,
     }
 )
 """What the specification says of each operation."""

@@ -16,6 +16,7 @@ from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_instance_index
 from generators.glsl.shader import Shader
+from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
@@ -23,6 +24,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
@@ -36,6 +38,8 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        VariableLoad: emit_variable_load,
+        VariableStore: emit_variable_store,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""
@@ -64,6 +68,18 @@ layout(local_size_x_id = {{ local_size_id }}) in;
 {% for array in declarations.shared %}
 {{ array }}
 {% endfor %}
+{% for name, members in structs.items() %}
+
+struct {{ name }} {
+{% for member in members %}
+    {{ member }}
+{% endfor %}
+};
+{% endfor %}
+{% for declaration in globals %}
+
+{{ declaration }}
+{% endfor %}
 
 void main() {
 {% for line in lines %}
@@ -87,6 +103,7 @@ def emit(program: Program) -> str:
         NotExpressible: the program says something that GLSL, or glslang, cannot.
     """
     shader = Shader(program, _emit_operation)
+    declare_variables(shader)
     shader.emit(program.operations)
     declarations = declare(shader)
     return _frame().render(
@@ -94,6 +111,8 @@ def emit(program: Program) -> str:
         local_size_id=LOCAL_SIZE_CONSTANT_ID,
         declarations=declarations,
         lines=shader.lines,
+        structs=shader.structs,
+        globals=shader.globals,
     )
 
 

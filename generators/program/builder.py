@@ -14,6 +14,16 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
+from generators.program.variables import (
+    Path,
+    Value,
+    ValueType,
+    Variable,
+    VariableLoad,
+    VariableStore,
+    named_value,
+    part_type,
+)
 from generators.program.workgroup import Barrier, Copy
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, Scope, StorageClass
 
@@ -30,6 +40,7 @@ class ProgramBuilder:
         self._arrays: list[Array] = []
         self._operands: list[Operand] = []
         self._operations: list[Operation] = []
+        self._variables: list[Variable] = []
         self._instance: Scalar | None = None
 
     @property
@@ -124,6 +135,30 @@ class ProgramBuilder:
         """A workgroup barrier."""
         self._operations.append(Barrier())
 
+    def variable(
+        self, name: str, type_: ValueType, storage: Literal["function", "private"] = "function", initializer: object | None = None
+    ) -> Variable:
+        """Declares a variable."""
+        variable = Variable(name, type_, storage, initializer)
+        self._variables.append(variable)
+        return variable
+
+    def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> Value:
+        """What ``path`` leads to in ``variable``."""
+        result = named_value(name, part_type(variable.type, path))
+        self._operations.append(VariableLoad(result, variable, path))
+        return result
+
+    def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
+        """The matrix that ``path`` leads to in ``variable``."""
+        result = self.get(name, variable, *path)
+        assert isinstance(result, Matrix), f"{name}: the path leads to no matrix"
+        return result
+
+    def set(self, variable: Variable, path: Path, value: Value | ScalarValue) -> None:
+        """Stores ``value`` where ``path`` leads to in ``variable``."""
+        self._operations.append(VariableStore(variable, path, value))
+
     @contextmanager
     def loop(self, index: Scalar, trip_count: Operand, carried: list[Carried]) -> Iterator[None]:
         """The operations added inside become the body; ``carried`` is complete when the block ends."""
@@ -135,5 +170,12 @@ class ProgramBuilder:
     def build(self, policy: str = "") -> Program:
         """The finished program."""
         return Program(
-            tuple(self._arrays), tuple(self._operands), tuple(self._operations), self._scope, self._subgroups, self._workgroups, policy
+            tuple(self._arrays),
+            tuple(self._operands),
+            tuple(self._operations),
+            self._scope,
+            self._subgroups,
+            self._workgroups,
+            policy,
+            tuple(self._variables),
         )

@@ -15,10 +15,23 @@ from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
 from generators.program.values import Operand
+from generators.program.variables import Variable, VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
 from generators.types import Scope
 
-Operation = MatrixLoad | MatrixStore | MatrixSplat | MatrixMulAdd | InstanceIndex | ScalarArithmetic | Loop | Copy | Barrier
+Operation = (
+    MatrixLoad
+    | MatrixStore
+    | MatrixSplat
+    | MatrixMulAdd
+    | InstanceIndex
+    | ScalarArithmetic
+    | Loop
+    | Copy
+    | Barrier
+    | VariableLoad
+    | VariableStore
+)
 
 LOCAL_SIZE_CONSTANT_ID = 0
 """SpecId of the local size in x. The device sets it to ``subgroups`` times its subgroup size."""
@@ -38,6 +51,7 @@ class Program:
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
         workgroups: workgroups dispatched, in x.
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
+        variables: every variable of Function or Private storage.
     """
 
     arrays: tuple[Array, ...]
@@ -47,6 +61,7 @@ class Program:
     subgroups: int = 1
     workgroups: int = 1
     policy: str = ""
+    variables: tuple[Variable, ...] = ()
 
     @property
     def instances(self) -> int:

@@ -12,6 +12,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
@@ -19,6 +20,7 @@ from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_instance_index
 from generators.spirv.shader import Shader
+from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.spirv.workgroup import emit_barrier, emit_copy
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
@@ -32,6 +34,8 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        VariableLoad: emit_variable_load,
+        VariableStore: emit_variable_store,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""
@@ -43,7 +47,7 @@ def emit(program: Program) -> bytes:
     Raises:
         GeneratorError: the program says something that no valid module can.
     """
-    shader = Shader(program, _emit_operation)
+    shader = Shader(program, _emit_operation, declare_variables)
     shader.emit(program.operations)
     return shader.assemble()
 

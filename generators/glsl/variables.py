@@ -1,0 +1,91 @@
+"""Variables of main and of the module, and structs."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import identifier
+from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.variables import ArrayType, Path, StructType, Value, ValueType, Variable, VariableLoad, VariableStore, part_type
+from generators.types import ComponentType
+
+
+def type_name(shader: Shader, type_: ValueType) -> str:
+    """The type of a variable or a value; declares a struct that is not declared yet."""
+    if isinstance(type_, MatrixType):
+        return shader.matrix_type(type_)
+    if isinstance(type_, ComponentType):
+        return shader.scalar_type(type_)
+    if isinstance(type_, ArrayType):
+        # float[2][3] is two arrays of three: the outermost length comes first.
+        lengths, element = "", type_
+        while isinstance(element, ArrayType):
+            length = element.length
+            lengths += f"[{length if isinstance(length, int) else shader.scalar(length)}]"
+            element = element.element  # type: ignore[assignment]
+        return f"{type_name(shader, element)}{lengths}"
+    name = identifier(type_.name)
+    if name not in shader.structs:
+        members = [f"{type_name(shader, member)} {member_name(i)};" for i, member in enumerate(type_.members)]
+        # Entered after its members, so that structs stand before those that have them.
+        shader.structs[name] = tuple(members)
+    return name
+
+
+def member_name(index: int) -> str:
+    """The name of a struct's member."""
+    return f"member{index}"
+
+
+def declare_variables(shader: Shader) -> None:
+    """Declares the variables: those of Function storage in main, the others before it."""
+    for variable in shader.program.variables:
+        if variable.initializer is not None:
+            raise NotExpressible(f"the initializer of {variable.name} has no emitter yet")
+        declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)};"
+        if variable.storage == "private":
+            shader.globals.append(declaration)
+        else:
+            shader.line(declaration)
+
+
+def steps(shader: Shader, type_: ValueType, path: Path) -> str:
+    """The indices and members that ``path`` takes from a value of ``type_``."""
+    text = ""
+    for place, index in enumerate(path):
+        if isinstance(part_type(type_, path[:place]), StructType):
+            assert isinstance(index, int), "a path into a struct has an int"
+            text += f".{member_name(index)}"
+        else:
+            text += f"[{index}]" if isinstance(index, int) else f"[{shader.scalar(index)}]"
+    return text
+
+
+def part(shader: Shader, variable: Variable, path: Path) -> str:
+    """The expression for a part of a variable."""
+    return identifier(variable.name) + steps(shader, variable.type, path)
+
+
+def value_text(shader: Shader, value: Value | Operand) -> str:
+    """The expression for any value."""
+    if isinstance(value, Operand | Scalar):
+        return shader.scalar(value)
+    return shader.matrix(value) if isinstance(value, Matrix) else identifier(value.name)
+
+
+def assignee(shader: Shader, result: Value) -> str:
+    """What stands left of ``=`` where ``result`` gets its value."""
+    if isinstance(result, Matrix):
+        return shader.assignee(result)
+    type_ = result.component if isinstance(result, Scalar) else result.type
+    return f"{type_name(shader, type_)} {identifier(result.name)}"
+
+
+def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
+    """Writes a load of a part."""
+    shader.line(f"{assignee(shader, load.result)} = {part(shader, load.variable, load.path)};")
+
+
+def emit_variable_store(shader: Shader, store: VariableStore) -> None:
+    """Writes an assignment to a part."""
+    shader.line(f"{part(shader, store.variable, store.path)} = {value_text(shader, store.value)};")

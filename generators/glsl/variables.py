@@ -66,11 +66,27 @@ def part(shader: Shader, variable: Variable, path: Path) -> str:
     return identifier(variable.name) + steps(shader, variable.type, path)
 
 
+def _is_sized_by_a_constant(type_: ValueType) -> bool:
+    """Whether a specialization constant is a length in the type."""
+    if isinstance(type_, ArrayType):
+        return (isinstance(type_.length, Operand) and type_.length.source == "specialization") or _is_sized_by_a_constant(type_.element)
+    return isinstance(type_, StructType) and any(_is_sized_by_a_constant(member) for member in type_.members)
+
+
+def check_movable(type_: ValueType) -> None:
+    """Raises NotExpressible if nothing may be assigned or initialized as a whole of this type."""
+    if _is_sized_by_a_constant(type_):
+        raise NotExpressible("GLSL does not assign whole arrays whose length is a specialization constant, nor structs of them")
+
+
 def value_text(shader: Shader, value: Value | Operand) -> str:
     """The expression for any value."""
     if isinstance(value, Operand | Scalar):
         return shader.scalar(value)
-    return shader.matrix(value) if isinstance(value, Matrix) else identifier(value.name)
+    if isinstance(value, Matrix):
+        return shader.matrix(value)
+    check_movable(value.type)
+    return identifier(value.name)
 
 
 def assignee(shader: Shader, result: Value) -> str:
@@ -78,6 +94,7 @@ def assignee(shader: Shader, result: Value) -> str:
     if isinstance(result, Matrix):
         return shader.assignee(result)
     type_ = result.component if isinstance(result, Scalar) else result.type
+    check_movable(type_)
     return f"{type_name(shader, type_)} {identifier(result.name)}"
 
 

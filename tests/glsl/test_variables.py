@@ -1,5 +1,8 @@
 """Variables, arrays and structs as a programmer writes them."""
 
+import pytest
+
+from generators.errors import NotExpressible
 from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
@@ -15,12 +18,11 @@ SPELLED = "coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>"
 
 def program():
     builder = ProgramBuilder(Scope.SUBGROUP)
-    length = builder.operand("count", U32, "specialization", 3, 5)
     index = builder.operand("index", U32, "push_constant")
     array = builder.array("source", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "input")
     target = builder.array("target", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "output")
     inner = StructType("Inner", (TYPE, U32))
-    outer = StructType("Outer", (ArrayType(ArrayType(inner, 2), length), F32))
+    outer = StructType("Outer", (ArrayType(ArrayType(inner, 2), 3), F32))
     local, module_wide = builder.variable("local", outer), builder.variable("module_wide", outer, "private")
     place = (builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
     builder.set(local, (0, index, 1, 0), builder.load("matrix", TYPE, array, *place))
@@ -34,7 +36,7 @@ def program():
 def test_structs_stand_before_what_has_them_and_private_variables_before_main():
     before, main = emit(program()).split("void main() {")
     assert before.index(f"struct Inner {{\n    {SPELLED} member0;\n    uint member1;\n}};") < before.index(
-        "struct Outer {\n    Inner[count][2] member0;\n    float member1;\n};"
+        "struct Outer {\n    Inner[3][2] member0;\n    float member1;\n};"
     )
     assert "\nOuter module_wide;\n" in before
     assert [line.strip() for line in main.splitlines() if "coopMat" not in line][1:-1] == [
@@ -42,7 +44,7 @@ def test_structs_stand_before_what_has_them_and_private_variables_before_main():
         f"{SPELLED} matrix;",
         "local.member0[index][1].member0 = matrix;",
         "local.member0[2][1].member1 = 7u;",
-        "Inner[count][2] all = local.member0;",
+        "Inner[3][2] all = local.member0;",
         "module_wide.member0 = all;",
         "uint number = module_wide.member0[2][1].member1;",
         f"{SPELLED} out_ = module_wide.member0[index][1].member0;",
@@ -51,6 +53,28 @@ def test_structs_stand_before_what_has_them_and_private_variables_before_main():
 
 def test_variables_compile(module):
     module(program())
+
+
+def sized(whole):
+    """An array of a specialization constant's length, written and read by parts or as a whole."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    variable = builder.variable("matrices", ArrayType(TYPE, builder.operand("count", U32, "specialization", 3, 5)))
+    array = builder.array("target", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "output")
+    builder.set(variable, (2,), builder.splat("matrix", TYPE, builder.literal(0, F32)))
+    builder.store(builder.get_matrix("out", variable, 2), array, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
+    if whole:
+        builder.get("all", variable)
+    return builder.build()
+
+
+def test_an_array_is_as_long_as_a_specialization_constant_says(module):
+    assert f"{SPELLED}[count] matrices;" in emit(sized(whole=False))
+    module(sized(whole=False))
+
+
+def test_an_array_of_a_specialized_length_is_not_assigned_whole():
+    with pytest.raises(NotExpressible, match="length is a specialization constant"):
+        emit(sized(whole=True))
 
 
 def test_a_carried_matrix_that_a_variable_takes_later_keeps_its_value():

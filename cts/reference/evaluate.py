@@ -7,20 +7,20 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.expected import Expected
-from cts.reference.construction import splat
+from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import loop
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
-from cts.reference.scalars import instance_index, scalar_arithmetic
+from cts.reference.scalars import instance_index, scalar_arithmetic, scalar_load
 from cts.reference.state import State, Step, initial_state
 from cts.reference.variables import variable_load, variable_store
 from cts.reference.workgroup import barrier, copy
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
 
@@ -37,6 +37,10 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Barrier: barrier,
         VariableLoad: variable_load,
         VariableStore: variable_store,
+        MatrixConstant: constant,
+        MatrixNull: null,
+        MatrixUndefined: undefined,
+        ScalarLoad: scalar_load,
     }
 )
 """What the specification says of each operation."""

@@ -9,21 +9,21 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
-from generators.glsl.construction import emit_splat
+from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
-from generators.glsl.scalars import emit_arithmetic, emit_instance_index
+from generators.glsl.scalars import emit_arithmetic, emit_instance_index, emit_scalar_load
 from generators.glsl.shader import Shader
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
 
@@ -40,6 +40,10 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Barrier: emit_barrier,
         VariableLoad: emit_variable_load,
         VariableStore: emit_variable_store,
+        MatrixConstant: emit_constant,
+        MatrixNull: emit_null,
+        MatrixUndefined: emit_undefined,
+        ScalarLoad: emit_scalar_load,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Carried, Loop
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
 from generators.program.variables import (
     Path,
@@ -103,10 +103,34 @@ class ProgramBuilder:
         self._operations.append(MatrixLoad(result, array, first, stride, layout, memory))
         return result
 
-    def splat(self, name: str, type_: MatrixType, value: ScalarValue) -> Matrix:
+    def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
         """A matrix of one value."""
         result = Matrix(name, type_)
-        self._operations.append(MatrixSplat(result, value))
+        self._operations.append(MatrixSplat(result, value, replicated))
+        return result
+
+    def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
+        """A constant matrix of the module; ``value`` is a literal or a specialization constant."""
+        result = Matrix(name, type_)
+        self._operations.append(MatrixConstant(result, value, replicated, specializable))
+        return result
+
+    def null(self, name: str, type_: MatrixType) -> Matrix:
+        """A matrix of zeros: OpConstantNull."""
+        result = Matrix(name, type_)
+        self._operations.append(MatrixNull(result))
+        return result
+
+    def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
+        """A matrix whose value nothing may depend on."""
+        result = Matrix(name, type_)
+        self._operations.append(MatrixUndefined(result, place))
+        return result
+
+    def scalar_load(self, name: str, array: Array, index: ScalarValue) -> Scalar:
+        """Element ``index`` of ``array``."""
+        result = Scalar(name, array.pointee.component)
+        self._operations.append(ScalarLoad(result, array, index))
         return result
 
     def store(

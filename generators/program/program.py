@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.values import Operand
 from generators.program.variables import Variable, VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
@@ -31,6 +31,10 @@ Operation = (
     | Barrier
     | VariableLoad
     | VariableStore
+    | MatrixConstant
+    | MatrixNull
+    | MatrixUndefined
+    | ScalarLoad
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -13,7 +13,7 @@ from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.scalars import instance_index, scalar_arithmetic, scalar_load
 from cts.reference.state import State, Step, initial_state
-from cts.reference.variables import variable_load, variable_store
+from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
@@ -68,6 +68,7 @@ def evaluate(
         GeneratorError: the specification leaves the outcome undefined, or the data are unfit.
     """
     state = initial_state(program, subcase, substitutes, _run, beyond)
+    initialize(state)
     _run(state, program.operations)
     placed = tuple(placed for array in program.arrays if array.role in ("output", "inout") for placed in state.memories[array.name].placed)
     judged_by_policy = any(p.allowed.kind == "interval" for p in placed)

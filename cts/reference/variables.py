@@ -6,11 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cts.reference.construction import constant, null
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.program.values import Matrix, Operand, Scalar
-from generators.program.variables import Aggregate, ArrayType, StructType, Value, ValueType, VariableLoad, VariableStore, length, part_type
+from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.variables import (
+    Aggregate,
+    ArrayType,
+    Initializer,
+    StructType,
+    Value,
+    ValueType,
+    VariableLoad,
+    VariableStore,
+    length,
+    part_type,
+)
 
 Tree = MatrixValue | np.ndarray | tuple["Tree | None", ...]
 """A value in every scope instance: a matrix, a scalar (uint64, (instances,)), or the parts of an array or struct, None where
@@ -102,6 +115,26 @@ def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tre
 def is_defined(tree: Tree | None) -> bool:
     """Whether every part has been written."""
     return tree is not None and (not isinstance(tree, tuple) or all(is_defined(part) for part in tree))
+
+
+def initialize(state: State) -> None:
+    """Gives every variable what its initializer says (OpVariable: the initial value of its contents)."""
+    for variable in state.program.variables:
+        if variable.initializer is not None:
+            state.variables[variable.name] = _initial(state, variable.type, variable.initializer)
+
+
+def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
+    if isinstance(initializer, MatrixConstant | MatrixNull):
+        (constant if isinstance(initializer, MatrixConstant) else null)(state, initializer)  # type: ignore[arg-type]
+        return state.matrices[initializer.result.name]
+    if isinstance(type_, MatrixType):
+        bits = np.zeros((state.program.instances, *type_.shape), type_.component.bits_dtype)
+        return MatrixValue(type_.component, bits)
+    if isinstance(type_, ArrayType | StructType):
+        parts: tuple[Initializer, ...] = ("null",) * length(type_) if initializer == "null" else initializer
+        return tuple(_initial(state, part_type(type_, (i,)), part) for i, part in enumerate(parts))
+    return np.zeros(state.program.instances, np.uint64)
 
 
 def variable_load(state: State, operation: VariableLoad) -> None:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values, instances
-from generators.families.origins import ORIGINS, Filling, construct, feed, filling, float_bits
+from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, float_bits, initializer
 from generators.inputs.exactness import largest_finite
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.variables import ArrayType, Initializer
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
@@ -29,6 +30,7 @@ _LOOPS = ("exchanged", "replaced", "undefined")
 
 AXES: TakenValues = {
     "origin": ORIGINS,
+    "holder": ("none", "function", "private", "function_array", "private_array"),
     "component": COMPONENT_TYPES.keys(),
     "use": _USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
@@ -41,7 +43,9 @@ AXES: TakenValues = {
     "trip_source": SOURCES,
 }
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {}
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+    "holds_constants": lambda values: values["holder"] == "none" or values["origin"] in CONSTANT_ORIGINS,
+}
 
 
 def value_bits(value: str, component: ComponentType) -> int:
@@ -88,7 +92,22 @@ class _Writer:
         """The constructed matrix of that name. Only the first is null; the others of its shader are constants."""
         origin = self.values["origin"]
         origin = "constant" if origin == "null" and name != "m0" else origin
+        if self.values["holder"] != "none":
+            return self.hold(name, origin)
         return construct(self.builder, name, self.type, self.fillings[name], origin)
+
+    def hold(self, name: str, origin: str) -> Matrix:
+        """What a variable, or the last element of an array, was initialized with."""
+        builder, (storage, *array) = self.builder, self.values["holder"].split("_")
+        assert storage in ("function", "private")
+        start = initializer(builder, f"{name}_initial", self.type, self.fillings[name], origin)
+        if not array:
+            return builder.get_matrix(name, builder.variable(f"{name}_variable", self.type, storage, start))
+        other = Filling(self.type.component, (value_bits("bytes", self.type.component) ^ 1,))
+        first = initializer(builder, f"{name}_first", self.type, other, "constant")
+        both: Initializer = "null" if origin == "null" else (first, start)
+        variable = builder.variable(f"{name}_variable", ArrayType(self.type, 2), storage, both)
+        return builder.get_matrix(name, variable, 1)
 
     def store(self, matrix: Matrix, name: str, layout: Layout) -> None:
         """Stores ``matrix`` to an array of its own, with space between the rows (columns) and between scope instances."""

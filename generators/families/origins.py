@@ -9,12 +9,14 @@ from typing import cast
 import numpy as np
 
 from generators.program.builder import ProgramBuilder
+from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.memory import Pointee
 from generators.program.program import Program
 from generators.program.values import Matrix, MatrixType, Operand, ScalarValue, Source
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
 _CONSTANTS = ("constant", "specialization", "literal_specialization", "replicated", "replicated_specialization")
+CONSTANT_ORIGINS = (*_CONSTANTS, "null")
 _SPECIALIZED = ("specialization", "replicated_specialization")
 _SPLATS = ("literal", "specialization", "push_constant", "buffer", "computed", "element")
 
@@ -80,6 +82,11 @@ def _constant_source(origin: str) -> Source:
     return "specialization" if origin in _SPECIALIZED else "literal"
 
 
+def _manner(origin: str) -> tuple[bool, bool]:
+    """Whether the instruction replicates, and whether it specializes a literal."""
+    return origin.startswith("replicated"), origin == "literal_specialization"
+
+
 def construct(
     builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: str, shared: ScalarValue | None = None
 ) -> Matrix:
@@ -98,10 +105,17 @@ def construct(
     if origin in _CONSTANTS:
         value = _operand(builder, name, filling, _constant_source(origin)) if shared is None else shared
         assert isinstance(value, Operand), f"{name}: a constant is made of a constant"
-        return builder.constant(name, type_, value, origin.startswith("replicated"), origin == "literal_specialization")
+        return builder.constant(name, type_, value, *_manner(origin))
     instruction, source = origin.split("_", 1)
     scalar = _scalar(builder, name, filling, source) if shared is None else shared
     return builder.splat(name, type_, scalar, instruction == "replicate")
+
+
+def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: str) -> MatrixConstant | MatrixNull:
+    """The constant matrix, for a variable to start with; ``origin`` is one of CONSTANT_ORIGINS."""
+    if origin == "null":
+        return MatrixNull(Matrix(name, type_))
+    return MatrixConstant(Matrix(name, type_), _operand(builder, name, filling, _constant_source(origin)), *_manner(origin))
 
 
 def scalar_for(builder: ProgramBuilder, name: str, filling: Filling, origin: str) -> ScalarValue | None:

@@ -25,13 +25,21 @@ def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
     Raises:
         NotExpressible: the composite is to be replicated, or a literal to be specializable.
     """
+    qualifier = "const " if constant.value.source == "literal" else ""
+    text = constant_text(shader, constant)
+    shader.line(f"{qualifier}{shader.matrix_type(constant.result.type)} {identifier(constant.result.name)} = {text};")
+
+
+def constant_text(shader: Shader, constant: MatrixConstant) -> str:
+    """The constant as an expression.
+
+    Raises:
+        NotExpressible: as ``emit_constant``.
+    """
     _refuse_replication(constant.replicated)
-    literal = constant.value.source == "literal"
-    if literal and constant.specializable:
+    if constant.specializable and constant.value.source == "literal":
         raise NotExpressible("GLSL specializes constants with a constant_id, not literals")
-    type_ = shader.matrix_type(constant.result.type)
-    qualifier = "const " if literal else ""
-    shader.line(f"{qualifier}{type_} {identifier(constant.result.name)} = {type_}({shader.scalar(constant.value)});")
+    return f"{shader.matrix_type(constant.result.type)}({shader.scalar(constant.value)})"
 
 
 def emit_null(shader: Shader, null: MatrixNull) -> None:

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from generators.errors import NotExpressible
+from generators.glsl.construction import constant_text
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
+from generators.program.construction import MatrixConstant
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
-from generators.program.variables import ArrayType, Path, StructType, Value, ValueType, Variable, VariableLoad, VariableStore, part_type
+from generators.program.variables import (
+    ArrayType,
+    Initializer,
+    Path,
+    StructType,
+    Value,
+    ValueType,
+    Variable,
+    VariableLoad,
+    VariableStore,
+    part_type,
+)
 from generators.types import ComponentType
 
 
@@ -40,13 +53,21 @@ def member_name(index: int) -> str:
 def declare_variables(shader: Shader) -> None:
     """Declares the variables: those of Function storage in main, the others before it."""
     for variable in shader.program.variables:
-        if variable.initializer is not None:
-            raise NotExpressible(f"the initializer of {variable.name} has no emitter yet")
-        declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)};"
+        start = "" if variable.initializer is None else f" = {_initializer(shader, variable.initializer)}"
+        declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)}{start};"
         if variable.storage == "private":
             shader.globals.append(declaration)
         else:
             shader.line(declaration)
+
+
+def _initializer(shader: Shader, initializer: Initializer) -> str:
+    if isinstance(initializer, MatrixConstant):
+        return constant_text(shader, initializer)
+    if isinstance(initializer, tuple):
+        return f"{{{', '.join(_initializer(shader, part) for part in initializer)}}}"
+    shader.require("GL_EXT_null_initializer")
+    return "{}"
 
 
 def steps(shader: Shader, type_: ValueType, path: Path) -> str:

@@ -15,6 +15,7 @@ from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Progra
 from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
 from generators.program.variables import (
+    Initializer,
     Path,
     Value,
     ValueType,
@@ -160,7 +161,7 @@ class ProgramBuilder:
         self._operations.append(Barrier())
 
     def variable(
-        self, name: str, type_: ValueType, storage: Literal["function", "private"] = "function", initializer: object | None = None
+        self, name: str, type_: ValueType, storage: Literal["function", "private"] = "function", initializer: Initializer | None = None
     ) -> Variable:
         """Declares a variable."""
         variable = Variable(name, type_, storage, initializer)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.errors import GeneratorError
+from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.values import Extent, Matrix, MatrixType, Scalar, ScalarValue, extent
 from generators.types import ComponentType
 
@@ -43,19 +44,23 @@ Value = Matrix | Scalar | Aggregate
 """What a shader computes."""
 
 
+Initializer = MatrixConstant | MatrixNull | Literal["null"] | tuple["Initializer", ...]
+"""What a variable starts with: a constant matrix, null of any type, or one initializer for each part of an array or struct."""
+
+
 @dataclass(frozen=True)
 class Variable:
-    """A variable of ``main`` (function) or of the module (private). Undefined until it is written.
+    """A variable of ``main`` (function) or of the module (private). Undefined until it is written, unless it has an initializer.
 
     Attributes:
         name: unique in the program; GLSL identifier.
-        initializer: a constant of the variable's type that it starts with, None for none. Neither emitter takes one yet.
+        initializer: a constant of the variable's type that it starts with, None for none.
     """
 
     name: str
     type: ValueType
     storage: Literal["function", "private"] = "function"
-    initializer: object | None = None
+    initializer: Initializer | None = None
 
 
 Path = tuple[int | ScalarValue, ...]

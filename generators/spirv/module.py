@@ -127,9 +127,9 @@ class Module:
             result = self._once[key] = self.new_constant(op, type_, *operands)
         return result
 
-    def variable(self, pointer: int, storage: StorageClass, name: str) -> int:
-        """A variable of the module, which joins the entry point's interface."""
-        result = self.new_constant(Op.Variable, pointer, storage, name=name)
+    def variable(self, pointer: int, storage: StorageClass, name: str, *initializer: int) -> int:
+        """A variable of the module, which joins the entry point's interface; ``initializer`` is the id of a constant, or nothing."""
+        result = self.new_constant(Op.Variable, pointer, storage, *initializer, name=name)
         self._globals.append(result)
         return result
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from generators.errors import GeneratorError
+from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.values import MatrixType, Operand, Scalar
-from generators.program.variables import ArrayType, Path, Value, ValueType, Variable, VariableLoad, VariableStore, part_type
+from generators.program.variables import ArrayType, Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, part_type
+from generators.spirv.construction import emit_constant, emit_null
 from generators.spirv.declarations import pointer, scalar
 from generators.spirv.enumerants import Op, StorageClass
 from generators.spirv.shader import Shader
@@ -34,14 +36,35 @@ def declare_variables(shader: Shader) -> None:
     """Declares every variable of the program, where those of Function storage must be: first in the function's first block."""
     module = shader.module
     for variable in shader.program.variables:
-        if variable.initializer is not None:
-            raise GeneratorError(f"variable {variable.name}: initializers are not emitted yet; store to it first")
+        start = () if variable.initializer is None else (_initializer(shader, variable.type, variable.initializer),)
         storage = _STORAGE[variable.storage]
         type_ = pointer(module, storage, type_id(shader, variable.type))
         if storage is StorageClass.Private:
-            shader.variables[variable.name] = module.variable(type_, storage, variable.name)
+            shader.variables[variable.name] = module.variable(type_, storage, variable.name, *start)
         else:
-            shader.variables[variable.name] = module.value(Op.Variable, type_, storage, result=module.new_id(variable.name))
+            shader.variables[variable.name] = module.value(Op.Variable, type_, storage, *start, result=module.new_id(variable.name))
+
+
+def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> int:
+    """The id of a constant of ``type_``."""
+    match initializer:
+        case MatrixConstant():
+            emit_constant(shader, initializer)
+            return shader.define(initializer.result)
+        case MatrixNull():
+            emit_null(shader, initializer)
+            return shader.define(initializer.result)
+        case "null":
+            return shader.module.constant(Op.ConstantNull, type_id(shader, type_))
+    parts = [_initializer(shader, part_type(type_, (i,)), part) for i, part in enumerate(initializer)]
+    op = Op.SpecConstantComposite if _is_specialized(initializer) else Op.ConstantComposite
+    return shader.module.new_constant(op, type_id(shader, type_), *parts)
+
+
+def _is_specialized(initializer: Initializer) -> bool:
+    if isinstance(initializer, MatrixConstant):
+        return initializer.specializable or initializer.value.source == "specialization"
+    return isinstance(initializer, tuple) and any(map(_is_specialized, initializer))
 
 
 def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:

@@ -132,7 +132,7 @@ def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
         bits = np.zeros((state.program.instances, *type_.shape), type_.component.bits_dtype)
         return MatrixValue(type_.component, bits)
     if isinstance(type_, ArrayType | StructType):
-        parts: tuple[Initializer, ...] = ("null",) * length(type_) if initializer == "null" else initializer
+        parts = initializer if isinstance(initializer, tuple) else (initializer,) * length(type_)
         return tuple(_initial(state, part_type(type_, (i,)), part) for i, part in enumerate(parts))
     return np.zeros(state.program.instances, np.uint64)
 

@@ -156,6 +156,9 @@ class _Writer:
             carried += [Carried(*three) for three in zip(initial, (first, second), following, strict=False)]
         for i, item in enumerate(carried):
             self.store(item.current, f"d{i}", self.layout)
+        if form == "replaced":
+            # What the loop began with is still what it was.
+            self.store(initial[0], "initial", self.layout)
 
 
 def program(values: Values) -> Program:

@@ -321,7 +321,7 @@ def _draw(row: PropertyRow, name: str, within: Limits | None, instances: int, rn
     limit = {"a": within.a, "b": within.b, "c": within.c}[name]
     exponent = {"a": within.exponent_a, "b": within.exponent_b, "c": within.exponent_a + within.exponent_b}[name]
     drawn = rng.integers(1, limit, size, endpoint=True) * rng.choice(np.array([-1, 1]), size)
-    return np.ldexp(drawn.astype(np.float64), exponent).astype(component.dtype)
+    return np.asarray(np.ldexp(drawn.astype(np.float64), exponent).astype(component.dtype))
 
 
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:

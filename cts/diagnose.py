@@ -9,6 +9,7 @@ import numpy as np
 from cts.compare import compare
 from cts.defects.addresses import address_defects
 from cts.defects.constants import constant_defects
+from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
@@ -37,6 +38,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from loop_defects(program)
     yield from constant_defects(program)
     yield from handed_over_defects(program)
+    yield from construction_defects(program)
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:

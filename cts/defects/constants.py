@@ -9,14 +9,14 @@ from typing import Any
 from cts.defects.defect import Defect, every
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.program import Operation, Program
 from generators.program.scalars import ScalarArithmetic
 from generators.program.values import Operand
 
-_Using = MatrixLoad | MatrixStore | MatrixSplat | ScalarArithmetic | Loop
+_Using = MatrixLoad | MatrixStore | MatrixSplat | MatrixConstant | ScalarArithmetic | Loop
 
 
 def _uses(operation: _Using, operand: Operand) -> list[str]:
@@ -30,6 +30,7 @@ def constant_defects(program: Program) -> Iterator[Defect]:
         *every(listed, MatrixLoad),
         *every(listed, MatrixStore),
         *every(listed, MatrixSplat),
+        *every(listed, MatrixConstant),
         *every(listed, ScalarArithmetic),
         *every(listed, Loop),
     ]

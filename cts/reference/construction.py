@@ -1,17 +1,57 @@
-"""Matrices made of a scalar (KHR-COMP-02)."""
+"""Matrices that are not loaded (KHR-COMP-01, -02, -04, -05)."""
 
 from __future__ import annotations
+
+from typing import Any, NoReturn
 
 import numpy as np
 
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from generators.program.construction import MatrixSplat
+from generators.errors import GeneratorError
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
+from generators.program.values import Matrix
+
+
+class UndefinedMatrix(MatrixValue):
+    """A value that may be handed on, for example by a loop, and not looked at."""
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def __getattr__(self, _: str) -> NoReturn:
+        raise GeneratorError(f"the value of {self.__dict__.get('name')} is undefined, and something depends on it (KHR-COMP-04)")
+
+
+def fill(state: State, result: Matrix, values: np.ndarray) -> None:
+    """Every component of ``result`` is that of ``values``, (instances,), in each scope instance."""
+    component = result.type.component
+    bits = values.astype(component.bits_dtype)[:, None, None]
+    state.matrices[result.name] = MatrixValue(component, np.broadcast_to(bits, (state.program.instances, *result.type.shape)))
+
+
+def _checked(result: Matrix, value: Any) -> None:
+    if value.component is not result.type.component:
+        raise GeneratorError(f"{result.name} of {result.type.component} is made of a {value.component}; use one type (KHR-COMP-02)")
 
 
 def splat(state: State, operation: MatrixSplat) -> None:
-    """The one constituent initialises every component."""
-    component = operation.result.type.component
-    value = state.scalar(operation.value).astype(component.bits_dtype)
-    bits = np.broadcast_to(value[:, None, None], (state.program.instances, *operation.result.type.shape))
-    state.matrices[operation.result.name] = MatrixValue(component, bits)
+    """The one constituent initialises every component (KHR-COMP-02); so it does where it is replicated (KHR-COMP-05)."""
+    _checked(operation.result, operation.value)
+    fill(state, operation.result, state.scalar(operation.value))
+
+
+def constant(state: State, operation: MatrixConstant) -> None:
+    """The one constituent, as it is specialized, initialises every component (KHR-COMP-01)."""
+    _checked(operation.result, operation.value)
+    fill(state, operation.result, state.scalar(operation.value))
+
+
+def null(state: State, operation: MatrixNull) -> None:
+    """Zero in every component, and of floats the positive one (KHR-COMP-04)."""
+    fill(state, operation.result, np.zeros(state.program.instances, np.uint64))
+
+
+def undefined(state: State, operation: MatrixUndefined) -> None:
+    """No value at all (KHR-COMP-04)."""
+    state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)

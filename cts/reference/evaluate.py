@@ -7,21 +7,23 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.expected import Expected
-from cts.reference.construction import splat
+from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import loop
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
-from cts.reference.scalars import instance_index, scalar_arithmetic
+from cts.reference.scalars import instance_index, scalar_arithmetic, scalar_load
 from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
+from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
+from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
@@ -37,6 +39,12 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Barrier: barrier,
         LastWorkgroup: last_workgroup,
         StoreSubgroups: store_subgroups,
+        VariableLoad: variable_load,
+        VariableStore: variable_store,
+        MatrixConstant: constant,
+        MatrixNull: null,
+        MatrixUndefined: undefined,
+        ScalarLoad: scalar_load,
     }
 )
 """What the specification says of each operation."""
@@ -64,6 +72,7 @@ def evaluate(
         GeneratorError: the specification leaves the outcome undefined, or the data are unfit.
     """
     state = initial_state(program, subcase, substitutes, _run, beyond)
+    initialize(state)
     _run(state, program.operations)
     written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
     placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ class State:
         beyond: the byte that loads beyond an array give, which only defects make; None where they are an error.
         memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
             numbers in two's complement of the scalar's own width.
+        variables, aggregates: trees of cts.reference.variables, by name.
     """
 
     program: Program
@@ -35,6 +37,8 @@ class State:
     memories: dict[str, Memory] = field(default_factory=dict)
     matrices: dict[str, MatrixValue] = field(default_factory=dict)
     scalars: dict[str, np.ndarray] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    aggregates: dict[str, Any] = field(default_factory=dict)
 
     def scalar(self, value: ScalarValue) -> np.ndarray:
         """The value in every scope instance, uint64, (instances,)."""

@@ -1,11 +1,58 @@
-"""Matrices made of a scalar: the constructor of coopmat (GL_KHR_cooperative_matrix, 5.4.X)."""
+"""Matrices that are not loaded: the constructor of coopmat (GL_KHR_cooperative_matrix, 5.4.X), constants, and initializers."""
 
 from __future__ import annotations
 
+from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
-from generators.program.construction import MatrixSplat
+from generators.glsl.spelling import identifier
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 
 
 def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
-    """Writes a constructor call."""
+    """Writes a constructor call.
+
+    Raises:
+        NotExpressible: the composite is to be replicated.
+    """
+    _refuse_replication(splat.replicated)
     shader.line(f"{shader.assignee(splat.result)} = {shader.matrix_type(splat.result.type)}({shader.scalar(splat.value)});")
+
+
+def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
+    """Writes a constant. glslang makes an OpConstantComposite of one whose value is a literal, and an OpCompositeConstruct of one
+    whose value is a specialization constant, which GLSL does not take for a constant expression here.
+
+    Raises:
+        NotExpressible: the composite is to be replicated, or a literal to be specializable.
+    """
+    qualifier = "const " if constant.value.source == "literal" else ""
+    text = constant_text(shader, constant)
+    shader.line(f"{qualifier}{shader.matrix_type(constant.result.type)} {identifier(constant.result.name)} = {text};")
+
+
+def constant_text(shader: Shader, constant: MatrixConstant) -> str:
+    """The constant as an expression.
+
+    Raises:
+        NotExpressible: as ``emit_constant``.
+    """
+    _refuse_replication(constant.replicated)
+    if constant.specializable and constant.value.source == "literal":
+        raise NotExpressible("GLSL specializes constants with a constant_id, not literals")
+    return f"{shader.matrix_type(constant.result.type)}({shader.scalar(constant.value)})"
+
+
+def emit_null(shader: Shader, null: MatrixNull) -> None:
+    """Writes a variable with a null initializer: an OpVariable that begins with an OpConstantNull."""
+    shader.require("GL_EXT_null_initializer")
+    shader.line(f"{shader.matrix_type(null.result.type)} {identifier(null.result.name)} = {{}};")
+
+
+def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
+    """Writes a variable that nobody gives a value."""
+    shader.line(f"{shader.matrix_type(undefined.result.type)} {identifier(undefined.result.name)};")
+
+
+def _refuse_replication(replicated: bool) -> None:
+    if replicated:
+        raise NotExpressible("glslang replicates no composite that is a coopmat")

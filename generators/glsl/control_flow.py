@@ -9,6 +9,8 @@ from generators.program.control_flow import Carried, Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation
+from generators.program.values import Matrix
+from generators.program.variables import VariableStore
 
 
 def emit_loop(shader: Shader, loop: Loop) -> None:
@@ -64,5 +66,7 @@ def _reads(operation: Operation) -> set[str]:
         case Loop():
             ends = {matrix.name for carried in operation.carried for matrix in (carried.initial, carried.next)}
             return ends.union(*(_reads(inner) for inner in operation.body))
+        case VariableStore() if isinstance(operation.value, Matrix):
+            return {operation.value.name}
         case _:
             return set()

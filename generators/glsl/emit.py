@@ -9,22 +9,24 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
-from generators.glsl.construction import emit_splat
+from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare, local_size
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
-from generators.glsl.scalars import emit_arithmetic, emit_instance_index
+from generators.glsl.scalars import emit_arithmetic, emit_instance_index, emit_scalar_load
 from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
+from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
+from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
@@ -40,6 +42,12 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Barrier: emit_barrier,
         LastWorkgroup: emit_last_workgroup,
         StoreSubgroups: emit_store_subgroups,
+        VariableLoad: emit_variable_load,
+        VariableStore: emit_variable_store,
+        MatrixConstant: emit_constant,
+        MatrixNull: emit_null,
+        MatrixUndefined: emit_undefined,
+        ScalarLoad: emit_scalar_load,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""
@@ -68,6 +76,18 @@ layout({{ local_size }}) in;
 {% for array in declarations.shared %}
 {{ array }}
 {% endfor %}
+{% for name, members in structs.items() %}
+
+struct {{ name }} {
+{% for member in members %}
+    {{ member }}
+{% endfor %}
+};
+{% endfor %}
+{% for declaration in globals %}
+
+{{ declaration }}
+{% endfor %}
 
 void main() {
 {% for line in lines %}
@@ -91,6 +111,7 @@ def emit(program: Program) -> str:
         NotExpressible: the program says something that GLSL, or glslang, cannot.
     """
     shader = Shader(program, _emit_operation)
+    declare_variables(shader)
     shader.emit(program.operations)
     declarations = declare(shader)
     return _frame().render(
@@ -98,6 +119,8 @@ def emit(program: Program) -> str:
         local_size=local_size(program),
         declarations=declarations,
         lines=shader.lines,
+        structs=shader.structs,
+        globals=shader.globals,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.types import Scope
 
 _OPERATORS = {"add": "+", "multiply": "*"}
@@ -39,3 +39,9 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
         raise NotExpressible(f"GLSL has no arithmetic on {component}")
     left, right = shader.scalar(operation.left), shader.scalar(operation.right)
     shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")
+
+
+def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
+    """Writes the value of an element."""
+    element = f"{shader.elements(operation.array)}[{shader.scalar(operation.index)}]"
+    shader.line(f"{shader.scalar_type(operation.result.component)} {identifier(operation.result.name)} = {element};")

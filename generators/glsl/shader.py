@@ -24,6 +24,8 @@ class Shader:
         extensions: names of extensions.
         variables: names of matrices that live in another's variable -> that variable.
         lines: the statements so far.
+        structs: the members of the structs that stand before ``main``, by name.
+        globals: declarations of variables that stand before ``main``.
     """
 
     def __init__(self, program: Program, emit_operation: Callable[[Shader, Operation], None]) -> None:
@@ -31,6 +33,8 @@ class Shader:
         self.extensions: set[str] = set()
         self.variables: dict[str, str] = {}
         self.lines: list[str] = []
+        self.structs: dict[str, tuple[str, ...]] = {}
+        self.globals: list[str] = []
         self._emit_operation = emit_operation
         self._depth = 1
 

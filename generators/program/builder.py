@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Carried, Loop
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
+from generators.program.variables import Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, named_value, part_type
 from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
 
@@ -45,6 +46,7 @@ class ProgramBuilder:
         self._arrays: list[Array] = []
         self._operands: list[Operand] = []
         self._operations: list[Operation] = []
+        self._variables: list[Variable] = []
         self._instance: Scalar | None = None
 
     @property
@@ -108,10 +110,34 @@ class ProgramBuilder:
         self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
         return result
 
-    def splat(self, name: str, type_: MatrixType, value: ScalarValue) -> Matrix:
+    def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
         """A matrix of one value."""
         result = Matrix(name, type_)
-        self._operations.append(MatrixSplat(result, value))
+        self._operations.append(MatrixSplat(result, value, replicated))
+        return result
+
+    def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
+        """A constant matrix of the module; ``value`` is a literal or a specialization constant."""
+        result = Matrix(name, type_)
+        self._operations.append(MatrixConstant(result, value, replicated, specializable))
+        return result
+
+    def null(self, name: str, type_: MatrixType) -> Matrix:
+        """A matrix of zeros: OpConstantNull."""
+        result = Matrix(name, type_)
+        self._operations.append(MatrixNull(result))
+        return result
+
+    def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
+        """A matrix whose value nothing may depend on."""
+        result = Matrix(name, type_)
+        self._operations.append(MatrixUndefined(result, place))
+        return result
+
+    def scalar_load(self, name: str, array: Array, index: ScalarValue) -> Scalar:
+        """Element ``index`` of ``array``."""
+        result = Scalar(name, array.pointee.component)
+        self._operations.append(ScalarLoad(result, array, index))
         return result
 
     def store(
@@ -155,6 +181,30 @@ class ProgramBuilder:
         """Every invocation stores what it knows of its subgroup."""
         self._operations.append(StoreSubgroups(target, subgroup_size))
 
+    def variable(
+        self, name: str, type_: ValueType, storage: Literal["function", "private"] = "function", initializer: Initializer | None = None
+    ) -> Variable:
+        """Declares a variable."""
+        variable = Variable(name, type_, storage, initializer)
+        self._variables.append(variable)
+        return variable
+
+    def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> Value:
+        """What ``path`` leads to in ``variable``."""
+        result = named_value(name, part_type(variable.type, path))
+        self._operations.append(VariableLoad(result, variable, path))
+        return result
+
+    def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
+        """The matrix that ``path`` leads to in ``variable``."""
+        result = self.get(name, variable, *path)
+        assert isinstance(result, Matrix), f"{name}: the path leads to no matrix"
+        return result
+
+    def set(self, variable: Variable, path: Path, value: Value | ScalarValue) -> None:
+        """Stores ``value`` where ``path`` leads to in ``variable``."""
+        self._operations.append(VariableStore(variable, path, value))
+
     @contextmanager
     def loop(self, index: Scalar, trip_count: Operand, carried: list[Carried]) -> Iterator[None]:
         """The operations added inside become the body; ``carried`` is complete when the block ends."""
@@ -174,4 +224,5 @@ class ProgramBuilder:
             self._workgroups,
             policy,
             self._shape,
+            tuple(self._variables),
         )

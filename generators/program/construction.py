@@ -1,15 +1,52 @@
-"""Matrices made of a scalar: OpCompositeConstruct (SPV_KHR_cooperative_matrix, 3.42.12)."""
+"""Matrices that are not loaded: constants, null, undefined, and composites of a scalar (SPV_KHR_cooperative_matrix, 3.42.7 and 3.42.12)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, Operand, ScalarValue
 
 
 @dataclass(frozen=True)
 class MatrixSplat:
-    """Every component of ``result`` is ``value``, a scalar of the component type (KHR-COMP-02)."""
+    """Every component of ``result`` is ``value``, a scalar of the component type (KHR-COMP-02); ``replicated`` for
+    OpCompositeConstructReplicateEXT (KHR-COMP-05)."""
 
     result: Matrix
     value: ScalarValue
+    replicated: bool = False
+
+
+@dataclass(frozen=True)
+class MatrixConstant:
+    """``result`` is a constant of the module, every component of which is ``value`` (KHR-COMP-01).
+
+    Attributes:
+        result: the matrix.
+        value: a literal or a specialization constant of the component type.
+        replicated: whether one of SPV_EXT_replicated_composites' instructions declares it (KHR-COMP-05).
+        specializable: whether a specialization-constant instruction declares it although ``value`` is a literal, which SPIR-V allows;
+            for a ``value`` that is a specialization constant it is always so.
+    """
+
+    result: Matrix
+    value: Operand
+    replicated: bool = False
+    specializable: bool = False
+
+
+@dataclass(frozen=True)
+class MatrixNull:
+    """``result`` is OpConstantNull: zero in every component (KHR-COMP-04)."""
+
+    result: Matrix
+
+
+@dataclass(frozen=True)
+class MatrixUndefined:
+    """``result`` is OpUndef, in the module's declarations or in the function. It may be handed on, but nothing may depend on its value
+    (KHR-COMP-04)."""
+
+    result: Matrix
+    place: Literal["module", "function"]

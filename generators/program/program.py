@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.values import Operand
+from generators.program.variables import Variable, VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.types import Scope
 
@@ -33,6 +34,12 @@ Operation = (
     | Barrier
     | LastWorkgroup
     | StoreSubgroups
+    | VariableLoad
+    | VariableStore
+    | MatrixConstant
+    | MatrixNull
+    | MatrixUndefined
+    | ScalarLoad
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0
@@ -57,6 +64,7 @@ class Program:
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
         workgroups: workgroups dispatched in x, y and z.
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
+        variables: every variable of Function or Private storage.
     """
 
     arrays: tuple[Array, ...]
@@ -67,6 +75,7 @@ class Program:
     workgroups: tuple[int, int, int] = (1, 1, 1)
     policy: str = ""
     shape: WorkgroupShape = PLAIN
+    variables: tuple[Variable, ...] = ()
 
     @property
     def workgroup_count(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.program.memory import Array
 from generators.program.values import Scalar, ScalarValue
 
 
@@ -25,3 +26,12 @@ class ScalarArithmetic:
     operator: Literal["add", "multiply"]
     left: ScalarValue
     right: ScalarValue
+
+
+@dataclass(frozen=True)
+class ScalarLoad:
+    """``result`` is element ``index`` (u32) of ``array``, a storage buffer of scalars of the result's type."""
+
+    result: Scalar
+    array: Array
+    index: ScalarValue

@@ -1,13 +1,55 @@
-"""Matrices made of a scalar."""
+"""Matrices that are not loaded: constants, null, undefined, and composites of a scalar."""
 
 from __future__ import annotations
 
-from generators.program.construction import MatrixSplat
-from generators.spirv.enumerants import Op
+from generators.errors import GeneratorError
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
+from generators.spirv.enumerants import Capability, Op
 from generators.spirv.shader import Shader
+
+_CONSTANTS = {
+    (False, False): Op.ConstantComposite,
+    (False, True): Op.SpecConstantComposite,
+    (True, False): Op.ConstantCompositeReplicateEXT,
+    (True, True): Op.SpecConstantCompositeReplicateEXT,
+}
+"""By whether the instruction replicates, and whether it is for specialization."""
 
 
 def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
-    """Emits an OpCompositeConstruct of one constituent."""
+    """Emits an OpCompositeConstruct of one constituent, or an OpCompositeConstructReplicateEXT."""
+    op = Op.CompositeConstruct
+    if splat.replicated:
+        shader.module.require(Capability.ReplicatedCompositesEXT)
+        op = Op.CompositeConstructReplicateEXT
     type_ = shader.matrix_type(splat.result.type)
-    shader.module.value(Op.CompositeConstruct, type_, shader.scalar(splat.value), result=shader.define(splat.result))
+    shader.module.value(op, type_, shader.scalar(splat.value), result=shader.define(splat.result))
+
+
+def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
+    """Declares a constant composite of one constituent.
+
+    Raises:
+        GeneratorError: the constituent is no constant.
+    """
+    if constant.value.source not in ("literal", "specialization"):
+        raise GeneratorError(f"constant {constant.result.name}: its value comes from a {constant.value.source}; make it a splat")
+    if constant.replicated:
+        shader.module.require(Capability.ReplicatedCompositesEXT)
+    op = _CONSTANTS[constant.replicated, constant.specializable or constant.value.source == "specialization"]
+    type_, value = shader.matrix_type(constant.result.type), shader.scalar(constant.value)
+    shader.module.new_constant(op, type_, value, result=shader.define(constant.result))
+
+
+def emit_null(shader: Shader, null: MatrixNull) -> None:
+    """Declares an OpConstantNull."""
+    shader.module.new_constant(Op.ConstantNull, shader.matrix_type(null.result.type), result=shader.define(null.result))
+
+
+def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
+    """Emits an OpUndef, or declares it."""
+    type_, result = shader.matrix_type(undefined.result.type), shader.define(undefined.result)
+    if undefined.place == "module":
+        shader.module.new_constant(Op.Undef, type_, result=result)
+    else:
+        shader.module.value(Op.Undef, type_, result=result)

@@ -6,21 +6,23 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from generators.program.construction import MatrixSplat
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
+from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
-from generators.spirv.construction import emit_splat
+from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
-from generators.spirv.scalars import emit_arithmetic, emit_instance_index
+from generators.spirv.scalars import emit_arithmetic, emit_instance_index, emit_scalar_load
 from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
+from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.spirv.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
@@ -36,6 +38,12 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Barrier: emit_barrier,
         LastWorkgroup: emit_last_workgroup,
         StoreSubgroups: emit_store_subgroups,
+        VariableLoad: emit_variable_load,
+        VariableStore: emit_variable_store,
+        MatrixConstant: emit_constant,
+        MatrixNull: emit_null,
+        MatrixUndefined: emit_undefined,
+        ScalarLoad: emit_scalar_load,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""
@@ -47,7 +55,7 @@ def emit(program: Program) -> bytes:
     Raises:
         GeneratorError: the program says something that no valid module can.
     """
-    shader = Shader(program, _emit_operation)
+    shader = Shader(program, _emit_operation, declare_variables)
     shader.emit(program.operations)
     return shader.assemble()
 

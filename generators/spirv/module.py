@@ -34,6 +34,7 @@ EXTENSIONS: Mapping[Capability, str] = MappingProxyType(
         Capability.BFloat16CooperativeMatrixKHR: "SPV_KHR_bfloat16",
         Capability.Float8EXT: "SPV_EXT_float8",
         Capability.Float8CooperativeMatrixEXT: "SPV_EXT_float8",
+        Capability.ReplicatedCompositesEXT: "SPV_EXT_replicated_composites",
     }
 )
 """The extension that a capability needs declared. A capability that is not here belongs to SPIR-V 1.6 itself."""
@@ -111,9 +112,10 @@ class Module:
             result = self._once[key] = self.new_type(op, *operands)
         return result
 
-    def new_constant(self, op: Op, type_: int, *operands: int, name: str = "") -> int:
-        """A constant instruction of its own (for specialization constants)."""
-        result = self.new_id(name)
+    def new_constant(self, op: Op, type_: int, *operands: int, name: str = "", result: int | None = None) -> int:
+        """A constant instruction of its own (for specialization constants); ``result`` if its id has been given out already."""
+        if result is None:
+            result = self.new_id(name)
         self._declarations += (len(operands) + 3 << 16 | op, type_, result, *operands)
         return result
 
@@ -125,9 +127,9 @@ class Module:
             result = self._once[key] = self.new_constant(op, type_, *operands)
         return result
 
-    def variable(self, pointer: int, storage: StorageClass, name: str) -> int:
-        """A variable of the module, which joins the entry point's interface."""
-        result = self.new_constant(Op.Variable, pointer, storage, name=name)
+    def variable(self, pointer: int, storage: StorageClass, name: str, *initializer: int) -> int:
+        """A variable of the module, which joins the entry point's interface; ``initializer`` is the id of a constant, or nothing."""
+        result = self.new_constant(Op.Variable, pointer, storage, *initializer, name=name)
         self._globals.append(result)
         return result
 

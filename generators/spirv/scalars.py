@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from generators.errors import GeneratorError
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.spirv.shader import Shader
-from generators.types import Scope
+from generators.types import Scope, StorageClass
 
 _OPCODES = {"add": Op.IAdd, "multiply": Op.IMul}
 
@@ -51,3 +51,14 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
         shader.scalar(operation.right),
         result=shader.define(operation.result),
     )
+
+
+def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
+    """Emits a load of an element of a buffer."""
+    array = operation.array
+    if array.storage is not StorageClass.STORAGE_BUFFER or array.pointee.lanes != 1:
+        raise GeneratorError(
+            f"scalar {operation.result.name}: scalars are loaded from storage buffers of scalars, and {array.name} is none"
+        )
+    pointer = shader.element(array, shader.scalar(operation.index))
+    shader.module.value(Op.Load, shader.pointee(array), pointer, result=shader.define(operation.result))

@@ -8,14 +8,9 @@ from contextlib import contextmanager
 from generators.errors import GeneratorError
 from generators.program.interface import interface
 from generators.program.memory import Array
-from generators.program.program import (
-    LOCAL_SIZE_CONSTANT_ID,
-    LOCAL_SIZE_Y_CONSTANT_ID,
-    LOCAL_SIZE_Z_CONSTANT_ID,
-    Operation,
-    Program,
-)
-from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue
+from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Operation, Program
+from generators.program.values import Extent, MatrixType, Operand, Scalar, ScalarValue
+from generators.program.variables import Value
 from generators.program.workgroup import Barrier, LastWorkgroup
 from generators.spirv.declarations import (
     U32,
@@ -57,15 +52,20 @@ class Shader:
         block: id of the block that is being emitted.
         handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None where barriers
             do that.
+        variables: ids of the program's variables, by name.
     """
 
     block: int
 
-    def __init__(self, program: Program, emit: Callable[[Shader, Operation], None]) -> None:
+    def __init__(
+        self, program: Program, emit: Callable[[Shader, Operation], None], declare_variables: Callable[[Shader], None] = lambda _: None
+    ) -> None:
         self.module = Module()
         self.program = program
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
+        self.variables: dict[str, int] = {}
         self._emit = emit
+        self._declare_variables = declare_variables
         self._values: dict[str, int] = {}
         self._operands: dict[str, int] = {}
         self._matrix_types: dict[MatrixType, int] = {}
@@ -124,7 +124,7 @@ class Shader:
         """A u32 constant."""
         return constant(self.module, U32, value)
 
-    def define(self, value: Matrix | Scalar) -> int:
+    def define(self, value: Value) -> int:
         """The id of a value that the shader computes, which may be asked for before its definition."""
         result = self._values.get(value.name)
         if result is None:
@@ -228,6 +228,8 @@ class Shader:
             assert operand.constant_id is not None, f"{operand.name}: a specialization constant has a constant_id"
             module.decorate(id_, Decoration.SpecId, operand.constant_id)
             self._operands[operand.name] = id_
+
+        self._declare_variables(self)
 
         for binding, array in places.bindings:
             variable = self._bound_variable(self._array_block(array), array.name, binding)

@@ -1,0 +1,153 @@
+"""Variables of Function and Private storage: trees of values, with None where nothing has been written (KHR-TYPE-05, KHR-TYPE-06)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cts.reference.construction import constant, null
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.variables import (
+    Aggregate,
+    ArrayType,
+    Initializer,
+    StructType,
+    Value,
+    ValueType,
+    VariableLoad,
+    VariableStore,
+    length,
+    part_type,
+)
+
+Tree = MatrixValue | np.ndarray | tuple["Tree | None", ...]
+"""A value in every scope instance: a matrix, a scalar (uint64, (instances,)), or the parts of an array or struct, None where
+undefined."""
+
+Index = np.ndarray
+"""One step of a path: int64, (instances,)."""
+
+
+def value_of(state: State, value: Value | Operand) -> Tree:
+    """What a name stands for."""
+    if isinstance(value, Matrix):
+        return state.matrices[value.name]
+    return state.aggregates[value.name] if isinstance(value, Aggregate) else state.scalar(value)
+
+
+def define(state: State, result: Value, tree: Tree) -> None:
+    """Gives a name its value."""
+    if isinstance(tree, MatrixValue):
+        state.matrices[result.name] = tree
+    elif isinstance(tree, tuple):
+        state.aggregates[result.name] = tree
+    else:
+        state.scalars[result.name] = tree
+
+
+def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scalar]) -> list[Index]:
+    """A path in numbers.
+
+    Raises:
+        GeneratorError: an index is beyond the array.
+    """
+    found = []
+    for place, index in enumerate(path):
+        container = part_type(type_, path[:place])
+        assert isinstance(container, ArrayType | StructType)
+        count = length(container)
+        at = np.full(state.program.instances, index) if isinstance(index, int) else state.scalar(index)
+        if at.max() >= count:
+            raise GeneratorError(f"index {int(at.max())} of {count} parts; give one that is there")
+        found.append(at.astype(np.int64))
+    return found
+
+
+def _blend(mask: np.ndarray, new: Tree | None, old: Tree | None) -> Tree | None:
+    """``new`` in the instances of ``mask``, ``old`` in the others."""
+    if new is None or old is None:
+        if new is old:
+            return None
+        raise GeneratorError("scope instances differ in what they have written; write the whole array before they index it differently")
+    if isinstance(new, MatrixValue) and isinstance(old, MatrixValue):
+        if any(m.envelope or m.history or m.proof for m in (new, old)):
+            raise GeneratorError("scope instances index computed floats differently; use matrices that were loaded")
+        return MatrixValue(new.component, np.where(mask[:, None, None], new.bits, old.bits), new.computed or old.computed)
+    if isinstance(new, tuple) and isinstance(old, tuple):
+        return tuple(_blend(mask, n, o) for n, o in zip(new, old, strict=True))
+    assert isinstance(new, np.ndarray)
+    assert isinstance(old, np.ndarray)
+    return np.where(mask, new, old)
+
+
+def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
+    """What ``path`` leads to; None if it is undefined."""
+    if not path or tree is None:
+        return tree
+    assert isinstance(tree, tuple)
+    at, rest = path[0], path[1:]
+    taken = [int(i) for i in np.unique(at)]
+    result = part(tree[taken[0]], rest)
+    for i in taken[1:]:
+        result = _blend(at == i, part(tree[i], rest), result)
+    return result
+
+
+def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tree) -> Tree:
+    """The tree with ``new`` where ``path`` leads to."""
+    if not path:
+        return new
+    assert isinstance(type_, ArrayType | StructType)
+    parts: list[Tree | None] = list(tree) if isinstance(tree, tuple) else [None] * length(type_)
+    at, rest = path[0], path[1:]
+    for i in (int(i) for i in np.unique(at)):
+        mask = at == i
+        following = changed(part_type(type_, (i,)), parts[i], rest, new)
+        parts[i] = following if mask.all() else _blend(mask, following, parts[i])
+    return tuple(parts)
+
+
+def is_defined(tree: Tree | None) -> bool:
+    """Whether every part has been written."""
+    return tree is not None and (not isinstance(tree, tuple) or all(is_defined(part) for part in tree))
+
+
+def initialize(state: State) -> None:
+    """Gives every variable what its initializer says (OpVariable: the initial value of its contents)."""
+    for variable in state.program.variables:
+        if variable.initializer is not None:
+            state.variables[variable.name] = _initial(state, variable.type, variable.initializer)
+
+
+def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
+    if isinstance(initializer, MatrixConstant | MatrixNull):
+        (constant if isinstance(initializer, MatrixConstant) else null)(state, initializer)  # type: ignore[arg-type]
+        return state.matrices[initializer.result.name]
+    if isinstance(type_, MatrixType):
+        bits = np.zeros((state.program.instances, *type_.shape), type_.component.bits_dtype)
+        return MatrixValue(type_.component, bits)
+    if isinstance(type_, ArrayType | StructType):
+        parts = initializer if isinstance(initializer, tuple) else (initializer,) * length(type_)
+        return tuple(_initial(state, part_type(type_, (i,)), part) for i, part in enumerate(parts))
+    return np.zeros(state.program.instances, np.uint64)
+
+
+def variable_load(state: State, operation: VariableLoad) -> None:
+    """Raises GeneratorError if the part, or a part of it, has not been written."""
+    variable = operation.variable
+    found = part(state.variables.get(variable.name), indices(state, variable.type, operation.path))
+    if found is None or not is_defined(found):
+        raise GeneratorError(f"variable {variable.name} is loaded before it is written; store to all of what is loaded first")
+    define(state, operation.result, found)
+
+
+def variable_store(state: State, operation: VariableStore) -> None:
+    """Changes the part, and nothing else of the variable."""
+    variable = operation.variable
+    path = indices(state, variable.type, operation.path)
+    state.variables[variable.name] = changed(variable.type, state.variables.get(variable.name), path, value_of(state, operation.value))

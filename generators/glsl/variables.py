@@ -1,0 +1,129 @@
+"""Variables of main and of the module, and structs."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.construction import constant_text
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import identifier
+from generators.program.construction import MatrixConstant
+from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.variables import (
+    ArrayType,
+    Initializer,
+    Path,
+    StructType,
+    Value,
+    ValueType,
+    Variable,
+    VariableLoad,
+    VariableStore,
+    part_type,
+)
+from generators.types import ComponentType
+
+
+def type_name(shader: Shader, type_: ValueType) -> str:
+    """The type of a variable or a value; declares a struct that is not declared yet."""
+    if isinstance(type_, MatrixType):
+        return shader.matrix_type(type_)
+    if isinstance(type_, ComponentType):
+        return shader.scalar_type(type_)
+    if isinstance(type_, ArrayType):
+        # float[2][3] is two arrays of three: the outermost length comes first.
+        lengths, element = "", type_
+        while isinstance(element, ArrayType):
+            length = element.length
+            lengths += f"[{length if isinstance(length, int) else shader.scalar(length)}]"
+            element = element.element  # type: ignore[assignment]
+        return f"{type_name(shader, element)}{lengths}"
+    name = identifier(type_.name)
+    if name not in shader.structs:
+        members = [f"{type_name(shader, member)} {member_name(i)};" for i, member in enumerate(type_.members)]
+        # Entered after its members, so that structs stand before those that have them.
+        shader.structs[name] = tuple(members)
+    return name
+
+
+def member_name(index: int) -> str:
+    """The name of a struct's member."""
+    return f"member{index}"
+
+
+def declare_variables(shader: Shader) -> None:
+    """Declares the variables: those of Function storage in main, the others before it."""
+    for variable in shader.program.variables:
+        start = "" if variable.initializer is None else f" = {_initializer(shader, variable.initializer)}"
+        declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)}{start};"
+        if variable.storage == "private":
+            shader.globals.append(declaration)
+        else:
+            shader.line(declaration)
+
+
+def _initializer(shader: Shader, initializer: Initializer) -> str:
+    if isinstance(initializer, MatrixConstant):
+        return constant_text(shader, initializer)
+    if isinstance(initializer, tuple):
+        return f"{{{', '.join(_initializer(shader, part) for part in initializer)}}}"
+    shader.require("GL_EXT_null_initializer")
+    return "{}"
+
+
+def steps(shader: Shader, type_: ValueType, path: Path) -> str:
+    """The indices and members that ``path`` takes from a value of ``type_``."""
+    text = ""
+    for place, index in enumerate(path):
+        if isinstance(part_type(type_, path[:place]), StructType):
+            assert isinstance(index, int), "a path into a struct has an int"
+            text += f".{member_name(index)}"
+        else:
+            text += f"[{index}]" if isinstance(index, int) else f"[{shader.scalar(index)}]"
+    return text
+
+
+def part(shader: Shader, variable: Variable, path: Path) -> str:
+    """The expression for a part of a variable."""
+    return identifier(variable.name) + steps(shader, variable.type, path)
+
+
+def _is_sized_by_a_constant(type_: ValueType) -> bool:
+    """Whether a specialization constant is a length in the type."""
+    if isinstance(type_, ArrayType):
+        return (isinstance(type_.length, Operand) and type_.length.source == "specialization") or _is_sized_by_a_constant(type_.element)
+    return isinstance(type_, StructType) and any(_is_sized_by_a_constant(member) for member in type_.members)
+
+
+def check_movable(type_: ValueType) -> None:
+    """Raises NotExpressible if nothing may be assigned or initialized as a whole of this type."""
+    if _is_sized_by_a_constant(type_):
+        raise NotExpressible("GLSL does not assign whole arrays whose length is a specialization constant, nor structs of them")
+
+
+def value_text(shader: Shader, value: Value | Operand) -> str:
+    """The expression for any value."""
+    if isinstance(value, Operand | Scalar):
+        return shader.scalar(value)
+    if isinstance(value, Matrix):
+        return shader.matrix(value)
+    check_movable(value.type)
+    return identifier(value.name)
+
+
+def assignee(shader: Shader, result: Value) -> str:
+    """What stands left of ``=`` where ``result`` gets its value."""
+    if isinstance(result, Matrix):
+        return shader.assignee(result)
+    type_ = result.component if isinstance(result, Scalar) else result.type
+    check_movable(type_)
+    return f"{type_name(shader, type_)} {identifier(result.name)}"
+
+
+def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
+    """Writes a load of a part."""
+    shader.line(f"{assignee(shader, load.result)} = {part(shader, load.variable, load.path)};")
+
+
+def emit_variable_store(shader: Shader, store: VariableStore) -> None:
+    """Writes an assignment to a part."""
+    shader.line(f"{part(shader, store.variable, store.path)} = {value_text(shader, store.value)};")

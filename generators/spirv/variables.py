@@ -1,0 +1,101 @@
+"""Variables of Function and Private storage: OpVariable, OpAccessChain, OpLoad, OpStore."""
+
+from __future__ import annotations
+
+from generators.errors import GeneratorError
+from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.values import MatrixType, Operand, Scalar
+from generators.program.variables import ArrayType, Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, part_type
+from generators.spirv.construction import emit_constant, emit_null
+from generators.spirv.declarations import pointer, scalar
+from generators.spirv.enumerants import Op, StorageClass
+from generators.spirv.shader import Shader
+from generators.types import ComponentType
+
+_STORAGE = {"function": StorageClass.Function, "private": StorageClass.Private}
+
+
+def type_id(shader: Shader, type_: ValueType) -> int:
+    """The id of any type that a variable can have."""
+    module = shader.module
+    if isinstance(type_, MatrixType):
+        return shader.matrix_type(type_)
+    if isinstance(type_, ComponentType):
+        return scalar(module, type_)
+    if isinstance(type_, ArrayType):
+        length = shader.scalar(type_.length) if isinstance(type_.length, Operand) else shader.u32(type_.length)
+        return module.type(Op.TypeArray, type_id(shader, type_.element), length)
+
+    def declare() -> int:
+        return module.new_type(Op.TypeStruct, *(type_id(shader, member) for member in type_.members), name=type_.name)
+
+    return module.once(("struct", type_), declare)
+
+
+def declare_variables(shader: Shader) -> None:
+    """Declares every variable of the program, where those of Function storage must be: first in the function's first block."""
+    module = shader.module
+    for variable in shader.program.variables:
+        start = () if variable.initializer is None else (_initializer(shader, variable.type, variable.initializer),)
+        storage = _STORAGE[variable.storage]
+        type_ = pointer(module, storage, type_id(shader, variable.type))
+        if storage is StorageClass.Private:
+            shader.variables[variable.name] = module.variable(type_, storage, variable.name, *start)
+        else:
+            shader.variables[variable.name] = module.value(Op.Variable, type_, storage, *start, result=module.new_id(variable.name))
+
+
+def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> int:
+    """The id of a constant of ``type_``."""
+    match initializer:
+        case MatrixConstant():
+            emit_constant(shader, initializer)
+            return shader.define(initializer.result)
+        case MatrixNull():
+            emit_null(shader, initializer)
+            return shader.define(initializer.result)
+        case "null":
+            return shader.module.constant(Op.ConstantNull, type_id(shader, type_))
+    parts = [_initializer(shader, part_type(type_, (i,)), part) for i, part in enumerate(initializer)]
+    op = Op.SpecConstantComposite if _is_specialized(initializer) else Op.ConstantComposite
+    return shader.module.new_constant(op, type_id(shader, type_), *parts)
+
+
+def _is_specialized(initializer: Initializer) -> bool:
+    if isinstance(initializer, MatrixConstant):
+        return initializer.specializable or initializer.value.source == "specialization"
+    return isinstance(initializer, tuple) and any(map(_is_specialized, initializer))
+
+
+def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
+    """A pointer to what ``path`` leads to.
+
+    Raises:
+        GeneratorError: the program does not list the variable.
+    """
+    base = shader.variables.get(variable.name)
+    if base is None:
+        raise GeneratorError(f"variable {variable.name}: list it in Program.variables")
+    if not path:
+        return base
+    indices = [shader.u32(index) if isinstance(index, int) else shader.scalar(index) for index in path]
+    type_ = pointer(shader.module, _STORAGE[variable.storage], type_id(shader, part_type(variable.type, path)))
+    return shader.module.value(Op.AccessChain, type_, base, *indices)
+
+
+def value_id(shader: Shader, value: Value | Operand) -> int:
+    """The id of any value."""
+    return shader.scalar(value) if isinstance(value, Operand | Scalar) else shader.define(value)
+
+
+def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
+    """Emits a load of a part."""
+    place = part_pointer(shader, load.variable, load.path)
+    type_ = type_id(shader, part_type(load.variable.type, load.path))
+    shader.module.value(Op.Load, type_, place, result=shader.define(load.result))
+
+
+def emit_variable_store(shader: Shader, store: VariableStore) -> None:
+    """Emits a store to a part."""
+    place = part_pointer(shader, store.variable, store.path)
+    shader.module.instruction(Op.Store, place, value_id(shader, store.value))

@@ -1,0 +1,171 @@
+"""The data of the families of constructed matrices show the defects that real drivers had with them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.compare import compare
+from cts.defects.construction import construction_defects
+from cts.diagnose import known_defects
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
+from generators.errors import GeneratorError
+from generators.kernel import Outcome
+
+STORED = "construction[{origin}-{holder}-{component}-{use}-{shape}-subgroup-{subgroups}-{value}-{form}-row-{trips}-literal]"
+OPERAND = "construction_operands[{row}-{origin}-{constructed}-{scalar}-{form}-first-{subgroups}-r-{trips}-literal]"
+
+
+def stored(origin, component="f16", use="a", shape="8x8", subgroups=1, value="bytes", form="single", trips=3, holder="none"):
+    return STORED.format(**locals())
+
+
+def operand(origin, constructed, row="8x8x8.s8.s8.s32.s32", form="single", subgroups=1, trips=3, scalar="own"):
+    return OPERAND.format(**locals())
+
+
+@cache
+def casebook():
+    return load_casebook(Path(__file__).resolve().parents[2])
+
+
+@cache
+def built(case_id):
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    return program, build_subcases(case, program)[0]
+
+
+def is_seen(case_id, broken) -> bool:
+    """Whether a device that does what ``broken`` expects fails the case."""
+    own, subcase = built(case_id)
+    expected = evaluate(own, subcase)
+    before = initial_contents(own, subcase, expected)
+    outputs = {name: data.copy() for name, data in before.items()}
+    for placed in broken.placed:
+        bits, size = np.ascontiguousarray(placed.allowed.bits), placed.allowed.component.bytes
+        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
+    outcome = Outcome({array.name: outputs[array.name] for array in own.arrays if array.role == "output"})
+    return bool(compare(own, expected, before, outcome))
+
+
+PARTS = ("diagonal only", "first row only", "first column only", "first element only", "zero instead")
+
+
+@pytest.mark.parametrize(
+    ("case_id", "words"),
+    [
+        *((stored("constant", component, use), words) for component, use in (("f16", "a"), ("s8", "b"), ("f32", "acc")) for words in PARTS),
+        *((stored("splat_push_constant", value="least"), words) for words in PARTS),
+        *((stored("replicated", form="several"), words) for words in PARTS),
+        (stored("null"), "has ones"),
+        (stored("null", form="several"), "has ones"),
+        (stored("specialization"), "left at its default"),
+        (stored("replicated_specialization", form="twice"), "left at its default"),
+        (stored("splat_specialization", "u8", "b", value="ones"), "left at its default"),
+        (stored("splat_element", subgroups=2), "scalar of instance 0"),
+        (stored("splat_element", "u32", "acc", subgroups=4, form="replaced"), "scalar of instance 0"),
+        *((operand("constant", constructed), words) for constructed in ("a", "b", "c", "abc") for words in PARTS),
+        *((operand("constant", constructed, "16x16x16.f16.f16.f32.f32"), words) for constructed in ("a", "b", "ac") for words in PARTS),
+        *((operand("splat_buffer", "c", "16x16x16.bf16.bf16.bf16.bf16"), words) for words in PARTS),
+        *((operand("splat_literal", "abc", form="loop"), words) for words in PARTS),
+        (operand("null", "a"), "has ones"),
+        (operand("null", "c", "8x8x8.f16.f16.f16.f16"), "has ones"),
+        (operand("null", "bc", form="loop"), "has ones"),
+        (operand("specialization", "ab", scalar="shared"), "left at its default"),
+        (operand("splat_element", "b", subgroups=2), "scalar of instance 0"),
+    ],
+    ids=lambda text: text.replace("[", "(").replace("]", ")"),
+)
+def test_the_data_show_the_defect(case_id, words):
+    program, subcase = built(case_id)
+    defects = [defect for defect in known_defects(program) if words in defect.words]
+    assert defects, f"no known defect of this case is described with {words!r}"
+    for defect in defects:
+        assert is_seen(case_id, evaluate(program, subcase, defect.substitutes)), defect.words
+
+
+@pytest.mark.parametrize("row", ["16x16x16.f16.f16.f32.f32", "8x8x8.s8.s8.s32.s32", "16x16x16.e4m3.e4m3.f32.f32"])
+def test_twins_differ_although_their_constants_have_the_same_bits(row):
+    """A compiler that takes one type for the other of its width computes both products alike."""
+    program, subcase = built(operand("constant", "a", row, form="twins"))
+    constants = [o.value.value for o in program.operations if type(o).__name__ == "MatrixConstant"]
+    assert len(set(constants)) == 1
+    first, second = (placed.allowed.bits for placed in evaluate(program, subcase).placed)
+    assert not np.array_equal(first, second)
+    swapped = dict(subcase.inputs) | {"b_in": subcase.inputs["b_twin_in"], "c_in": subcase.inputs["c_twin_in"]}
+    same_data, _ = (placed.allowed.bits for placed in evaluate(program, type(subcase)("swapped", swapped)).placed)
+    assert (same_data != second).mean() > 0.9
+
+
+@pytest.mark.parametrize("component", ["f16", "bf16", "e4m3", "s8", "u32", "f64"])
+def test_several_constants_of_one_shader_and_the_default_all_differ(component):
+    values = set()
+    for value in ("bytes", "ones", "high", "low", "least"):
+        program, _ = built(stored("specialization", component, value=value))
+        (constant,) = program.operands
+        values |= {constant.value, constant.default}
+    assert len(values) == 6
+
+
+@pytest.mark.parametrize("tier", ["smoke", "nightly"])
+def test_every_multiply_add_is_judged_exactly(tier):
+    """The suite's envelope would allow a small constant that is missing."""
+    for case in expand(casebook().family("construction_operands"), tier)[:: 1 if tier == "smoke" else 7]:
+        program = build_program(case)
+        for subcase in build_subcases(case, program):
+            assert {placed.allowed.kind for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
+
+
+@pytest.mark.parametrize("holder", ["function", "private", "function_array", "private_array"])
+def test_an_initializer_that_is_dropped_shows(holder):
+    """The variable holds zeros, or what another constant of the shader says."""
+    _, subcase = built(stored("constant", holder=holder))
+    for other in (stored("null", holder=holder), stored("constant", holder=holder, value="low")):
+        assert is_seen(stored("constant", holder=holder), evaluate(built(other)[0], subcase))
+
+
+def test_zero_iterations_leave_the_initial_value():
+    program, subcase = built(stored("splat_buffer", "s32", "acc", form="replaced", trips=0))
+    bits = evaluate(program, subcase).placed[0].allowed.bits
+    assert set(bits.ravel()) == {0x93949596}
+
+
+def test_what_depends_on_an_undefined_matrix_is_refused():
+    """The first value of the loop is undefined, and no iteration replaces it."""
+    program, subcase = built(stored("splat_push_constant", form="undefined", trips=1))
+    never = type(program)(**{**program.__dict__, "operations": tuple(map(without_iterations, program.operations))})
+    with pytest.raises(GeneratorError, match="undefined"):
+        evaluate(never, subcase)
+
+
+def without_iterations(operation):
+    if type(operation).__name__ != "Loop":
+        return operation
+    trip_count = type(operation.trip_count)("none", operation.trip_count.component, "literal", 0)
+    return type(operation)(operation.index, trip_count, operation.carried, operation.body)
+
+
+def blind_spots(family, tier, step=1):
+    """For each known defect of construction in the family's cases that no case shows although its data could: (case, defect)."""
+    found = []
+    for case in expand(casebook().family(family), tier)[::step]:
+        program, subcase = built(case.id)
+        if int(case.values["trips"]) == 0:
+            continue
+        for defect in construction_defects(program):
+            if "instance 0" in defect.words and not case.values["origin"].endswith("_element"):
+                continue
+            if not is_seen(case.id, evaluate(program, subcase, defect.substitutes)):
+                found.append((case.id, defect.words))
+    return found
+
+
+@pytest.mark.parametrize("family", ["construction", "construction_operands"])
+def test_every_case_of_the_smoke_tier_shows_every_defect_of_construction(family):
+    assert blind_spots(family, "smoke") == []

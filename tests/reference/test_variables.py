@@ -1,0 +1,171 @@
+"""Variables: what a part holds, who changes it, and what may not be read; the embedded device must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cts.compare import compare
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from generators.dispatch import dispatch, kernel
+from generators.errors import GeneratorError
+from generators.program.builder import ProgramBuilder
+from generators.program.memory import Pointee
+from generators.program.program import Subcase
+from generators.program.values import Matrix, Scalar
+from generators.program.variables import ArrayType, StructType, Variable
+from generators.spirv.emit import emit
+from generators.types import COMPONENT_TYPES, Layout, Scope
+from tests.reference.programs import BUFFER, as_bytes, matrix_type
+
+U16, U32, F32 = (COMPONENT_TYPES[name] for name in ("u16", "u32", "f32"))
+TYPE = matrix_type("u16", 8, 8)
+Body = Callable[[ProgramBuilder, list[Matrix]], list[Matrix]]
+
+
+def stored(body: Body, subgroups: int = 1, pushed: int = 0) -> list[int]:
+    """Which of four different inputs each matrix that ``body`` returns is, for every instance in turn; the embedded device must give
+    what the reference expects."""
+    builder = ProgramBuilder(Scope.SUBGROUP, subgroups)
+    source = builder.array("source", Pointee(U16), 256, BUFFER, "input")
+    target = builder.array("target", Pointee(U16), 64 * 8, BUFFER, "output")
+    stride = builder.literal(8)
+    given = [builder.load(f"m{i}", TYPE, source, builder.literal(64 * i), stride, Layout.ROW_MAJOR) for i in range(4)]
+    results = body(builder, given)
+    for i, matrix in enumerate(results):
+        first = builder.offset(f"place{i}", builder.literal(i * 64), builder.instance_index(), 64 * len(results))
+        builder.store(matrix, target, first, stride, Layout.ROW_MAJOR)
+    program = builder.build()
+    data = np.arange(256, dtype=np.uint16) * 251
+    operands = {o.name: pushed for o in program.operands if o.source == "push_constant"}
+    subcase = Subcase("one", {"source": as_bytes(data)}, operands)
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    device = EmbeddedDevice(load_profile("universal"))
+    (outcome,) = device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
+    assert not compare(program, expected, before, outcome)
+    which = {data[64 * i : 64 * i + 64].tobytes(): i for i in range(4)}
+    words = outcome.outputs["target"].view(np.uint16)
+    return [which[words[64 * i : 64 * i + 64].tobytes()] for i in range(len(results) * subgroups)]
+
+
+def filled(builder: ProgramBuilder, given: list[Matrix], storage: str = "function") -> Variable:
+    array = builder.variable("matrices", ArrayType(TYPE, 4), storage)  # type: ignore[arg-type]
+    for i, matrix in enumerate(given):
+        builder.set(array, (i,), matrix)
+    return array
+
+
+@pytest.mark.parametrize("storage", ["function", "private"])
+def test_each_element_of_an_array_is_a_place_of_its_own(storage: str) -> None:
+    def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        array = filled(builder, given, storage)
+        builder.set(array, (2,), given[0])
+        return [builder.get_matrix(f"out{i}", array, i) for i in (3, 2, 1, 0)]
+
+    assert stored(body) == [3, 0, 1, 0]
+
+
+def test_an_index_from_outside_picks_an_element() -> None:
+    def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        array, index = filled(builder, given), builder.operand("index", U32, "push_constant")
+        builder.set(array, (index,), given[0])
+        return [builder.get_matrix("a", array, 2), builder.get_matrix("b", array, 3), builder.get_matrix("c", array, index)]
+
+    assert stored(body, pushed=2) == [0, 3, 0]
+
+
+def test_instances_have_variables_of_their_own_and_may_index_them_differently() -> None:
+    def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        array, index = filled(builder, given), builder.instance_index()
+        picked = builder.get_matrix("picked", array, index)
+        builder.set(array, (index,), given[3])
+        return [picked, builder.get_matrix("first", array, 0), builder.get_matrix("second", array, 1)]
+
+    assert stored(body, subgroups=2) == [0, 3, 1, 1, 0, 3]
+
+
+def test_a_nested_aggregate_is_moved_as_a_whole_and_by_parts() -> None:
+    pair = StructType("Pair", (U32, ArrayType(TYPE, 2)))
+
+    def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        one, two = builder.variable("one", ArrayType(pair, 2)), builder.variable("two", ArrayType(pair, 2), "private")
+        for i in range(2):
+            builder.set(one, (i, 0), builder.literal(1 - i))
+            for j in range(2):
+                builder.set(one, (i, 1, j), given[2 * i + j])
+        builder.set(two, (), builder.get("whole", one))
+        builder.set(one, (1,), builder.get("half", one, 0))
+        index = builder.get("index", two, 0, 0)
+        assert isinstance(index, Scalar)
+        return [
+            builder.get_matrix("a", two, index, 1, 0),
+            builder.get_matrix("b", one, index, 1, 0),
+            builder.get_matrix("c", one, 1, 1, index),
+        ]
+
+    assert stored(body) == [2, 0, 1]
+
+
+def test_a_length_may_be_a_specialization_constant() -> None:
+    def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        length = builder.operand("length", U32, "specialization", 4, 2)
+        array = builder.variable("matrices", ArrayType(TYPE, length))
+        builder.set(array, (3,), given[1])
+        return [builder.get_matrix("out", array, 3)]
+
+    assert stored(body) == [1]
+
+
+def refused(words: str, body: Body) -> None:
+    with pytest.raises(GeneratorError, match=words):
+        stored(body)
+
+
+def test_what_nothing_has_written_is_not_read() -> None:
+    def element(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        array = builder.variable("matrices", ArrayType(TYPE, 4))
+        builder.set(array, (1,), given[1])
+        return [builder.get_matrix("out", array, 2)]
+
+    def whole(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        array = builder.variable("matrices", ArrayType(TYPE, 4))
+        builder.set(array, (1,), given[1])
+        builder.get("all", array)
+        return []
+
+    refused("matrices is loaded before it is written", element)
+    refused("matrices is loaded before it is written", whole)
+
+
+def test_an_index_beyond_the_array_is_refused() -> None:
+    def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        return [builder.get_matrix("out", filled(builder, given), builder.literal(4))]
+
+    refused("index 4 of 4", body)
+
+
+def test_matrices_that_instances_would_mix_are_not_mixed_if_one_is_undefined() -> None:
+    def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
+        array = builder.variable("matrices", ArrayType(TYPE, 4))
+        builder.set(array, (builder.instance_index(),), given[1])
+        return [builder.get_matrix("out", array, 0)]
+
+    with pytest.raises(GeneratorError, match="write the whole array"):
+        stored(body, subgroups=2)
+
+
+def test_a_path_that_leads_nowhere_is_refused() -> None:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    variable = builder.variable("pair", StructType("Pair", (TYPE, F32)))
+    with pytest.raises(GeneratorError, match="index 2 of 2"):
+        builder.get("part", variable, 2)
+    with pytest.raises(GeneratorError, match="end it there"):
+        builder.get("part", variable, 0, 0)
+    with pytest.raises(GeneratorError, match="no int"):
+        builder.get("part", variable, builder.literal(0))

@@ -12,6 +12,7 @@ from jinja2 import Environment, Template
 from generators.glsl.construction import emit_splat
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare
+from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_instance_index
@@ -19,6 +20,7 @@ from generators.glsl.shader import Shader
 from generators.glsl.workgroup import emit_barrier, emit_copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
@@ -36,6 +38,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        MatrixNegate: emit_negate,
+        MatrixArithmetic: emit_elementwise,
+        MatrixTimesScalar: emit_times_scalar,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
@@ -15,6 +16,7 @@ from generators.program.scalars import InstanceIndex, ScalarArithmetic
 from generators.program.workgroup import Barrier, Copy
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
+from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_instance_index
@@ -32,6 +34,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        MatrixNegate: emit_negate,
+        MatrixArithmetic: emit_elementwise,
+        MatrixTimesScalar: emit_times_scalar,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

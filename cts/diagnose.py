@@ -10,6 +10,7 @@ from cts.compare import compare
 from cts.defects.addresses import address_defects
 from cts.defects.constants import constant_defects
 from cts.defects.defect import Defect
+from cts.defects.elementwise import elementwise_defects
 from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
 from cts.defects.products import product_defects
@@ -35,6 +36,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from address_defects(program)
     yield from loop_defects(program)
     yield from constant_defects(program)
+    yield from elementwise_defects(program)
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:

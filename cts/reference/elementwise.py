@@ -96,13 +96,16 @@ def _division_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ste
     for at in np.ndindex(x.shape):
         quotient = Fraction(float(x[at])) / Fraction(float(y[at]))
         margin = Fraction(_DIVISION_ULP) * Fraction(float(step[at]))
-        low[at], high[at] = float(quotient - margin), float(quotient + margin)
-        # Conversion rounds to nearest; a bound that moved outward would let in a number that lies beyond it.
-        if Fraction(low[at]) < quotient - margin:
-            low[at] = np.nextafter(low[at], np.inf)
-        if Fraction(high[at]) > quotient + margin:
-            high[at] = np.nextafter(high[at], -np.inf)
+        low[at], high[at] = _inside(quotient - margin, np.inf), _inside(quotient + margin, -np.inf)
     return low, high
+
+
+def _inside(bound: Fraction, inward: float) -> float:
+    """The float64 next to ``bound`` in the direction ``inward``, or ``bound`` itself."""
+    # Conversion rounds to nearest: outward would let in a number beyond the bound.
+    converted = float(bound)
+    outside = Fraction(converted) < bound if inward > 0 else Fraction(converted) > bound
+    return float(np.nextafter(converted, inward)) if outside else converted
 
 
 def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:

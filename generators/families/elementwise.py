@@ -19,7 +19,7 @@ from generators.program.builder import ProgramBuilder
 from generators.program.elementwise import Operator
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Operand
+from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
@@ -145,7 +145,7 @@ class _Writer:
             name: stage_out(self.builder, name, pointee, self.store_tiles.length, storage) for name in _results(values)
         }
         builder = self.builder
-        self.first = builder.literal(0)
+        self.first: Operand | Scalar = builder.literal(0)
         if builder.instances > 1:
             self.first = builder.arithmetic("first", "multiply", builder.instance_index(), builder.literal(self.load_tiles.pitch))
 

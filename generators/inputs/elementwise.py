@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.inputs.exactness import largest_finite, smallest_normal
-from generators.types import ComponentType
+from generators.types import COMPONENT_TYPES, ComponentType
 
 Pair = tuple[np.ndarray, np.ndarray]
 """Left and right operand."""
@@ -48,8 +48,9 @@ def _values(bits: int, exponents: np.ndarray, rng: np.random.Generator) -> np.nd
 
 
 def scalar_bits(component: ComponentType) -> int:
-    """Significant bits of the float scalar of a multiplication: half, so that matrices have data whose products are exact."""
-    return component.precision // 2
+    """Significant bits of the float scalar of a multiplication: half, so that matrices have data whose products are exact, but more
+    than bf16 has."""
+    return max(component.precision // 2, COMPONENT_TYPES["bf16"].precision + 1)
 
 
 def scalar(component: ComponentType, rng: np.random.Generator) -> int:
@@ -69,7 +70,8 @@ def _exact(component: ComponentType, operation: str, shape: Shape, rng: np.rando
         unit = exponents - 4
         left, right = (np.ldexp(_significands(p - 1, shape, rng) - rng.integers(0, 2, shape), unit) for _ in range(2))
         return left, right
-    left = _values(p - p // 2, rng.integers(-2, 3, shape), rng)
+    rest = p - (scalar_bits(component) if operation == "times_scalar" else p // 2)
+    left = _values(rest, rng.integers(-2, 3, shape), rng)
     return (left * right, right) if operation == "divide" else (left, right)
 
 
@@ -148,7 +150,7 @@ def _of_every_width(component: ComponentType, shape: Shape, rng: np.random.Gener
     width = rng.integers(2, component.bits, shape, np.uint64)
     narrow = (bits | np.uint64(1 << (component.bits - 1))) >> width
     narrow = np.where(rng.integers(0, 2, shape).astype(bool), np.uint64(0) - narrow, narrow)
-    return narrow.astype(component.bits_dtype)
+    return np.asarray(narrow.astype(component.bits_dtype))
 
 
 def integers(component: ComponentType, operation: str, pattern: str, shape: Shape, rng: np.random.Generator) -> Pair:

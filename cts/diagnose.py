@@ -11,6 +11,7 @@ from cts.defects.addresses import address_defects
 from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
+from cts.defects.elementwise import elementwise_defects
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
@@ -39,6 +40,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from constant_defects(program)
     yield from handed_over_defects(program)
     yield from construction_defects(program)
+    yield from elementwise_defects(program)
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:

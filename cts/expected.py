@@ -44,6 +44,7 @@ class Allowed:
         either_zero: whether -0 and +0 are the same (facts.md C7: true unless SignedZeroInfNanPreserve, for computed floats).
         proof: of floats that are ``exact`` although they were computed, else None.
         center, magnitude, bound: for messages about an ``interval``: true value x, S = sum of |a*b| + |c|, and half its width, float64.
+            Only the suite's envelope has the latter two: None where the specification itself gives the interval.
     """
 
     component: ComponentType

@@ -11,12 +11,13 @@ from cts.reference.evaluate import STEPS
 from cts.reference.state import State
 from generators.program.construction import MatrixConstant, MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.elementwise import MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.program import Operation, Program
 from generators.program.scalars import ScalarArithmetic
 from generators.program.values import Operand
 
-_Using = MatrixLoad | MatrixStore | MatrixSplat | MatrixConstant | ScalarArithmetic | Loop
+_Using = MatrixLoad | MatrixStore | MatrixSplat | MatrixConstant | ScalarArithmetic | Loop | MatrixTimesScalar
 
 
 def _uses(operation: _Using, operand: Operand) -> list[str]:
@@ -33,6 +34,7 @@ def constant_defects(program: Program) -> Iterator[Defect]:
         *every(listed, MatrixConstant),
         *every(listed, ScalarArithmetic),
         *every(listed, Loop),
+        *every(listed, MatrixTimesScalar),
     ]
     for operand in program.operands:
         if operand.source != "specialization" or operand.default in (None, operand.value):

@@ -8,6 +8,7 @@ import numpy as np
 
 from cts import elements
 from cts.expected import Allowed, Proof
+from generators.errors import GeneratorError
 from generators.inputs.exactness import History
 from generators.types import ComponentType
 
@@ -28,6 +29,19 @@ class Envelope:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """Several allowed values for each element of a computed float, where a rule of the specification leaves a choice.
+
+    Attributes:
+        others: what is allowed besides the bits of the value, each unsigned and of their shape.
+        interval: (low, high, true value) where a range is allowed in place of ``others``: float64, inclusive.
+    """
+
+    others: tuple[np.ndarray, ...] = ()
+    interval: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
 class MatrixValue:
     """A cooperative matrix in every scope instance.
 
@@ -38,6 +52,7 @@ class MatrixValue:
         envelope: None where ``bits`` are the only value.
         history: the terms that a float result has summed so far.
         proof: why a float result has only one value, where it has.
+        choice: what else the specification allows for a float result, None where nothing.
     """
 
     component: ComponentType
@@ -46,14 +61,28 @@ class MatrixValue:
     envelope: Envelope | None = None
     history: History | None = None
     proof: Proof | None = None
+    choice: Choice | None = None
 
     @property
     def numbers(self) -> np.ndarray:
-        """The elements: float64 for floats (the center of an envelope), the component's own dtype for integers."""
+        """The elements: float64 for floats (the center of an envelope), the component's own dtype for integers.
+
+        Raises:
+            GeneratorError: the specification allows several values.
+        """
+        if self.choice is not None:
+            raise GeneratorError(
+                "a float result that may round either way is the operand of an operation that needs one value; use exact data, or store it"
+            )
         return elements.values(self.bits, self.component) if self.envelope is None else self.envelope.center
 
     def allowed(self) -> Allowed:
         """The set of values that memory may hold after this matrix was stored."""
+        if self.choice is not None:
+            if self.choice.interval is None:
+                return Allowed(self.component, "alternatives", self.bits, self.choice.others, either_zero=self.computed)
+            low, high, center = self.choice.interval
+            return Allowed(self.component, "interval", self.bits, low=low, high=high, center=center)
         if self.envelope is None:
             nan = elements.is_nan(self.bits, self.component)
             # Nothing promises the payload of a NaN (facts.md C16).

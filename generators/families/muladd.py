@@ -75,7 +75,8 @@ class Tiles:
         return data.view(np.uint8)
 
 
-def _tiles(component: ComponentType, shape: tuple[int, int], layout: Layout, padded: bool, count: tuple[int, int]) -> Tiles:
+def tiled(component: ComponentType, shape: tuple[int, int], layout: Layout, padded: bool, count: tuple[int, int]) -> Tiles:
+    """Tiles of ``shape`` for ``count`` (instances, steps), each line ``padded`` or not, aligned as KHR-ALIGN-01 asks."""
     rows, columns = shape
     runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
     granule = max(1, min(16, run * component.bytes) // component.bytes)
@@ -127,10 +128,10 @@ def plan(values: Values) -> Plan:
     names_a, names_b = _GRID.get(form, (("",), ("",)))
     pairs = [a + b for a in names_a for b in names_b]
     outputs = ["0", "1"] if form == "reuse" else pairs
-    a = _tiles(types["a"], (row.m, row.k), layout["a"], padded, (count, steps))
-    b = _tiles(types["b"], (row.k, row.n), layout["b"], padded, (count, steps))
-    c = _tiles(types["c"], (row.m, row.n), layout["c"], padded, (count, 1))
-    d = _tiles(types["result"], (row.m, row.n), layout["d"], padded, (count, 1))
+    a = tiled(types["a"], (row.m, row.k), layout["a"], padded, (count, steps))
+    b = tiled(types["b"], (row.k, row.n), layout["b"], padded, (count, steps))
+    c = tiled(types["c"], (row.m, row.n), layout["c"], padded, (count, 1))
+    d = tiled(types["result"], (row.m, row.n), layout["d"], padded, (count, 1))
     return Plan(
         row,
         steps,

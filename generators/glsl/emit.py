@@ -12,6 +12,7 @@ from jinja2 import Environment, Template
 from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare, local_size
+from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_instance_index, emit_scalar_load
@@ -21,6 +22,7 @@ from generators.glsl.variables import declare_variables, emit_variable_load, emi
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
@@ -48,6 +50,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixNull: emit_null,
         MatrixUndefined: emit_undefined,
         ScalarLoad: emit_scalar_load,
+        MatrixNegate: emit_negate,
+        MatrixArithmetic: emit_elementwise,
+        MatrixTimesScalar: emit_times_scalar,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

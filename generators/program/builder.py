@@ -9,6 +9,7 @@ from typing import Literal
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Carried, Loop
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
@@ -157,6 +158,24 @@ class ProgramBuilder:
         """``a`` x ``b`` + ``c``."""
         result = Matrix(name, type_)
         self._operations.append(MatrixMulAdd(result, a, b, c, operands))
+        return result
+
+    def negate(self, name: str, operand: Matrix) -> Matrix:
+        """-``operand``, element by element."""
+        result = Matrix(name, operand.type)
+        self._operations.append(MatrixNegate(result, operand))
+        return result
+
+    def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
+        """``left`` (operator) ``right``, element by element."""
+        result = Matrix(name, left.type)
+        self._operations.append(MatrixArithmetic(result, operator, left, right, no_contraction))
+        return result
+
+    def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
+        """``matrix`` * ``scalar``."""
+        result = Matrix(name, matrix.type)
+        self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
         return result
 
     def copy(self, target: Array, source: Array, backwards: bool = False) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
@@ -40,6 +41,9 @@ Operation = (
     | MatrixNull
     | MatrixUndefined
     | ScalarLoad
+    | MatrixNegate
+    | MatrixArithmetic
+    | MatrixTimesScalar
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
@@ -17,6 +18,7 @@ from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
+from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_instance_index, emit_scalar_load
@@ -44,6 +46,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixNull: emit_null,
         MatrixUndefined: emit_undefined,
         ScalarLoad: emit_scalar_load,
+        MatrixNegate: emit_negate,
+        MatrixArithmetic: emit_elementwise,
+        MatrixTimesScalar: emit_times_scalar,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -1,0 +1,240 @@
+"""Defects of arithmetic on elements: operands exchanged or used twice, another operator, a narrower type, division by other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.reference.correct_rounding import exact_product, exact_sum, neighbours
+from cts.reference.elementwise import combine, negated
+from cts.reference.rounding import encode, nearest
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.program import Program
+from generators.types import COMPONENT_TYPES, ComponentType
+
+Elementwise = MatrixNegate | MatrixArithmetic | MatrixTimesScalar
+Pair = tuple[MatrixValue, MatrixValue]
+
+
+def _result(operation: Elementwise) -> str:
+    return named(operation.result)
+
+
+def _with(exchange: Callable[[MatrixValue, MatrixValue], Pair]) -> Substitute:
+    def step(state: State, operation: MatrixArithmetic) -> None:
+        left, right = exchange(state.matrices[operation.left.name], state.matrices[operation.right.name])
+        state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction)
+
+    return step
+
+
+def _as(operator: str) -> Substitute:
+    def step(state: State, operation: MatrixArithmetic) -> None:
+        left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
+        state.matrices[operation.result.name] = combine(operator, left, right)
+
+    return step
+
+
+def _unchanged(state: State, operation: Elementwise) -> None:
+    operand = {MatrixNegate: "operand", MatrixArithmetic: "left", MatrixTimesScalar: "matrix"}[type(operation)]
+    state.matrices[operation.result.name] = state.matrices[getattr(operation, operand).name]
+
+
+def _operand_overwritten(state: State, operation: MatrixArithmetic) -> None:
+    _with(lambda left, right: (left, right))(state, operation)
+    state.matrices[operation.left.name] = state.matrices[operation.result.name]
+
+
+def _transposed(state: State, operation: MatrixArithmetic) -> None:
+    right = state.matrices[operation.right.name]
+    if right.bits.shape[1] != right.bits.shape[2]:
+        raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
+    turned = MatrixValue(right.component, np.ascontiguousarray(right.bits.transpose(0, 2, 1)))
+    state.matrices[operation.result.name] = combine(operation.operator, state.matrices[operation.left.name], turned)
+
+
+def _numbers(value: MatrixValue, signed: bool) -> np.ndarray:
+    """The elements as Python integers."""
+    component = value.component
+    numbers = value.bits.astype(object)
+    return np.asarray(numbers - ((numbers >> (component.bits - 1)) << component.bits)) if signed else numbers
+
+
+def _saturated(state: State, operation: MatrixArithmetic) -> None:
+    component = operation.result.type.component
+    x, y = (_numbers(state.matrices[m.name], component.is_signed) for m in (operation.left, operation.right))
+    total = x + y if operation.operator == "add" else x - y if operation.operator == "subtract" else x * y
+    low = -(1 << (component.bits - 1)) if component.is_signed else 0
+    clipped = np.clip(total, low, low + (1 << component.bits) - 1) % (1 << component.bits)
+    state.matrices[operation.result.name] = MatrixValue(component, clipped.astype(component.bits_dtype))
+
+
+def _floor_divided(state: State, operation: MatrixArithmetic) -> None:
+    component = operation.result.type.component
+    x, y = (_numbers(state.matrices[m.name], True) for m in (operation.left, operation.right))
+    state.matrices[operation.result.name] = MatrixValue(component, (x // y % (1 << component.bits)).astype(component.bits_dtype))
+
+
+def _other_signedness(state: State, operation: MatrixArithmetic) -> None:
+    component = operation.result.type.component
+    unsigned = operation.operator == "signed_divide"
+    x, y = (_numbers(state.matrices[m.name], not unsigned) for m in (operation.left, operation.right))
+    quotient = np.abs(x) // np.abs(y) * np.where((x < 0) != (y < 0), -1, 1)
+    state.matrices[operation.result.name] = MatrixValue(component, (quotient % (1 << component.bits)).astype(component.bits_dtype))
+
+
+def _in_narrower(narrow: ComponentType) -> Substitute:
+    """Float operands and result rounded to ``narrow``."""
+
+    def step(state: State, operation: MatrixArithmetic) -> None:
+        component = operation.result.type.component
+        x, y = (nearest(narrow, state.matrices[m.name].numbers) for m in (operation.left, operation.right))
+        functions = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}
+        rounded = nearest(narrow, functions[operation.operator](x, y))
+        state.matrices[operation.result.name] = MatrixValue(component, encode(component, rounded), computed=True)
+
+    return step
+
+
+def _through(wide: ComponentType, low_bits: int) -> Substitute:
+    """Integers whose operands and result go through ``low_bits``, or through a float type."""
+
+    def narrowed(numbers: np.ndarray) -> np.ndarray:
+        if wide.is_float:
+            return np.array([int(v) for v in nearest(wide, numbers.astype(np.float64)).flat], object).reshape(numbers.shape)
+        return np.asarray(numbers % (1 << low_bits))
+
+    def step(state: State, operation: MatrixArithmetic) -> None:
+        component = operation.result.type.component
+        x, y = (narrowed(_numbers(state.matrices[m.name], component.is_signed)) for m in (operation.left, operation.right))
+        if "divide" in operation.operator:
+            y = np.where(y == 0, 1, y)
+            result = np.abs(x) // np.abs(y) * np.where((x < 0) != (y < 0), -1, 1)
+        else:
+            result = x + y if operation.operator == "add" else x - y if operation.operator == "subtract" else x * y
+        bits = (narrowed(result) % (1 << component.bits)).astype(component.bits_dtype)
+        state.matrices[operation.result.name] = MatrixValue(component, bits)
+
+    return step
+
+
+def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
+    def step(state: State, operation: MatrixTimesScalar) -> None:
+        matrix = state.matrices[operation.matrix.name]
+        given = state.scalar(operation.scalar)
+        bits = np.array([value(int(v), matrix.component) for v in given], object).astype(matrix.component.bits_dtype)
+        factor = MatrixValue(matrix.component, np.broadcast_to(bits[:, None, None], matrix.bits.shape))
+        state.matrices[operation.result.name] = combine("multiply", matrix, factor)
+
+    return step
+
+
+def _narrow_scalar(narrow: ComponentType) -> Callable[[int, ComponentType], int]:
+    def value(bits: int, component: ComponentType) -> int:
+        number = np.array([bits], component.bits_dtype).view(component.dtype).astype(np.float64)
+        return int(encode(component, nearest(narrow, number))[0])
+
+    return value
+
+
+def _of_magnitude(state: State, operation: MatrixNegate) -> None:
+    value = negated(state.matrices[operation.operand.name])
+    sign = value.component.bits_dtype.type(1 << (value.component.bits - 1))
+    state.matrices[operation.result.name] = MatrixValue(value.component, value.bits | sign, computed=value.computed)
+
+
+def _complemented(state: State, operation: MatrixNegate) -> None:
+    value = state.matrices[operation.operand.name]
+    state.matrices[operation.result.name] = MatrixValue(value.component, ~value.bits)
+
+
+def _fused(product: MatrixArithmetic) -> Substitute:
+    """The sum or difference of a product and something, rounded once."""
+
+    def step(state: State, operation: MatrixArithmetic) -> None:
+        component = operation.result.type.component
+        x, y, z = (state.matrices[m.name].numbers for m in (product.left, product.right, operation.right))
+        value, rest = exact_product(x, y)
+        total, lost = exact_sum(value, z if operation.operator == "add" else -z)
+        # What cancels makes the rest of the product the larger part.
+        total, lost = exact_sum(total, rest + lost)
+        low, high = neighbours(component, total, lost)
+        chosen = np.where(high - total < total - low, high, low)
+        state.matrices[operation.result.name] = MatrixValue(component, encode(component, chosen), computed=True)
+
+    return step
+
+
+def _left_is_used_again(program: Program, operation: MatrixArithmetic) -> bool:
+    return any(
+        field.name != "result" and getattr(other, field.name) == operation.left
+        for other in program.operations
+        if other is not operation
+        for field in fields(other)
+    )
+
+
+def _arithmetic_defects(program: Program) -> Iterator[Defect]:
+    operations = every(program.operations, MatrixArithmetic)
+    if not operations:
+        return
+    component = operations[0].result.type.component
+
+    def of(words: str, step: Substitute, chosen: list[MatrixArithmetic] | None = None) -> Iterator[Defect]:
+        return each_and_all(operations if chosen is None else chosen, _result, "every result", words, step)
+
+    unlike = [o for o in operations if o.left != o.right]
+    yield from of(
+        "computed with left and right exchanged", _with(lambda x, y: (y, x)), [o for o in unlike if o.operator not in ("add", "multiply")]
+    )
+    yield from of("computed of the left operand and itself", _with(lambda x, _: (x, x)), unlike)
+    yield from of("computed of the right operand and itself", _with(lambda _, y: (y, y)), unlike)
+    yield from of("computed with the right operand transposed", _transposed, unlike)
+    for right, wrong in (("add", "subtract"), ("subtract", "add"), ("multiply", "add"), ("add", "multiply"), ("divide", "multiply")):
+        yield from of(f"computed by {wrong} in place of {right}", _as(wrong), [o for o in operations if o.operator == right])
+    reused = [o for o in operations if _left_is_used_again(program, o)]
+    yield from of("has the place of its left operand, which is lost", _operand_overwritten, reused)
+    if component.is_float:
+        products = {o.result: o for o in operations if o.operator == "multiply"}
+        for operation in operations:
+            if operation.left in products and operation.operator in ("add", "subtract") and operation.no_contraction:
+                yield Defect(f"{_result(operation)} fused with the product before", {operation: _fused(products[operation.left])})
+        for name in ("f32", "f16", "bf16"):
+            if COMPONENT_TYPES[name].precision < component.precision:
+                yield from of(f"computed in {name}", _in_narrower(COMPONENT_TYPES[name]))
+        return
+    divisions = [o for o in operations if "divide" in o.operator]
+    yield from of("saturates", _saturated, [o for o in operations if o not in divisions])
+    yield from of("rounded down in place of toward zero", _floor_divided, [o for o in divisions if o.operator == "signed_divide"])
+    yield from of("divided with the other signedness", _other_signedness, divisions)
+    if component.bits > 8:
+        yield from of(f"computed in {component.bits // 2} bits", _through(component, component.bits // 2))
+    for name in ("f32", "f64"):
+        if COMPONENT_TYPES[name].precision < component.bits - 1:
+            yield from of(f"computed in {name}", _through(COMPONENT_TYPES[name], 0))
+
+
+def elementwise_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the arithmetic on elements in ``program``."""
+    yield from _arithmetic_defects(program)
+    negations = every(program.operations, MatrixNegate)
+    yield from each_and_all(negations, _result, "every negation", "complemented, not negated", _complemented)
+    yield from each_and_all(negations, _result, "every negation", "always negative", _of_magnitude)
+    scaled = every(program.operations, MatrixTimesScalar)
+    yield from each_and_all(
+        scaled, _result, "every multiple", "with the scalar's sign dropped", _scalar_is(lambda v, t: v & ~(1 << (t.bits - 1)))
+    )
+    for name in ("f32", "f16", "bf16"):
+        narrow = [o for o in scaled if o.scalar.component.is_float and COMPONENT_TYPES[name].precision < o.scalar.component.precision]
+        yield from each_and_all(
+            narrow, _result, "every multiple", f"with the scalar in {name}", _scalar_is(_narrow_scalar(COMPONENT_TYPES[name]))
+        )
+    plain: list[Elementwise] = [*every(program.operations, MatrixArithmetic), *negations, *scaled]
+    yield from each_and_all(plain, _result, "every result", "is its operand, unchanged", _unchanged)

@@ -1,0 +1,213 @@
+"""Arithmetic on the elements of matrices (KHR-ARI-*, facts.md C5 to C9, C29, C30)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from cts import elements
+from cts.reference.correct_rounding import exact_product, exact_sum, neighbours
+from cts.reference.rounding import encode, nearest, ulp
+from cts.reference.state import State
+from cts.reference.values import Choice, MatrixValue
+from generators.errors import GeneratorError
+from generators.inputs.exactness import denormals, largest_finite, smallest_normal
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.types import ComponentType
+
+_FLOATS_ONLY, _INTEGERS_ONLY = ("divide",), ("signed_divide", "unsigned_divide")
+
+_DIVISION_ULP = 2.5
+
+_FLOAT64_BITS = 53
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    if not np.isfinite(values).all():
+        raise GeneratorError("an operand of float arithmetic is NaN or infinite, for which nothing is promised (facts.md C30)")
+    return values
+
+
+def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
+    """Every float64 array that an operand may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
+
+    An operand that rounds has several values only if the operation that takes it must not be contracted with the one that made it.
+    """
+    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
+        raise GeneratorError("an operand of float arithmetic has a range of values; use exact data, or only store it")
+    if value.choice is not None and no_contraction:
+        every = [elements.values(bits, value.component) for bits in (value.bits, *value.choice.others)]
+    else:
+        every = [value.numbers]
+    for numbers in every:
+        yield _finite(numbers)
+        flushed = denormals(numbers, value.component)
+        if flushed.any():
+            yield np.where(flushed, 0.0, numbers)
+
+
+def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]]) -> MatrixValue:
+    """The correctly rounded results of exact values (value, rest), the first of which is the main one."""
+    results: list[np.ndarray] = []
+    for value, rest in exact:
+        low, high = neighbours(component, value, rest)
+        if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
+            raise GeneratorError(f"a result of float arithmetic may overflow {component}; make the operands smaller (facts.md C30)")
+        main = np.where(high - value < value - low, high, low)
+        results += [main, np.where(main == low, high, low)]
+        flushed = denormals(low, component) | denormals(high, component)
+        if flushed.any():
+            results.append(np.where(flushed, 0.0, main))
+    bits = encode(component, results[0])
+    others: list[np.ndarray] = []
+    for result in results[1:]:
+        # Numbers, not bits: the sign of a zero makes no other value (facts.md C7).
+        if not (result == results[0]).all():
+            other = encode(component, result)
+            if not any(np.array_equal(other, known) for known in others):
+                others.append(other)
+    return MatrixValue(component, bits, computed=True, choice=Choice(tuple(others)) if others else None)
+
+
+def _float_arithmetic(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool) -> MatrixValue:
+    exact = []
+    for x in _readings(left, no_contraction):
+        for y in _readings(right, no_contraction):
+            if operator == "multiply":
+                exact.append(exact_product(x, y))
+            else:
+                exact.append(exact_sum(x, y if operator == "add" else -y))
+    return _rounded(left.component, exact)
+
+
+def _division_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 bounds of |D - x / y| <= 2.5 ``step`` that divide the numbers of ``component`` as the exact bounds do.
+
+    An exact bound is a multiple of half a step away from the quotient, so that a number of p bits lies on it only if x / y is one of
+    p + 1 bits, and else by no less than 2**-(2p + 1) of it. Up to 24 bits that is more than float64 loses, with one step outward for
+    numbers on the bound. Beyond, rational numbers decide.
+    """
+    if 2 * component.precision + 4 <= _FLOAT64_BITS:
+        quotient = x / y
+        return np.nextafter(quotient - _DIVISION_ULP * step, -np.inf), np.nextafter(quotient + _DIVISION_ULP * step, np.inf)
+    low, high = np.empty(x.shape), np.empty(x.shape)
+    for at in np.ndindex(x.shape):
+        quotient = Fraction(float(x[at])) / Fraction(float(y[at]))
+        margin = Fraction(_DIVISION_ULP) * Fraction(float(step[at]))
+        low[at], high[at] = _inside(quotient - margin, np.inf), _inside(quotient + margin, -np.inf)
+    return low, high
+
+
+def _inside(bound: Fraction, inward: float) -> float:
+    """The float64 next to ``bound`` in the direction ``inward``, or ``bound`` itself."""
+    # Conversion rounds to nearest: outward would let in a number beyond the bound.
+    converted = float(bound)
+    outside = Fraction(converted) < bound if inward > 0 else Fraction(converted) > bound
+    return float(np.nextafter(converted, inward)) if outside else converted
+
+
+def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
+    """Within 2.5 ULP of the quotient, an exact one too, for divisors in the range that Vulkan names (facts.md C6).
+
+    Counts of ULP are those of the component type. The ULP of an exact power of two is the larger of the two on its sides: Vulkan's
+    definition, "the distance between the two non-equal finite floating-point numbers nearest x", does not exclude it.
+    """
+    component = left.component
+    (x, *_), (y, *_) = _readings(left, False), _readings(right, False)
+    exponent = 14 if component.bits == 16 else 126
+    if (np.abs(y) < 2.0**-exponent).any() or (np.abs(y) > 2.0**exponent).any():
+        raise GeneratorError(f"a divisor's magnitude is outside of [2^-{exponent}, 2^{exponent}], where nothing is promised (facts.md C6)")
+    with np.errstate(all="ignore"):
+        quotient = x / y
+    step = ulp(component, quotient)
+    low, high = _division_bounds(component, x, y, step)
+    tiny = np.minimum(np.abs(low), np.abs(high)) < smallest_normal(component)
+    if (tiny | denormals(x, component)).any():
+        raise GeneratorError("a quotient or dividend of a float division is zero or may be denormal; make it larger (facts.md C29)")
+    if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
+        raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
+    return MatrixValue(
+        component, encode(component, nearest(component, quotient)), computed=True, choice=Choice(interval=(low, high, quotient))
+    )
+
+
+def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np.ndarray:
+    """The quotient of numbers of the opcode's signedness, rounded toward zero (SPIR-V 3.42.13, OpSDiv, OpUDiv)."""
+    component = left.component
+    if not signed and component.is_signed:
+        raise GeneratorError(f"OpUDiv needs a type whose signedness is 0, not {component} (SPIR-V 3.42.13)")
+    if (right.bits == 0).any():
+        raise GeneratorError("a divisor is zero, which is undefined; draw others (facts.md C9)")
+    if not signed:
+        return np.asarray(left.bits // right.bits)
+    number = np.dtype(f"i{component.bytes}")
+    x, y = (np.ascontiguousarray(value.bits).view(number).astype(np.int64) for value in (left, right))
+    if ((x == -(1 << (component.bits - 1))) & (y == -1)).any():
+        raise GeneratorError("the lowest number is divided by -1, which is undefined; draw others (facts.md C9)")
+    floor = x // y
+    return np.asarray(floor + ((floor * y != x) & ((x < 0) != (y < 0))))
+
+
+def _integer_arithmetic(operator: str, left: MatrixValue, right: MatrixValue) -> MatrixValue:
+    """The low-order bits of the exact result (facts.md C8)."""
+    component = left.component
+    if operator in ("signed_divide", "unsigned_divide"):
+        result = _integer_division(left, right, operator == "signed_divide")
+    else:
+        x, y = left.bits.astype(np.uint64), right.bits.astype(np.uint64)
+        result = x + y if operator == "add" else x - y if operator == "subtract" else x * y
+    return MatrixValue(component, result.astype(component.bits_dtype))
+
+
+def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool = False) -> MatrixValue:
+    """``left`` (operator) ``right``, element by element (KHR-ARI-02).
+
+    Args:
+        operator: one of generators.program.elementwise.Operator.
+        left, right: of one component type and shape.
+        no_contraction: whether the operation must not be contracted with those that made its operands.
+
+    Raises:
+        GeneratorError: the types differ (KHR-ARI-04), the operator is not for them (KHR-ARI-03), or nothing is promised of the result.
+    """
+    component = left.component
+    if right.component is not component or left.bits.shape != right.bits.shape:
+        raise GeneratorError("the operands of matrix arithmetic are of different types (KHR-ARI-04)")
+    if operator in (_INTEGERS_ONLY if component.is_float else _FLOATS_ONLY):
+        raise GeneratorError(f"'{operator}' is not for {component} (KHR-ARI-03)")
+    if not component.is_float:
+        return _integer_arithmetic(operator, left, right)
+    if operator == "divide":
+        return _float_division(left, right)
+    return _float_arithmetic(operator, left, right, no_contraction)
+
+
+def negated(value: MatrixValue) -> MatrixValue:
+    """The other sign, or two's complement (KHR-ARI-01, facts.md C7); exact, but for denormals (facts.md C29)."""
+    component = value.component
+    if not component.is_float:
+        return MatrixValue(component, (np.uint64(0) - value.bits.astype(np.uint64)).astype(component.bits_dtype))
+    return _rounded(component, [(-numbers, np.zeros(numbers.shape)) for numbers in _readings(value, False)])
+
+
+def negate(state: State, operation: MatrixNegate) -> None:
+    """See ``negated``."""
+    state.matrices[operation.result.name] = negated(state.matrices[operation.operand.name])
+
+
+def arithmetic(state: State, operation: MatrixArithmetic) -> None:
+    """See ``combine``."""
+    left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
+    state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction)
+
+
+def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
+    """A multiplication by a matrix of one value (KHR-ARI-05)."""
+    matrix = state.matrices[operation.matrix.name]
+    if operation.scalar.component is not matrix.component:
+        raise GeneratorError(f"the scalar {operation.scalar.name} is not of the matrix's component type (KHR-ARI-05)")
+    bits = state.scalar(operation.scalar).astype(matrix.component.bits_dtype)
+    factor = MatrixValue(matrix.component, np.broadcast_to(bits[:, None, None], matrix.bits.shape))
+    state.matrices[operation.result.name] = combine("multiply", matrix, factor, operation.no_contraction)

@@ -1,0 +1,45 @@
+"""Arithmetic operators on matrices (GL_KHR_cooperative_matrix, 5.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.values import Matrix
+
+_OPERATORS: Mapping[str, str] = MappingProxyType(
+    {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "signed_divide": "/", "unsigned_divide": "/"}
+)
+
+
+def _assign(shader: Shader, result: Matrix, expression: str, no_contraction: bool = False) -> None:
+    if no_contraction and result.name in shader.variables:
+        raise NotExpressible(f"'{result.name}' lives in another's variable, whose declaration cannot be precise for it alone")
+    shader.line(f"{'precise ' if no_contraction else ''}{shader.assignee(result)} = {expression};")
+
+
+def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
+    """Writes a unary minus."""
+    _assign(shader, operation.result, f"-{shader.matrix(operation.operand)}")
+
+
+def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
+    """Writes a binary operator.
+
+    Raises:
+        NotExpressible: a division of the other signedness than the type's, which alone decides in GLSL.
+    """
+    component = operation.result.type.component
+    if operation.operator in ("signed_divide", "unsigned_divide") and component.is_signed != (operation.operator == "signed_divide"):
+        raise NotExpressible(f"GLSL divides {component} by its own signedness")
+    expression = f"{shader.matrix(operation.left)} {_OPERATORS[operation.operator]} {shader.matrix(operation.right)}"
+    _assign(shader, operation.result, expression, operation.no_contraction)
+
+
+def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
+    """Writes a product of a matrix and a scalar."""
+    expression = f"{shader.matrix(operation.matrix)} * {shader.scalar(operation.scalar)}"
+    _assign(shader, operation.result, expression, operation.no_contraction)

@@ -1,0 +1,83 @@
+"""Arithmetic on the elements of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.errors import GeneratorError
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.values import Matrix
+from generators.spirv.enumerants import Decoration, Op
+from generators.spirv.shader import Shader
+from generators.types import ComponentType
+
+_OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
+    {
+        ("negate", True): Op.FNegate,
+        ("add", True): Op.FAdd,
+        ("subtract", True): Op.FSub,
+        ("multiply", True): Op.FMul,
+        ("divide", True): Op.FDiv,
+        ("negate", False): Op.SNegate,
+        ("add", False): Op.IAdd,
+        ("subtract", False): Op.ISub,
+        ("multiply", False): Op.IMul,
+        ("signed_divide", False): Op.SDiv,
+        ("unsigned_divide", False): Op.UDiv,
+    }
+)
+"""By operator and whether the components are floats."""
+
+_WITHOUT_ARITHMETIC = frozenset({"bf16", "e4m3", "e5m2"})
+"""SPV_KHR_bfloat16 and SPV_EXT_float8 list the instructions that may use these types, and arithmetic is not among them."""
+
+
+def _check(component: ComponentType) -> None:
+    if component.name in _WITHOUT_ARITHMETIC:
+        raise GeneratorError(f"no arithmetic instruction takes {component}; use another component type")
+
+
+def _opcode(operator: str, component: ComponentType) -> Op:
+    _check(component)
+    opcode = _OPCODES.get((operator, component.is_float))
+    if opcode is None:
+        raise GeneratorError(f"'{operator}' has no instruction for {component} (KHR-ARI-03)")
+    if opcode is Op.UDiv and component.is_signed:
+        raise GeneratorError(f"OpUDiv needs a type whose signedness is 0, not {component}; use its unsigned twin")
+    return opcode
+
+
+def _define(shader: Shader, result: Matrix, no_contraction: bool) -> int:
+    id_ = shader.define(result)
+    if no_contraction:
+        shader.module.decorate(id_, Decoration.NoContraction)
+    return id_
+
+
+def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
+    """Emits OpFNegate or OpSNegate."""
+    opcode = _opcode("negate", operation.result.type.component)
+    type_ = shader.matrix_type(operation.result.type)
+    shader.module.value(opcode, type_, shader.define(operation.operand), result=shader.define(operation.result))
+
+
+def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
+    """Emits a binary instruction.
+
+    Raises:
+        GeneratorError: no instruction does this to the component type.
+    """
+    opcode = _opcode(operation.operator, operation.result.type.component)
+    type_ = shader.matrix_type(operation.result.type)
+    left, right = shader.define(operation.left), shader.define(operation.right)
+    shader.module.value(opcode, type_, left, right, result=_define(shader, operation.result, operation.no_contraction))
+
+
+def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
+    """Emits OpMatrixTimesScalar."""
+    _check(operation.result.type.component)
+    type_ = shader.matrix_type(operation.result.type)
+    matrix, scalar = shader.define(operation.matrix), shader.scalar(operation.scalar)
+    result = _define(shader, operation.result, operation.no_contraction)
+    shader.module.value(Op.MatrixTimesScalar, type_, matrix, scalar, result=result)

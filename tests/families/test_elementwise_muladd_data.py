@@ -1,0 +1,81 @@
+"""Arithmetic around multiply-adds: every result has one value, and leaving the arithmetic out, or doing it elsewhere, shows."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.defects.defect import every
+from cts.defects.elementwise import elementwise_defects
+from cts.reference.evaluate import evaluate
+from cts.reference.values import MatrixValue
+from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
+from generators.program.muladd import MatrixMulAdd
+
+CASE = "elementwise_muladd[{}-subgroup-1-{}-{}-literal-row]"
+ROWS = ("8x8x8.f16.f16.f16.f16", "16x16x16.f16.f16.f32.f32", "16x16x32.s8.s8.s32.s32", "8x8x8.u8.u8.u32.u32")
+
+
+@cache
+def casebook():
+    return load_casebook(Path(__file__).resolve().parents[2])
+
+
+def parts(case_id):
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    return program, build_subcases(case, program)[0]
+
+
+def bits(program, subcase, substitutes=None):
+    (placed,) = evaluate(program, subcase, substitutes or {}).placed
+    return placed.allowed.bits
+
+
+def test_every_case_of_the_smoke_tier_has_one_value_for_each_element():
+    for case in expand(casebook().family("elementwise_muladd"), "smoke"):
+        program = build_program(case)
+        for subcase in build_subcases(case, program):
+            assert all(placed.allowed.kind == "exact" for placed in evaluate(program, subcase).placed), case.id
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("place", ["a", "b", "c", "result", "between"])
+@pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "negate", "times_scalar"])
+def test_the_data_show_that_the_arithmetic_is_left_out_or_another(row, place, operation):
+    program, subcase = parts(CASE.format(row, place, operation))
+    right = bits(program, subcase)
+    telling = [
+        d
+        for d in elementwise_defects(program)
+        if any(w in d.words for w in ("unchanged", "subtract in place of add", "add in place of subtract"))
+    ]
+    assert telling
+    for defect in telling:
+        assert (bits(program, subcase, defect.substitutes) != right).mean() > 0.2, defect.words
+
+
+@pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "times_scalar"])
+def test_an_8_bit_operand_wraps_before_it_is_extended(operation):
+    """Arithmetic after the extension keeps the bits that 8 bits lose."""
+    program, subcase = parts(CASE.format("16x16x32.s8.s8.s32.s32", "a", operation))
+    (muladd,) = every(program.operations, MatrixMulAdd)
+    seen = {}
+
+    def step(state, operation):
+        wide = {m.name: state.matrices[m.name] for m in (operation.a, operation.b, operation.c)}
+        seen.update(wide)
+        state.matrices[operation.result.name] = MatrixValue(operation.result.type.component, wide[operation.c.name].bits)
+
+    evaluate(program, subcase, {muladd: step})
+    left = loaded(subcase, "a").astype(np.int64)
+    other = loaded(subcase, "other").astype(np.int64) if operation != "times_scalar" else -3
+    exact = {"add": left + other, "subtract": left - other, "multiply": left * other, "times_scalar": left * other}[operation]
+    kept = seen[muladd.a.name].bits[0].view(np.int8)
+    assert np.array_equal(kept, exact.astype(np.int8))
+    assert (exact != kept).mean() > 0.2
+
+
+def loaded(subcase, name):
+    return subcase.inputs[name].view(np.int8).reshape(16, 32)

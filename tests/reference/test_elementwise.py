@@ -1,0 +1,161 @@
+"""Arithmetic on elements: values derived by hand from the specification's text, and ranges held against rational numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cts.expected import Allowed
+from cts.membership import allows
+from cts.reference.elementwise import combine, negated
+from cts.reference.evaluate import evaluate
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.builder import ProgramBuilder
+from generators.program.memory import Pointee
+from generators.program.program import Subcase
+from generators.types import COMPONENT_TYPES, Layout, Scope
+from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
+
+
+def matrix(component: str, *values: float | str) -> MatrixValue:
+    return MatrixValue(COMPONENT_TYPES[component], as_bits([values], COMPONENT_TYPES[component])[None])
+
+
+def numbers(allowed: Allowed) -> set[float]:
+    """The allowed values of a matrix of one element."""
+    assert allowed.kind != "interval"
+    every = np.array([bits[0, 0, 0] for bits in (allowed.bits, *allowed.others)], allowed.component.bits_dtype)
+    return {float(v) for v in every.view(allowed.component.dtype)}
+
+
+@pytest.mark.parametrize(
+    ("component", "operator", "left", "right", "allowed"),
+    [
+        ("f16", "add", 1.0, 2.0**-10, {1 + 2.0**-10}),
+        ("f16", "add", 1.0, 2.0**-11, {1.0, 1 + 2.0**-10}),
+        ("f32", "add", 1.0, 2.0**-60, {1.0, 1 + 2.0**-23}),
+        ("f32", "subtract", 1.0, 2.0**-60, {1.0, 1 - 2.0**-24}),
+        ("f32", "add", -1.0, 2.0**-100, {-1.0, -1 + 2.0**-24}),
+        ("f64", "subtract", -1.0, 2.0**-100, {-1.0, -1 - 2.0**-52}),
+        ("f64", "multiply", 1 + 2.0**-52, 1 + 2.0**-52, {1 + 2.0**-51, 1 + 2.0**-51 + 2.0**-52}),
+        ("f16", "multiply", 3.0, -7.0, {-21.0}),
+        ("f16", "multiply", 2047.0, 3.0, {6140.0, 6144.0}),
+        ("f16", "subtract", 5.0, 5.0, {0.0}),
+    ],
+)
+def test_a_float_result_is_exact_or_either_neighbour(component: str, operator: str, left: float, right: float, allowed: set[float]) -> None:
+    assert numbers(combine(operator, matrix(component, left), matrix(component, right)).allowed()) == allowed
+
+
+def test_denormals_may_be_taken_for_zero() -> None:
+    tiny = 2.0**-15
+    assert numbers(negated(matrix("f16", tiny)).allowed()) == {-tiny, 0.0}
+    assert numbers(combine("add", matrix("f16", 1.0), matrix("f16", tiny)).allowed()) == {1.0, 1 + 2.0**-10}
+    assert numbers(combine("add", matrix("f16", 2.0**-10), matrix("f16", tiny)).allowed()) == {2.0**-10, 2.0**-10 + tiny}
+    assert numbers(combine("multiply", matrix("f16", 2.0**-8), matrix("f16", 2.0**-8)).allowed()) == {2.0**-16, 0.0}
+
+
+def test_the_sign_of_a_computed_zero_is_free() -> None:
+    allowed = combine("subtract", matrix("f32", 5.0), matrix("f32", 5.0)).allowed()
+    assert allows(allowed, as_bits([["0x80000000"]], COMPONENT_TYPES["f32"])[None]).all()
+
+
+@pytest.mark.parametrize(
+    ("component", "operator", "left", "right", "bits"),
+    [
+        ("s8", "add", 127, 1, 0x80),
+        ("u8", "subtract", 3, 5, 0xFE),
+        ("s16", "multiply", -32768, -1, 0x8000),
+        ("u64", "multiply", "0xffffffffffffffff", "0xfffffffffffffffe", 2),
+        ("s8", "signed_divide", -7, 2, 0xFD),
+        ("s8", "signed_divide", 7, -2, 0xFD),
+        ("s64", "signed_divide", -(2**63), 2, 3 << 62),
+        ("s64", "signed_divide", 2**53 + 1, 1, 2**53 + 1),
+        ("u8", "signed_divide", 0xF9, 2, 0xFD),
+        ("u8", "unsigned_divide", 0xF9, 2, 0x7C),
+    ],
+)
+def test_an_integer_result_is_exact(component: str, operator: str, left: int, right: int, bits: int) -> None:
+    assert combine(operator, matrix(component, left), matrix(component, right)).bits.tolist() == [[[bits]]]
+
+
+@pytest.mark.parametrize(("component", "value", "bits"), [("s8", -128, 0x80), ("u8", 1, 0xFF), ("s32", 0, 0), ("f16", 1.5, 0xBE00)])
+def test_negation(component: str, value: float, bits: int) -> None:
+    assert negated(matrix(component, value)).bits.tolist() == [[[bits]]]
+
+
+@pytest.mark.parametrize("component", ["f16", "f32", "f64"])
+def test_a_quotient_lies_within_two_and_a_half_units_of_the_last_place(component: str) -> None:
+    type_ = COMPONENT_TYPES[component]
+    rng = np.random.default_rng(5)
+    x, y = (rng.uniform(1, 4, 200).astype(type_.dtype) for _ in range(2))
+    quotients = [Fraction(float(a)) / Fraction(float(b)) for a, b in zip(x, y, strict=True)]
+    allowed = combine(
+        "divide", MatrixValue(type_, x.view(type_.bits_dtype)[None, None]), MatrixValue(type_, y.view(type_.bits_dtype)[None, None])
+    ).allowed()
+    central = (x.astype(type_.dtype) / y).view(type_.bits_dtype)
+    for distance in range(-7, 8):
+        bits = (central.astype(np.int64) + distance).astype(type_.bits_dtype)
+        got = allows(allowed, bits[None, None])[0, 0]
+        for number, quotient, is_allowed in zip(bits.view(type_.dtype), quotients, got, strict=True):
+            exponent = 0 if quotient >= 1 else -1 if quotient >= Fraction(1, 2) else -2
+            exponent += quotient >= 2
+            unit = Fraction(2) ** (exponent - type_.precision + 1)
+            assert is_allowed == (abs(Fraction(float(number)) - quotient) <= Fraction(5, 2) * unit)
+
+
+def test_an_interval_of_the_specification_is_no_policy() -> None:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    component = COMPONENT_TYPES["f32"]
+    source = builder.array("source", Pointee(component), 2, BUFFER, "input")
+    target = builder.array("target", Pointee(component), 1, BUFFER, "output")
+    zero, one = builder.literal(0), builder.literal(1)
+    left, right = (
+        builder.load(f"m{i}", matrix_type(component, 1, 1), source, first, one, Layout.ROW_MAJOR) for i, first in enumerate((zero, one))
+    )
+    builder.store(builder.elementwise("q", "divide", left, right), target, zero, one, Layout.ROW_MAJOR)
+    expected = evaluate(builder.build(), Subcase("one", {"source": as_bytes(as_bits([[1.0, 3.0]], component))}))
+    assert expected.placed[0].allowed.kind == "interval"
+    assert expected.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("component", "operator", "left", "right", "message"),
+    [
+        ("s32", "signed_divide", 1, 0, "divisor is zero"),
+        ("u32", "unsigned_divide", 1, 0, "divisor is zero"),
+        ("s16", "signed_divide", -32768, -1, "lowest number"),
+        ("u16", "signed_divide", 0x8000, 0xFFFF, "lowest number"),
+        ("s32", "unsigned_divide", 4, 2, "signedness is 0"),
+        ("s32", "divide", 4, 2, "not for s32"),
+        ("f32", "signed_divide", 4, 2, "not for f32"),
+        ("f16", "add", 65504.0, 65504.0, "overflow f16"),
+        ("f32", "add", "0x7f800000", 1.0, "NaN or infinite"),
+        ("f16", "divide", 1.0, 2.0**15, "outside of"),
+        ("f16", "divide", 2.0**-14, 3.0, "denormal"),
+        ("f16", "divide", 60000.0, 0.5, "overflow f16"),
+    ],
+)
+def test_what_is_undefined_or_unpromised_is_refused(component: str, operator: str, left: float, right: float, message: str) -> None:
+    with pytest.raises(GeneratorError, match=message):
+        combine(operator, matrix(component, left), matrix(component, right))
+
+
+def test_a_result_that_rounds_is_no_operand_unless_contraction_is_forbidden() -> None:
+    x, y, z = (matrix("f16", value) for value in (1 + 2.0**-10, 1 + 2.0**-10, 1.0))
+    product = combine("multiply", x, y)
+    with pytest.raises(GeneratorError, match="round either way"):
+        combine("subtract", product, z)
+    with pytest.raises(GeneratorError, match="round either way"):
+        negated(product)
+    # A fused operation would give 2**-9 + 2**-20, correctly rounded.
+    assert numbers(combine("subtract", product, z, no_contraction=True).allowed()) == {2.0**-9, 2.0**-9 + 2.0**-10}
+
+
+def test_a_quotient_is_no_operand() -> None:
+    quotient = combine("divide", matrix("f32", 1.0), matrix("f32", 3.0))
+    with pytest.raises(GeneratorError, match="range of values"):
+        combine("add", quotient, matrix("f32", 1.0), no_contraction=True)

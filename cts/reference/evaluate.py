@@ -9,6 +9,7 @@ from typing import Any
 from cts.expected import Expected
 from cts.reference.construction import splat
 from cts.reference.control_flow import loop
+from cts.reference.conversion import convert
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.scalars import instance_index, scalar_arithmetic
@@ -16,6 +17,7 @@ from cts.reference.state import State, Step, initial_state
 from cts.reference.workgroup import barrier, copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.conversion import MatrixConvert
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
@@ -33,6 +35,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Loop: loop,
         Copy: copy,
         Barrier: barrier,
+        MatrixConvert: convert,
     }
 )
 """What the specification says of each operation."""

@@ -38,6 +38,8 @@ class MatrixValue:
         envelope: None where ``bits`` are the only value.
         history: the terms that a float result has summed so far.
         proof: why a float result has only one value, where it has.
+        alternatives: further allowed bits, each of the shape of ``bits``; not together with an envelope. Such a value may be stored and
+            converted; what needs one exact value takes ``single``.
     """
 
     component: ComponentType
@@ -46,6 +48,7 @@ class MatrixValue:
     envelope: Envelope | None = None
     history: History | None = None
     proof: Proof | None = None
+    alternatives: tuple[np.ndarray, ...] = ()
 
     @property
     def numbers(self) -> np.ndarray:
@@ -54,6 +57,8 @@ class MatrixValue:
 
     def allowed(self) -> Allowed:
         """The set of values that memory may hold after this matrix was stored."""
+        if self.alternatives:
+            return self._alternatives()
         if self.envelope is None:
             nan = elements.is_nan(self.bits, self.component)
             # Nothing promises the payload of a NaN (facts.md C16).
@@ -65,3 +70,10 @@ class MatrixValue:
         return Allowed(
             self.component, "interval", self.bits, low=low, high=high, center=center, magnitude=self.envelope.magnitude, bound=bound
         )
+
+    def _alternatives(self) -> Allowed:
+        nan = elements.is_nan(self.bits, self.component)
+        for other in self.alternatives:
+            nan = nan | elements.is_nan(other, self.component)
+        allowed_nan = nan if nan.any() else False
+        return Allowed(self.component, "alternatives", self.bits, self.alternatives, nan=allowed_nan, either_zero=self.computed)

@@ -11,6 +11,7 @@ from jinja2 import Environment, Template
 
 from generators.glsl.construction import emit_splat
 from generators.glsl.control_flow import emit_loop
+from generators.glsl.conversion import emit_convert
 from generators.glsl.declarations import declare
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
@@ -19,6 +20,7 @@ from generators.glsl.shader import Shader
 from generators.glsl.workgroup import emit_barrier, emit_copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.conversion import MatrixConvert
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
@@ -36,6 +38,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        MatrixConvert: emit_convert,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

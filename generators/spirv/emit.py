@@ -8,6 +8,7 @@ from typing import Any
 
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.conversion import MatrixConvert
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
@@ -15,6 +16,7 @@ from generators.program.scalars import InstanceIndex, ScalarArithmetic
 from generators.program.workgroup import Barrier, Copy
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
+from generators.spirv.conversion import emit_convert
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_instance_index
@@ -32,6 +34,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        MatrixConvert: emit_convert,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

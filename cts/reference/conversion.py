@@ -3,7 +3,8 @@
 Integers and exactly representable floats have one value. A float that the result type cannot represent may become either of its two
 neighbours, because Vulkan leaves the direction of rounding to the implementation (C10, C12); what is denormal before or after may
 be taken for zero (C29), except from 8-bit floats to f16 (C14). SPV_EXT_float8 says what becomes of what is out of range of an
-8-bit float (C13); of other types the neighbours of such a value are the largest finite one and infinity.
+8-bit float (C13); of other types the neighbours of such a value are the largest finite one and infinity. A conversion of a value that
+one before has rounded may skip that rounding (C5), but not a truncation to integers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from cts import elements
 from cts.reference.rounding import encode, nearest, ulp
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import MatrixValue, Origin
 from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals, largest_finite
 from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8
@@ -36,9 +37,27 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     found: list[np.ndarray] = []
     for bits in (value.bits, *value.alternatives):
         found += _convert(bits, value.component, target, conversion, saturating)
+    for origin in value.origins:
+        found += _from_origin(origin, target, conversion, saturating)
     others: dict[bytes, np.ndarray] = {bits.tobytes(): bits for bits in found[1:]}
     others.pop(found[0].tobytes(), None)
-    return MatrixValue(target, found[0], computed=target.is_float, alternatives=tuple(others.values()))
+    origins: tuple[Origin, ...] = ()
+    if target.is_float and others:
+        signed = conversion in _READS_SIGNED
+        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in (value.bits, *value.alternatives)))
+    return MatrixValue(target, found[0], computed=target.is_float, alternatives=tuple(others.values()), origins=origins)
+
+
+def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
+    """What a conversion gives that takes the number before an earlier rounding; ``conversion`` is that of the rounded float."""
+    if origin.component is target:
+        return (origin.bits,)
+    if not origin.component.is_float:
+        reading = Conversion.S_TO_F if origin.signed else Conversion.U_TO_F
+        if not target.is_float:
+            return (_numbers(origin.bits, origin.component, reading).astype(target.bits_dtype),)
+        conversion = reading
+    return _convert(origin.bits, origin.component, target, conversion, saturating)
 
 
 def _convert(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
@@ -100,10 +119,7 @@ def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentTy
     numbers = elements.values(bits, source)
     if np.isnan(numbers).any() or (np.isinf(numbers).any() and not is_float8(target)):
         raise GeneratorError(f"a NaN or an infinity is converted to {target}, of which nothing is promised; use finite data (facts.md C30)")
-    if is_float8(source) and target.name == "f16":
-        flushed = np.zeros(numbers.shape, bool)
-    else:
-        flushed = denormals(numbers, source)
+    flushed = denormals(numbers, source) & (not (is_float8(source) and target.name == "f16"))
     if target.precision == 53:
         return _rounded(numbers, numbers, flushed, target, saturating)
     finite = np.where(np.isinf(numbers), np.copysign(2 * largest_finite(target), numbers), numbers)

@@ -28,6 +28,22 @@ class Envelope:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a rounded value was rounded from: the number that an implementation may go on with.
+
+    Vulkan lets an implementation evaluate an expression with another number of roundings (facts.md C5, "Evaluation of Expressions"),
+    so that a conversion to a narrower float and on to another type may be made in one.
+
+    Attributes:
+        component, bits: as in MatrixValue. ``signed``: how integers are read.
+    """
+
+    component: ComponentType
+    bits: np.ndarray
+    signed: bool
+
+
+@dataclass(frozen=True)
 class MatrixValue:
     """A cooperative matrix in every scope instance.
 
@@ -39,7 +55,8 @@ class MatrixValue:
         history: the terms that a float result has summed so far.
         proof: why a float result has only one value, where it has.
         alternatives: further allowed bits, each of the shape of ``bits``; not together with an envelope. Such a value may be stored and
-            converted; what needs one exact value takes ``single``.
+            converted; an operation that needs one exact value must refuse it.
+        origins: numbers that conversions may take in place of the elements, of a float that a conversion has rounded.
     """
 
     component: ComponentType
@@ -49,6 +66,7 @@ class MatrixValue:
     history: History | None = None
     proof: Proof | None = None
     alternatives: tuple[np.ndarray, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
     @property
     def numbers(self) -> np.ndarray:

@@ -332,16 +332,16 @@ class _Writer:
         source, first, last = self.load("source"), self.steps[0], self.steps[-1]
         match self.values["form"]:
             case "through":
-                self.store(self.convert("converted", self.convert("between", source, first), last), "converted")
+                self.store(self.convert("matrix_converted", self.convert("matrix_between", source, first), last), "converted")
                 return
             case "back":
-                converted = self.convert("converted", source, first)
-                again = self.convert("again", converted, last)
+                converted = self.convert("matrix_converted", source, first)
+                again = self.convert("matrix_again", converted, last)
                 self.store(converted, "converted")
                 self.store(again, "again")
                 return
-        converted = self.convert("converted", source, first)
-        other = self.convert("other", source, last) if self.values["form"] == "both" else None
+        converted = self.convert("matrix_converted", source, first)
+        other = self.convert("matrix_other", source, last) if self.values["form"] == "both" else None
         self.store(converted, "converted")
         if other is not None:
             self.store(other, "other")
@@ -352,21 +352,21 @@ class _Writer:
         """A converted matrix is A or B of a multiply-add; the unconverted one is stored too."""
         loaded = {name: self.load(name) for name in "abc"}
         which = self.values["use"]
-        factors = loaded | {which: self.convert("converted", loaded[which], self.steps[0])}
+        factors = loaded | {which: self.convert("matrix_converted", loaded[which], self.steps[0])}
         self.store(self.multiply(factors), "product")
         self.store(loaded[which], "kept")
 
     def after(self) -> None:
         """The result of a multiply-add is converted, and stored both ways."""
         product = self.multiply({name: self.load(name) for name in "abc"})
-        self.store(self.convert("converted", product, self.steps[0]), "converted")
+        self.store(self.convert("matrix_converted", product, self.steps[0]), "converted")
         self.store(product, "product")
 
     def multiply(self, factors: Mapping[str, Matrix]) -> Matrix:
         """The multiply-add of the case's row."""
         of = row(self.values)
         type_ = MatrixType(of.result, self.scope, of.m, of.n, Use.ACCUMULATOR)
-        return self.builder.muladd("product", type_, factors["a"], factors["b"], factors["c"], of.operands or None)
+        return self.builder.muladd("matrix_product", type_, factors["a"], factors["b"], factors["c"], of.operands or None)
 
     def finish(self) -> Program:
         """The program, with its outputs copied out of workgroup memory."""

@@ -186,9 +186,20 @@ def test_denormals_may_be_taken_for_zero_except_from_8_bit_floats_to_f16(source,
     assert allowed_sets(convert_value(value(source, bits), TYPES[target], Conversion.F_TO_F)) == wanted
 
 
+def test_a_chain_may_skip_a_rounding_but_not_a_truncation():
+    tie = convert_value(value("f32", [0x3F801000]), TYPES["f16"], Conversion.F_TO_F)
+    assert allowed_sets(convert_value(tie, TYPES["f32"], Conversion.F_TO_F)) == [{0x3F800000, 0x3F801000, 0x3F802000}]
+    # 4097 becomes 4096 or 4100 in f16
+    rounded = convert_value(value("s16", [0x1001]), TYPES["f16"], Conversion.S_TO_F)
+    assert allowed_sets(convert_value(rounded, TYPES["s32"], Conversion.F_TO_S)) == [{0x1000, 0x1001, 0x1004}]
+    assert allowed_sets(convert_value(rounded, TYPES["f32"], Conversion.F_TO_F)) == [{0x45800000, 0x45800800, 0x45802000}]
+    # 5.5 is 5 in an integer, and 5 it stays
+    whole = convert_value(value("f32", [0x40B00000]), TYPES["s8"], Conversion.F_TO_S)
+    assert allowed_sets(convert_value(whole, TYPES["f32"], Conversion.S_TO_F)) == [{0x40A00000}]
+
+
 def test_a_value_of_several_possible_bits_can_be_converted_on_but_not_multiplied():
     tie = convert_value(value("f32", [0x3F801000]), TYPES["f16"], Conversion.F_TO_F)
-    assert allowed_sets(convert_value(tie, TYPES["f32"], Conversion.F_TO_F)) == [{0x3F800000, 0x3F802000}]
     one = value("f16", [0x3C00])
     for operands in ((tie, one, one), (one, tie, one), (one, one, tie)):
         with pytest.raises(GeneratorError, match="several allowed values"):

@@ -409,8 +409,11 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
     """The operands of the case's pattern; random bytes between the lines of a matrix."""
     worked = plan(values)
     if values["form"] in _PRODUCTS:
-        draw = conversion_products.before if values["form"] == "before" else conversion_products.after
-        elements = draw(row(values), steps(values)[0], values["use"], program.instances, rng)
+        of, step = row(values), steps(values)[0]
+        if values["form"] == "before":
+            elements = conversion_products.before(of, step, values["use"], program.instances, rng)
+        else:
+            elements = conversion_products.after(of, step, program.instances, rng)
     else:
         rows, columns = _shape(values)
         bits = _bits(values, steps(values), program.instances * rows * columns, rng)

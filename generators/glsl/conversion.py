@@ -16,7 +16,9 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     """
     source, target = convert.matrix.type.component, convert.result.type.component
     if not _follows_types(convert.conversion, source, target):
-        raise NotExpressible(f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}")
+        raise NotExpressible(
+            f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}"
+        )
     matrix = shader.matrix(convert.matrix)
     if not convert.saturating:
         shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")

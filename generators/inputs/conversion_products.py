@@ -81,8 +81,8 @@ def _others(
     }
 
 
-def after(row: PropertyRow, step: Step, use: str, instances: int, rng: np.random.Generator) -> Elements:
-    """The result is in the range of ``step``'s target; of floats it has fractions. ``use`` is that of the accumulator."""
+def after(row: PropertyRow, step: Step, instances: int, rng: np.random.Generator) -> Elements:
+    """The result is in the range of ``step``'s target; of floats it has fractions."""
     shapes = _shapes(row, instances)
     target = step.target
     # Sums of floats count quarters.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
-from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.conversion import Conversion, MatrixConvert, is_float8
 from generators.types import ComponentType
 
 
@@ -12,7 +12,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     """Writes a constructor call, or a call of saturatedConvertEXT.
 
     Raises:
-        NotExpressible: the constructor reads the components as their types say, and the instruction does not.
+        NotExpressible: the constructor reads the components as their types say, and the instruction does not; or 8-bit floats are to saturate.
     """
     source, target = convert.matrix.type.component, convert.result.type.component
     if not _follows_types(convert.conversion, source, target):
@@ -23,6 +23,8 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     if not convert.saturating:
         shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")
         return
+    if is_float8(source):
+        raise NotExpressible(f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
     if convert.result.name not in shader.variables:
         shader.line(f"{shader.assignee(convert.result)};")
     shader.line(f"saturatedConvertEXT({shader.matrix(convert.result)}, {matrix});")

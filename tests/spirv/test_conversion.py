@@ -88,3 +88,8 @@ def test_glsl_constructs_or_calls(source, target, conversion, saturating, line) 
 def test_glsl_cannot_contradict_the_types(source, target, conversion) -> None:
     with pytest.raises(NotExpressible, match="by their types"):
         emit_glsl(program(source, target, conversion))
+
+
+def test_glsl_cannot_saturate_8_bit_floats() -> None:
+    with pytest.raises(NotExpressible, match="saturatedConvertEXT takes no 8-bit floats"):
+        emit_glsl(program("e4m3", "e5m2", Conversion.F_TO_F, saturating=True))

@@ -12,7 +12,8 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     """Writes a constructor call, or a call of saturatedConvertEXT.
 
     Raises:
-        NotExpressible: the constructor reads the components as their types say, and the instruction does not; or 8-bit floats are to saturate.
+        NotExpressible: the constructor reads the components as their types say, and the instruction does not; or the source of a
+            saturating conversion has 8-bit floats.
     """
     source, target = convert.matrix.type.component, convert.result.type.component
     if not _follows_types(convert.conversion, source, target):

@@ -17,6 +17,8 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
         GeneratorError: integers and floats are mixed, a flag for integers is given with floats (KHR-MAD-11, F-KHR-7), or the
             specification leaves the result undefined.
     """
+    if a.alternatives or b.alternatives or c.alternatives:
+        raise GeneratorError("an operand of a multiply-add has elements of several allowed values; make what computes it exact")
     flags = operands or MatrixOperands.NONE
     floats = [component.is_float for component in (a.component, b.component, c.component, result)]
     if all(floats):

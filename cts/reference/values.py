@@ -42,6 +42,22 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a rounded value was rounded from: the number that an implementation may go on with.
+
+    Vulkan lets an implementation evaluate an expression with another number of roundings (facts.md C5, "Evaluation of Expressions"),
+    so that a conversion to a narrower float and on to another type may be made in one.
+
+    Attributes:
+        component, bits: as in MatrixValue. ``signed``: how integers are read.
+    """
+
+    component: ComponentType
+    bits: np.ndarray
+    signed: bool
+
+
+@dataclass(frozen=True)
 class MatrixValue:
     """A cooperative matrix in every scope instance.
 
@@ -52,7 +68,8 @@ class MatrixValue:
         envelope: None where ``bits`` are the only value.
         history: the terms that a float result has summed so far.
         proof: why a float result has only one value, where it has.
-        choice: what else the specification allows for a float result, None where nothing.
+        choice: what else the specification allows for a float result, None where nothing. Such a value may be stored and converted.
+        origins: numbers that conversions may take in place of the elements, of a float that a conversion has rounded.
     """
 
     component: ComponentType
@@ -62,6 +79,7 @@ class MatrixValue:
     history: History | None = None
     proof: Proof | None = None
     choice: Choice | None = None
+    origins: tuple[Origin, ...] = ()
 
     @property
     def numbers(self) -> np.ndarray:
@@ -76,11 +94,16 @@ class MatrixValue:
             )
         return elements.values(self.bits, self.component) if self.envelope is None else self.envelope.center
 
+    @property
+    def alternatives(self) -> tuple[np.ndarray, ...]:
+        """Further allowed bits."""
+        return () if self.choice is None else self.choice.others
+
     def allowed(self) -> Allowed:
         """The set of values that memory may hold after this matrix was stored."""
         if self.choice is not None:
             if self.choice.interval is None:
-                return Allowed(self.component, "alternatives", self.bits, self.choice.others, either_zero=self.computed)
+                return self._alternatives()
             low, high, center = self.choice.interval
             return Allowed(self.component, "interval", self.bits, low=low, high=high, center=center)
         if self.envelope is None:
@@ -94,3 +117,10 @@ class MatrixValue:
         return Allowed(
             self.component, "interval", self.bits, low=low, high=high, center=center, magnitude=self.envelope.magnitude, bound=bound
         )
+
+    def _alternatives(self) -> Allowed:
+        nan = elements.is_nan(self.bits, self.component)
+        for other in self.alternatives:
+            nan = nan | elements.is_nan(other, self.component)
+        allowed_nan = nan if nan.any() else False
+        return Allowed(self.component, "alternatives", self.bits, self.alternatives, nan=allowed_nan, either_zero=self.computed)

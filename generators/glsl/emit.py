@@ -11,6 +11,7 @@ from jinja2 import Environment, Template
 
 from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
+from generators.glsl.conversion import emit_convert
 from generators.glsl.declarations import declare, local_size
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.load_store import emit_load, emit_store
@@ -22,6 +23,7 @@ from generators.glsl.variables import declare_variables, emit_variable_load, emi
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
+from generators.program.conversion import MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
@@ -53,6 +55,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixNegate: emit_negate,
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,
+        MatrixConvert: emit_convert,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

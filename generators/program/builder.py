@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Literal
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Carried, Loop
+from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
@@ -158,6 +160,12 @@ class ProgramBuilder:
         """``a`` x ``b`` + ``c``."""
         result = Matrix(name, type_)
         self._operations.append(MatrixMulAdd(result, a, b, c, operands))
+        return result
+
+    def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
+        """``matrix`` converted to ``component``."""
+        result = Matrix(name, replace(matrix.type, component=component))
+        self._operations.append(MatrixConvert(result, matrix, conversion, saturating))
         return result
 
     def negate(self, name: str, operand: Matrix) -> Matrix:

@@ -11,6 +11,7 @@ import numpy as np
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
+from generators.program.conversion import MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
@@ -44,6 +45,7 @@ Operation = (
     | MatrixNegate
     | MatrixArithmetic
     | MatrixTimesScalar
+    | MatrixConvert
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

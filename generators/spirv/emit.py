@@ -8,6 +8,7 @@ from typing import Any
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
+from generators.program.conversion import MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
@@ -18,6 +19,7 @@ from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
+from generators.spirv.conversion import emit_convert
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
@@ -49,6 +51,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixNegate: emit_negate,
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,
+        MatrixConvert: emit_convert,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -13,7 +13,7 @@ from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
-from cts.runner import arrange
+from cts.kinds.kernel import arrange
 from generators.casebook import build_program, find_case, load_casebook
 from generators.dispatch import kernel
 from generators.errors import GeneratorError

@@ -39,19 +39,30 @@ def _float_to_int(signed: bool) -> Callable[[Machine, Number, Number], Function]
     return make
 
 
-def _int_to_float(signed: bool) -> Callable[[Machine, Number, Number], Function]:
-    def make(_: Machine, from_: Number, to: Number) -> Function:
+def _int_to_float(signed: bool, op: Op) -> Handler:
+    def handler(translation: Translation, words: Words) -> Run:
+        from_, to = translation.number_of(translation.type_of[words[2]]), translation.number_of(translation.types[words[0]])
+        largest = _saturation(translation, words, to)
+
         def function(x: Value) -> Value:
             number = to_signed(x, from_.bits, from_.signed_dtype) if signed else x
             if not isinstance(number, np.ndarray):
                 number = np.asarray(number, from_.signed_dtype if signed else from_.dtype)
             if to.bits < 32:
                 number = number.astype(np.float64)
+            if largest is not None:
+                number = np.clip(number, -largest, largest)
             return number.astype(to.dtype)[()]
 
-        return function
+        return apply(translation, op, words, function)
 
-    return make
+    return handler
+
+
+def _saturation(translation: Translation, words: Words, to: Number) -> float | None:
+    """The largest value of an 8-bit float result, if the instruction is decorated to saturate at it (KHR-CVT-06)."""
+    saturated = Decoration.SaturatedToLargestFloat8NormalConversionEXT in translation.decorations.get(words[1], {})
+    return _LARGEST_FLOAT8.get(to.component.name) if saturated else None
 
 
 def _resize(signed: bool) -> Callable[[Machine, Number, Number], Function]:
@@ -79,8 +90,7 @@ def _convert(op: Op, make: Callable[[Machine, Number, Number], Function]) -> Han
 
 def _float_to_float(translation: Translation, words: Words) -> Run:
     to = translation.number_of(translation.types[words[0]])
-    saturated = Decoration.SaturatedToLargestFloat8NormalConversionEXT in translation.decorations.get(words[1], {})
-    largest = _LARGEST_FLOAT8.get(to.component.name) if saturated else None
+    largest = _saturation(translation, words, to)
 
     def function(x: Value) -> Value:
         number = np.asarray(x)
@@ -228,8 +238,8 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
         Op.ConvertFToU: _convert(Op.ConvertFToU, _float_to_int(signed=False)),
         Op.ConvertFToS: _convert(Op.ConvertFToS, _float_to_int(signed=True)),
-        Op.ConvertSToF: _convert(Op.ConvertSToF, _int_to_float(signed=True)),
-        Op.ConvertUToF: _convert(Op.ConvertUToF, _int_to_float(signed=False)),
+        Op.ConvertSToF: _int_to_float(signed=True, op=Op.ConvertSToF),
+        Op.ConvertUToF: _int_to_float(signed=False, op=Op.ConvertUToF),
         Op.UConvert: _convert(Op.UConvert, _resize(signed=False)),
         Op.SConvert: _convert(Op.SConvert, _resize(signed=True)),
         Op.FConvert: _float_to_float,

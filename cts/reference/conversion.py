@@ -1,0 +1,181 @@
+"""Conversions of matrices, component by component (KHR-CVT-*, facts.md C10 to C15).
+
+Integers and exactly representable floats have one value. A float that the result type cannot represent may become either of its two
+neighbours, because Vulkan leaves the direction of rounding to the implementation (C10, C12); what is denormal before or after may
+be taken for zero (C29), except from 8-bit floats to f16 (C14). SPV_EXT_float8 says what becomes of what is out of range of an
+8-bit float (C13); of other types the neighbours of such a value are the largest finite one and infinity. A conversion of a value that
+one before has rounded may skip that rounding (C5), but not a truncation to integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts import elements
+from cts.reference.rounding import encode, nearest, ulp
+from cts.reference.state import State
+from cts.reference.values import Choice, MatrixValue, Origin
+from generators.errors import GeneratorError
+from generators.inputs.exactness import denormals, largest_finite
+from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8
+from generators.types import ComponentType
+
+_READS_SIGNED = (Conversion.S_TO_F, Conversion.S_TO_S)
+
+Bits = tuple[np.ndarray, ...]
+"""The allowed bits of each element, the most usual first; all of one shape."""
+
+
+def convert_value(value: MatrixValue, target: ComponentType, conversion: Conversion, saturating: bool = False) -> MatrixValue:
+    """``value`` converted to ``target`` by an instruction that takes these types.
+
+    Raises:
+        GeneratorError: the result is undefined, nothing is promised of an element, or a float is known by an envelope only.
+    """
+    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
+        raise GeneratorError("a conversion takes floats that are not proved exact; use exact data")
+    found: list[np.ndarray] = []
+    for bits in (value.bits, *value.alternatives):
+        found += _convert(bits, value.component, target, conversion, saturating)
+    for origin in value.origins:
+        found += _from_origin(origin, target, conversion, saturating)
+    others: dict[bytes, np.ndarray] = {bits.tobytes(): bits for bits in found[1:]}
+    others.pop(found[0].tobytes(), None)
+    origins: tuple[Origin, ...] = ()
+    if target.is_float and others:
+        signed = conversion in _READS_SIGNED
+        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in (value.bits, *value.alternatives)))
+    choice = Choice(tuple(others.values())) if others else None
+    return MatrixValue(target, found[0], computed=target.is_float, choice=choice, origins=origins)
+
+
+def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
+    """What a conversion gives that takes the number before an earlier rounding; ``conversion`` is that of the rounded float."""
+    if origin.component is target:
+        return (origin.bits,)
+    if not origin.component.is_float:
+        reading = Conversion.S_TO_F if origin.signed else Conversion.U_TO_F
+        if not target.is_float:
+            return (_numbers(origin.bits, origin.component, reading).astype(target.bits_dtype),)
+        conversion = reading
+    return _convert(origin.bits, origin.component, target, conversion, saturating)
+
+
+def _convert(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
+    match conversion:
+        case Conversion.BITCAST:
+            return (bits,)
+        case Conversion.S_TO_S | Conversion.U_TO_U:
+            return (_numbers(bits, source, conversion).astype(target.bits_dtype),)
+        case Conversion.F_TO_S | Conversion.F_TO_U:
+            return (_truncated(bits, source, target, conversion),)
+        case Conversion.S_TO_F | Conversion.U_TO_F:
+            toward, away = _neighbours_of_integers(_numbers(bits, source, conversion), target)
+            return _rounded(toward, away, np.zeros(bits.shape, bool), target, saturating)
+        case Conversion.F_TO_F:
+            return _float_to_float(bits, source, target, saturating)
+
+
+def _numbers(bits: np.ndarray, source: ComponentType, conversion: Conversion) -> np.ndarray:
+    """The integers that the instruction reads, in a dtype of its signedness and of the width of ``source``: the instruction decides
+    it, and not the type (SPIR-V: "Signed Value is treated as signed")."""
+    bits = np.ascontiguousarray(bits)
+    return bits.view(f"i{source.bytes}") if conversion in _READS_SIGNED else bits
+
+
+def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: Conversion) -> np.ndarray:
+    """Floats rounded toward zero (C11, KHR-CVT-05).
+
+    Raises:
+        GeneratorError: the instruction's range does not have the truncated number, so that the result is undefined.
+    """
+    signed = conversion is Conversion.F_TO_S
+    whole = np.trunc(elements.values(bits, source))
+    low, high = (-(2.0 ** (target.bits - 1)), 2.0 ** (target.bits - 1)) if signed else (0.0, 2.0**target.bits)
+    if not ((whole >= low) & (whole < high)).all():
+        raise GeneratorError(f"Op{conversion.value} of a float outside of the range of its result; keep it inside (facts.md C11)")
+    return np.asarray(whole.astype(f"{'i' if signed else 'u'}{target.bytes}").view(target.bits_dtype))
+
+
+def _neighbours_of_integers(numbers: np.ndarray, target: ComponentType) -> tuple[np.ndarray, np.ndarray]:
+    """The neighbours of integers in ``target`` without limits, float64: toward zero and away from it; equal where it is exact.
+
+    Computed with integers, since float64 does not hold those of 64 bits.
+    """
+    negative = numbers < 0
+    wide = numbers.astype(np.int64).view(np.uint64) if numbers.dtype.kind == "i" else numbers.astype(np.uint64)
+    magnitude = np.where(negative, ~wide + np.uint64(1), wide)
+    shift = np.zeros(numbers.shape, np.uint64)
+    for _ in range(8 * numbers.itemsize - target.precision):
+        shift += (magnitude >> shift) >= np.uint64(1 << target.precision)
+    kept = magnitude >> shift
+    inexact = (kept << shift) != magnitude
+    sign = np.where(negative, -1.0, 1.0)
+    toward = np.ldexp(sign * kept.astype(np.float64), shift.astype(np.int32))
+    away = np.ldexp(sign * (kept + inexact).astype(np.float64), shift.astype(np.int32))
+    return toward, away
+
+
+def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentType, saturating: bool) -> Bits:
+    numbers = elements.values(bits, source)
+    if np.isnan(numbers).any() or (np.isinf(numbers).any() and not is_float8(target)):
+        raise GeneratorError(f"a NaN or an infinity is converted to {target}, of which nothing is promised; use finite data (facts.md C30)")
+    flushed = denormals(numbers, source) & (not (is_float8(source) and target.name == "f16"))
+    if target.precision == 53:
+        return _rounded(numbers, numbers, flushed, target, saturating)
+    finite = np.where(np.isinf(numbers), np.copysign(2 * largest_finite(target), numbers), numbers)
+    # By way of binary32, as bfloat16 wants it, the neighbours are the same: every bfloat16 is a binary32.
+    with np.errstate(over="ignore"):
+        step = ulp(target, finite)
+        toward = np.trunc(finite / step) * step
+        away = np.where(toward == finite, toward, toward + np.copysign(step, finite))
+    return _rounded(toward, away, flushed | _result_flushed(toward, away, source, target), target, saturating, finite)
+
+
+def _result_flushed(toward: np.ndarray, away: np.ndarray, source: ComponentType, target: ComponentType) -> np.ndarray:
+    """Where a result is denormal, and may be taken for zero: not those that come from 8-bit floats in f16 (C14)."""
+    if is_float8(source) and target.name == "f16":
+        return np.zeros(toward.shape, bool)
+    return np.asarray(denormals(toward, target) | denormals(away, target))
+
+
+def _rounded(
+    toward: np.ndarray, away: np.ndarray, flushed: np.ndarray, target: ComponentType, saturating: bool, exact: np.ndarray | None = None
+) -> Bits:
+    """The allowed bits of numbers that lie between ``toward`` and ``away``, neighbours in ``target`` if it had no limits.
+
+    Args:
+        toward, away: of a number's two neighbours that nearer to zero, and the other one; equal if it is representable.
+        flushed: where zero is allowed as well.
+        exact: the numbers themselves, where float64 has them; it only decides which allowed bits come first.
+    """
+    largest = largest_finite(target)
+    limit = np.copysign(largest, toward)
+    beyond, crossing = np.abs(toward) > largest, np.abs(away) > largest
+    over = limit if saturating else np.copysign(np.nan if target.name == "e4m3" else np.inf, toward)
+    # Of a float with infinities that is no 8-bit one, the neighbours of what lies beyond the largest are that and infinity.
+    inner = np.where(beyond, over if is_float8(target) else limit, toward)
+    outer = np.where(crossing, over, away)
+    if exact is None:
+        first, second = inner, outer
+    else:
+        usual = nearest(target, np.where(crossing, 0.0, exact))
+        outward = (usual == outer) & ~crossing
+        first, second = np.where(outward, outer, inner), np.where(outward, inner, outer)
+    found = [encode(target, first), encode(target, second)]
+    if flushed.any():
+        found.append(np.where(flushed, encode(target, np.copysign(0.0, toward)), found[0]))
+    return tuple(found)
+
+
+def convert(state: State, operation: MatrixConvert) -> None:
+    """Raises GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
+    if not is_allowed(operation):
+        raise GeneratorError(
+            f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "
+            "see generators.program.conversion.conversions (KHR-CVT-02, KHR-CVT-03)"
+        )
+    value = state.matrices[operation.matrix.name]
+    state.matrices[operation.result.name] = convert_value(
+        value, operation.result.type.component, operation.conversion, operation.saturating
+    )

@@ -1,0 +1,45 @@
+"""Conversions of matrices: constructors (GL_KHR_cooperative_matrix, 5.4.X) and saturatedConvertEXT (GL_EXT_float_e4m3, e5m2)."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.program.conversion import Conversion, MatrixConvert, is_float8
+from generators.types import ComponentType
+
+
+def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
+    """Writes a constructor call, or a call of saturatedConvertEXT.
+
+    Raises:
+        NotExpressible: the constructor reads the components as their types say, and the instruction does not; or the source of a
+            saturating conversion has 8-bit floats.
+    """
+    source, target = convert.matrix.type.component, convert.result.type.component
+    if not _follows_types(convert.conversion, source, target):
+        raise NotExpressible(
+            f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}"
+        )
+    matrix = shader.matrix(convert.matrix)
+    if not convert.saturating:
+        shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")
+        return
+    if is_float8(source):
+        raise NotExpressible(f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
+    if convert.result.name not in shader.variables:
+        shader.line(f"{shader.assignee(convert.result)};")
+    shader.line(f"saturatedConvertEXT({shader.matrix(convert.result)}, {matrix});")
+
+
+def _follows_types(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
+    """Whether the instruction gives what GLSL's conversion of these types gives."""
+    match conversion:
+        case Conversion.F_TO_U | Conversion.F_TO_S:
+            return target.is_signed is (conversion is Conversion.F_TO_S)
+        case Conversion.U_TO_F | Conversion.S_TO_F:
+            return source.is_signed is (conversion is Conversion.S_TO_F)
+        case Conversion.U_TO_U | Conversion.S_TO_S:
+            # Truncation reads no sign.
+            return target.bits < source.bits or source.is_signed is (conversion is Conversion.S_TO_S)
+        case _:
+            return True

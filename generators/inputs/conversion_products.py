@@ -1,0 +1,104 @@
+"""Operands of a multiply-add that takes a converted matrix, or whose result is converted.
+
+The multiply-add is exact under every order of summation, so that nothing but the conversion decides the result.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from generators.inputs.conversions import Step
+from generators.inputs.exactness import accumulation_precision, largest_finite
+from generators.property_rows import PropertyRow
+from generators.types import ComponentType
+
+Elements = dict[str, np.ndarray]
+"""Bits of ``a`` (instances, M, K), ``b`` (instances, K, N) and ``c`` (instances, M, N)."""
+
+
+def _whole(component: ComponentType) -> int:
+    """The largest n so that the type has all whole numbers from 0 to n."""
+    return 1 << component.precision if component.is_float else (1 << (component.bits - component.is_signed)) - 1
+
+
+def _draw(limit: int, shape: tuple[int, ...], signed: bool, rng: np.random.Generator) -> np.ndarray:
+    """Whole numbers of magnitudes from 1 to ``limit``, int64."""
+    magnitudes = rng.integers(1, limit, shape, endpoint=True)
+    return np.asarray(magnitudes * rng.choice(np.array([-1, 1]), shape) if signed else magnitudes)
+
+
+def _bits(numbers: np.ndarray, component: ComponentType) -> np.ndarray:
+    return np.ascontiguousarray(numbers.astype(component.dtype)).view(component.bits_dtype)
+
+
+def _precision(row: PropertyRow) -> int:
+    return accumulation_precision(row.a, row.b, row.c, row.result)
+
+
+def _shapes(row: PropertyRow, instances: int) -> dict[str, tuple[int, int, int]]:
+    return {"a": (instances, row.m, row.k), "b": (instances, row.k, row.n), "c": (instances, row.m, row.n)}
+
+
+def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.random.Generator) -> Elements:
+    """The operand of ``use`` (``a`` or ``b``) has the bits of ``step``'s source; converted it is exact. A float source of an integer
+    has fractions, which the conversion drops."""
+    shapes = _shapes(row, instances)
+    source, target = step.source, step.target
+    if target.is_float:
+        # Half of the budget of exact sums for the products, the rest for C.
+        budget = 1 << (_precision(row) - 1)
+        even = math.isqrt(budget // row.k)
+        shared = max(1, min(even, _whole(source), _whole(target)))
+        other = max(1, min(budget // (row.k * shared), _whole(row.a)))
+        addend = min(budget - 1, _whole(row.c))
+    else:
+        shared, other, addend = min(_whole(source) >> 1, _whole(target)), _whole(target), _whole(row.c)
+    signed = all(t.is_float or t.is_signed for t in (source, target))
+    if not source.is_float and not target.is_float:
+        # Integers wrap: every bit counts.
+        given = np.frombuffer(rng.bytes(math.prod(shapes[use]) * source.bytes), source.bits_dtype).reshape(shapes[use])
+        return _others(row, use, shapes, (other, addend), rng) | {use: given}
+    converted = _draw(shared, shapes[use], signed, rng).astype(np.float64)
+    if source.is_float and not target.is_float:
+        fraction = rng.choice(np.array([0.0, 0.25, 0.5]), shapes[use])
+        widened = converted + np.copysign(fraction, converted)
+        kept = widened.astype(source.dtype).astype(np.float64) == widened
+        converted = np.where(kept, widened, converted)
+    return _others(row, use, shapes, (other, addend), rng) | {use: _bits(converted, source)}
+
+
+def _others(
+    row: PropertyRow, use: str, shapes: dict[str, tuple[int, int, int]], limits: tuple[int, int], rng: np.random.Generator
+) -> Elements:
+    """The factor that is not converted, and C, of magnitudes up to ``limits``."""
+    signed = row.result.is_float or row.result.is_signed
+    factor = "b" if use == "a" else "a"
+    return {
+        factor: _bits(_draw(limits[0], shapes[factor], signed, rng), row.a),
+        "c": _bits(_draw(limits[1], shapes["c"], signed, rng), row.c),
+    }
+
+
+def after(row: PropertyRow, step: Step, instances: int, rng: np.random.Generator) -> Elements:
+    """The result is in the range of ``step``'s target; of floats it has fractions."""
+    shapes = _shapes(row, instances)
+    target = step.target
+    # Sums of floats count quarters.
+    quarters = 4 if row.result.is_float else 1
+    if row.result.is_float:
+        limit = min(1 << _precision(row), quarters * int(min(largest_finite(target) if target.is_float else _whole(target), 2.0**60)))
+    elif target.is_float:
+        limit = int(min(largest_finite(target), 2.0**30))
+    else:
+        limit = 1 << 31
+    budget = (limit - 1) // 2
+    factor = max(1, min(math.isqrt(budget // row.k), _whole(row.a)))
+    signed = (row.result.is_float or row.result.is_signed) and (target.is_float or target.is_signed or not row.result.is_float)
+    addend = _draw(max(1, min(budget, limit - 1 - row.k * factor * factor)), shapes["c"], signed, rng)
+    scale = 1 / quarters
+    c = addend.astype(np.float64) * scale if row.result.is_float else addend
+    a = _draw(factor, shapes["a"], signed and (row.a.is_float or row.a.is_signed), rng).astype(np.float64)
+    b = _draw(factor, shapes["b"], signed and (row.b.is_float or row.b.is_signed), rng)
+    return {"a": _bits(a * scale if row.a.is_float else a, row.a), "b": _bits(b, row.b), "c": _bits(c, row.c)}

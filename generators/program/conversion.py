@@ -1,0 +1,84 @@
+"""Conversion instructions on matrices (SPV_KHR_cooperative_matrix, 3.42.11; SPIR-V, Conversion Instructions)."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from generators.program.values import Matrix
+from generators.types import ComponentType
+
+
+class Conversion(enum.Enum):
+    """The conversions that the extension allows on matrices, by the name of their instruction without ``Op``.
+
+    The instruction, and not the type, says how the bits of an integer are read: ConvertSToF and SConvert take their operand for
+    signed and ConvertFToS makes a signed number, whatever the Signedness of OpTypeInt.
+    """
+
+    F_TO_U = "ConvertFToU"
+    F_TO_S = "ConvertFToS"
+    S_TO_F = "ConvertSToF"
+    U_TO_F = "ConvertUToF"
+    U_TO_U = "UConvert"
+    S_TO_S = "SConvert"
+    F_TO_F = "FConvert"
+    BITCAST = "Bitcast"
+
+
+@dataclass(frozen=True)
+class MatrixConvert:
+    """``result`` is ``matrix`` converted component by component; both have the same scope, rows, columns and use (KHR-CVT-02).
+
+    ``saturating`` decorates the instruction with SaturatedToLargestFloat8NormalConversionEXT, for results of 8-bit floats (KHR-CVT-06).
+    """
+
+    result: Matrix
+    matrix: Matrix
+    conversion: Conversion
+    saturating: bool = False
+
+
+def is_float8(component: ComponentType) -> bool:
+    """Whether ``component`` is one of SPV_EXT_float8."""
+    return component.is_float and component.bits == 8
+
+
+def conversions(source: ComponentType, target: ComponentType) -> tuple[Conversion, ...]:
+    """The instructions that may convert ``source`` to ``target``; empty where none may. The one that agrees with the signedness of both
+    types comes first; where the types leave two, or none, the one that reads ``source`` by its type.
+
+    ConvertFToU and UConvert need a Result Type with Signedness 0, UConvert and SConvert one of another width (SPIR-V, Conversion
+    Instructions); OpBitcast converts integers of one width only (KHR-CVT-03, F-KHR-8).
+    """
+    if source is target:
+        return ()
+    if source.is_float and target.is_float:
+        return (Conversion.F_TO_F,)
+    if source.is_float:
+        return (Conversion.F_TO_S,) if target.is_signed else (Conversion.F_TO_U, Conversion.F_TO_S)
+    if target.is_float:
+        both = (Conversion.S_TO_F, Conversion.U_TO_F)
+        return both if source.is_signed else both[::-1]
+    if source.bits == target.bits:
+        return (Conversion.BITCAST,)
+    if target.is_signed:
+        return (Conversion.S_TO_S,)
+    both = (Conversion.S_TO_S, Conversion.U_TO_U)
+    return both if source.is_signed else both[::-1]
+
+
+def agrees(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
+    """Whether the instruction reads and makes numbers of the signedness of the types, as a conversion by type would."""
+    if conversion is Conversion.S_TO_S and not source.is_signed:
+        return target.is_signed and target.bits < source.bits
+    return conversion is conversions(source, target)[0]
+
+
+def is_allowed(operation: MatrixConvert) -> bool:
+    """Whether the types of ``operation`` are those that its instruction and its decoration take."""
+    source, target = operation.matrix.type, operation.result.type
+    if (source.scope, source.rows, source.columns, source.use) != (target.scope, target.rows, target.columns, target.use):
+        return False
+    decorable = is_float8(target.component) and operation.conversion is not Conversion.BITCAST
+    return operation.conversion in conversions(source.component, target.component) and (decorable or not operation.saturating)

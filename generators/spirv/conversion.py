@@ -1,0 +1,28 @@
+"""Conversion instructions on matrices."""
+
+from __future__ import annotations
+
+from generators.errors import GeneratorError
+from generators.program.conversion import MatrixConvert, is_allowed
+from generators.spirv.enumerants import Decoration, Op
+from generators.spirv.shader import Shader
+
+
+def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
+    """Emits a conversion.
+
+    Raises:
+        GeneratorError: the instruction does not convert these types.
+    """
+    if not is_allowed(convert):
+        source, target = convert.matrix.type, convert.result.type
+        raise GeneratorError(
+            f"Op{convert.conversion.value} from {source.component} to {target.component} is not allowed"
+            f"{' with saturation' if convert.saturating else ''}, or the matrices differ in more than the component type; "
+            "generators.program.conversion.conversions lists what is (KHR-CVT-02, KHR-CVT-03)"
+        )
+    result = shader.define(convert.result)
+    if convert.saturating:
+        shader.module.decorate(result, Decoration.SaturatedToLargestFloat8NormalConversionEXT)
+    op = Op[convert.conversion.value]
+    shader.module.value(op, shader.matrix_type(convert.result.type), shader.define(convert.matrix), result=result)

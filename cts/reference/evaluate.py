@@ -9,6 +9,7 @@ from typing import Any
 from cts.expected import Expected
 from cts.reference.construction import splat
 from cts.reference.control_flow import loop
+from cts.reference.elements import element_update
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.scalars import instance_index, scalar_arithmetic
@@ -17,6 +18,7 @@ from cts.reference.variables import variable_load, variable_store
 from cts.reference.workgroup import barrier, copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.elements import ElementUpdate
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
@@ -37,6 +39,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Barrier: barrier,
         VariableLoad: variable_load,
         VariableStore: variable_store,
+        ElementUpdate: element_update,
     }
 )
 """What the specification says of each operation."""

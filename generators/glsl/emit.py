@@ -12,6 +12,7 @@ from jinja2 import Environment, Template
 from generators.glsl.construction import emit_splat
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare
+from generators.glsl.elements import emit_element_update
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_instance_index
@@ -20,6 +21,7 @@ from generators.glsl.variables import declare_variables, emit_variable_load, emi
 from generators.glsl.workgroup import emit_barrier, emit_copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.elements import ElementUpdate
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
@@ -40,6 +42,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Barrier: emit_barrier,
         VariableLoad: emit_variable_load,
         VariableStore: emit_variable_store,
+        ElementUpdate: emit_element_update,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.elements import ElementUpdate
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
@@ -31,6 +32,7 @@ Operation = (
     | Barrier
     | VariableLoad
     | VariableStore
+    | ElementUpdate
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.elements import ElementUpdate
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
@@ -16,6 +17,7 @@ from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
+from generators.spirv.elements import emit_element_update
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_instance_index
@@ -36,6 +38,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Barrier: emit_barrier,
         VariableLoad: emit_variable_load,
         VariableStore: emit_variable_store,
+        ElementUpdate: emit_element_update,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

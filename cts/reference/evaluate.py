@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.expected import Expected
+from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import splat
 from cts.reference.control_flow import loop
 from cts.reference.elements import element_update
@@ -16,6 +17,7 @@ from cts.reference.scalars import instance_index, scalar_arithmetic
 from cts.reference.state import State, Step, initial_state
 from cts.reference.variables import variable_load, variable_store
 from cts.reference.workgroup import barrier, copy
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.elements import ElementUpdate
@@ -40,6 +42,11 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         VariableLoad: variable_load,
         VariableStore: variable_store,
         ElementUpdate: element_update,
+        CompositeConstruct: construct,
+        CompositeExtract: extract,
+        CompositeInsert: insert,
+        CopyObject: copy_object,
+        CopyMemory: copy_memory,
     }
 )
 """What the specification says of each operation."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
+from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.glsl.construction import emit_splat
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare
@@ -19,6 +20,7 @@ from generators.glsl.scalars import emit_arithmetic, emit_instance_index
 from generators.glsl.shader import Shader
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.elements import ElementUpdate
@@ -43,6 +45,11 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         VariableLoad: emit_variable_load,
         VariableStore: emit_variable_store,
         ElementUpdate: emit_element_update,
+        CompositeConstruct: emit_construct,
+        CompositeExtract: emit_extract,
+        CompositeInsert: emit_insert,
+        CopyObject: emit_copy_object,
+        CopyMemory: emit_copy_memory,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.elements import ElementUpdate
@@ -33,6 +34,11 @@ Operation = (
     | VariableLoad
     | VariableStore
     | ElementUpdate
+    | CompositeConstruct
+    | CompositeExtract
+    | CompositeInsert
+    | CopyObject
+    | CopyMemory
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

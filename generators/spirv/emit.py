@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.elements import ElementUpdate
@@ -15,6 +16,7 @@ from generators.program.program import Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy
+from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
 from generators.spirv.elements import emit_element_update
@@ -39,6 +41,11 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         VariableLoad: emit_variable_load,
         VariableStore: emit_variable_store,
         ElementUpdate: emit_element_update,
+        CompositeConstruct: emit_construct,
+        CompositeExtract: emit_extract,
+        CompositeInsert: emit_insert,
+        CopyObject: emit_copy_object,
+        CopyMemory: emit_copy_memory,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

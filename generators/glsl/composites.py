@@ -1,18 +1,18 @@
-"""Arrays and structs as values: constructors, subscripts, members, assignments."""
+"""Arrays and structs as values: initializer lists, subscripts, members, assignments."""
 
 from __future__ import annotations
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.glsl.variables import assignee, check_movable, part, steps, type_name, value_text
+from generators.glsl.variables import assignee, check_movable, part, steps, value_text
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.variables import part_type
 
 
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
-    """Writes a constructor call."""
+    """Writes an initializer list: glslang 16.6 takes a constructor of an array of matrices for one of a matrix."""
     parts = ", ".join(value_text(shader, part) for part in operation.parts)
-    shader.line(f"{assignee(shader, operation.result)} = {type_name(shader, operation.result.type)}({parts});")
+    shader.line(f"{assignee(shader, operation.result)} = {{{parts}}};")
 
 
 def emit_extract(shader: Shader, operation: CompositeExtract) -> None:

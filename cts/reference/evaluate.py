@@ -7,9 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.expected import Expected
+from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import loop
 from cts.reference.conversion import convert
+from cts.reference.elements import element_update
 from cts.reference.elementwise import arithmetic, negate, times_scalar
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
@@ -18,9 +20,11 @@ from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.conversion import MatrixConvert
+from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
@@ -53,6 +57,12 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         MatrixArithmetic: arithmetic,
         MatrixTimesScalar: times_scalar,
         MatrixConvert: convert,
+        ElementUpdate: element_update,
+        CompositeConstruct: construct,
+        CompositeExtract: extract,
+        CompositeInsert: insert,
+        CopyObject: copy_object,
+        CopyMemory: copy_memory,
     }
 )
 """What the specification says of each operation."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
+from generators.program.composites import CompositeConstruct, CompositeInsert, CopyObject
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Carried, Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -67,6 +68,12 @@ def _reads(operation: Operation) -> set[str]:
             ends = {matrix.name for carried in operation.carried for matrix in (carried.initial, carried.next)}
             return ends.union(*(_reads(inner) for inner in operation.body))
         case VariableStore() if isinstance(operation.value, Matrix):
+            return {operation.value.name}
+        case CompositeConstruct():
+            return {part.name for part in operation.parts if isinstance(part, Matrix)}
+        case CompositeInsert() if isinstance(operation.part, Matrix):
+            return {operation.part.name}
+        case CopyObject() if isinstance(operation.value, Matrix):
             return {operation.value.name}
         case _:
             return set()

@@ -9,10 +9,12 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
+from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.conversion import emit_convert
 from generators.glsl.declarations import declare, local_size
+from generators.glsl.elements import emit_element_update
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
@@ -21,9 +23,11 @@ from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.conversion import MatrixConvert
+from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
@@ -56,6 +60,12 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,
         MatrixConvert: emit_convert,
+        ElementUpdate: emit_element_update,
+        CompositeConstruct: emit_construct,
+        CompositeExtract: emit_extract,
+        CompositeInsert: emit_insert,
+        CopyObject: emit_copy_object,
+        CopyMemory: emit_copy_memory,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -232,6 +232,10 @@ class ProgramBuilder:
         """Stores ``value`` where ``path`` leads to in ``variable``."""
         self._operations.append(VariableStore(variable, path, value))
 
+    def add(self, operation: Operation) -> None:
+        """Adds an operation that has no method of its own."""
+        self._operations.append(operation)
+
     @contextmanager
     def loop(self, index: Scalar, trip_count: Operand, carried: list[Carried]) -> Iterator[None]:
         """The operations added inside become the body; ``carried`` is complete when the block ends."""

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.conversion import MatrixConvert
+from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
@@ -46,6 +48,12 @@ Operation = (
     | MatrixArithmetic
     | MatrixTimesScalar
     | MatrixConvert
+    | ElementUpdate
+    | CompositeConstruct
+    | CompositeExtract
+    | CompositeInsert
+    | CopyObject
+    | CopyMemory
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Loop
 from generators.program.conversion import MatrixConvert
+from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
@@ -17,9 +19,11 @@ from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLo
 from generators.program.subgroups import StoreSubgroups
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
 from generators.spirv.conversion import emit_convert
+from generators.spirv.elements import emit_element_update
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
@@ -52,6 +56,12 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,
         MatrixConvert: emit_convert,
+        ElementUpdate: emit_element_update,
+        CompositeConstruct: emit_construct,
+        CompositeExtract: emit_extract,
+        CompositeInsert: emit_insert,
+        CopyObject: emit_copy_object,
+        CopyMemory: emit_copy_memory,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -1,0 +1,49 @@
+"""Arrays and structs as values: a part has one place, and a change leaves the other parts and the original alone (KHR-TYPE-06)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cts.reference.state import State
+from cts.reference.variables import Index, changed, define, indices, is_defined, part, value_of
+from generators.errors import GeneratorError
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
+
+
+def _fixed(state: State, path: Sequence[int]) -> list[Index]:
+    return [np.full(state.program.instances, index, np.int64) for index in path]
+
+
+def construct(state: State, operation: CompositeConstruct) -> None:
+    """The parts in their order."""
+    define(state, operation.result, tuple(value_of(state, one) for one in operation.parts))
+
+
+def extract(state: State, operation: CompositeExtract) -> None:
+    """The part that the path leads to."""
+    found = part(value_of(state, operation.composite), _fixed(state, operation.path))
+    assert found is not None, "values are defined"
+    define(state, operation.result, found)
+
+
+def insert(state: State, operation: CompositeInsert) -> None:
+    """The composite with another part."""
+    composite, new = value_of(state, operation.composite), value_of(state, operation.part)
+    define(state, operation.result, changed(operation.composite.type, composite, _fixed(state, operation.path), new))
+
+
+def copy_object(state: State, operation: CopyObject) -> None:
+    """The same value."""
+    define(state, operation.result, value_of(state, operation.value))
+
+
+def copy_memory(state: State, operation: CopyMemory) -> None:
+    """Raises GeneratorError if the source has not been written."""
+    source, target = operation.source, operation.target
+    found = part(state.variables.get(source.name), indices(state, source.type, operation.source_path))
+    if found is None or not is_defined(found):
+        raise GeneratorError(f"variable {source.name} is copied before it is written; store to all of what is copied first")
+    path = indices(state, target.type, operation.target_path)
+    state.variables[target.name] = changed(target.type, state.variables.get(target.name), path, found)

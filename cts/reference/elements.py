@@ -1,0 +1,70 @@
+"""Updates of components: together the components of all invocations are the elements of the matrix (KHR-LEN-02, KHR-COMP-03)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.elements import values
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from cts.reference.variables import changed, indices, is_defined, part
+from generators.errors import GeneratorError
+from generators.inputs.exactness import largest_finite, smallest_normal
+from generators.program.elements import ElementFunction, ElementUpdate
+from generators.program.values import ScalarValue
+from generators.program.variables import Path, Variable
+
+
+def _number(state: State, operand: ScalarValue) -> np.ndarray:
+    """The value of a scalar in every instance, in the component's own dtype (floats: float64), (instances, 1, 1)."""
+    return values(state.scalar(operand).astype(operand.component.bits_dtype), operand.component)[:, None, None]
+
+
+def apply(state: State, function: ElementFunction, source: MatrixValue) -> np.ndarray:
+    """The bits of the function's values.
+
+    Raises:
+        GeneratorError: a float result may differ between implementations.
+    """
+    component, bits = source.component, source.bits
+    if component.is_float:
+        if function == ElementFunction():
+            return bits
+        result = source.numbers.copy()
+        inputs = result
+        if function.factor is not None:
+            result = result * _number(state, function.factor)
+        if function.addend is not None:
+            result = result + _number(state, function.addend)
+        rounded = result.astype(component.dtype)
+        normal = smallest_normal(component)
+        unsafe = (rounded.astype(np.float64) != result) | (np.abs(result) < normal) | (np.abs(inputs) < normal)
+        if unsafe.any() or (np.abs(result) > largest_finite(component)).any():
+            raise GeneratorError("an update of components rounds, overflows, or meets zero or a denormal; choose other data (facts.md C29)")
+        return np.asarray(rounded.view(component.bits_dtype))
+    for operand, operator in ((function.factor, np.multiply), (function.addend, np.add)):
+        if operand is not None:
+            bits = operator(bits, state.scalar(operand).astype(component.bits_dtype)[:, None, None])
+    return bits
+
+
+def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
+    found = part(state.variables.get(variable.name), indices(state, variable.type, path))
+    if not is_defined(found):
+        raise GeneratorError(f"components of variable {variable.name} are used before they are written; store a whole matrix first")
+    assert isinstance(found, MatrixValue)
+    if found.envelope is not None:
+        raise GeneratorError(f"components of variable {variable.name} are not proved exact; update matrices that were loaded")
+    return found
+
+
+def element_update(state: State, operation: ElementUpdate) -> None:
+    """Every element of the target for which the condition holds becomes the function of the source's."""
+    source = _get(state, operation.source, operation.source_path)
+    new = apply(state, operation.function, source)
+    if operation.condition == "below" and operation.threshold is not None:
+        old = _get(state, operation.target, operation.target_path)
+        new = np.where(source.numbers < _number(state, operation.threshold), new, old.bits)
+    variable, path = operation.target, indices(state, operation.target.type, operation.target_path)
+    tree = changed(variable.type, state.variables.get(variable.name), path, MatrixValue(source.component, new))
+    state.variables[variable.name] = tree

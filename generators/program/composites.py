@@ -1,0 +1,54 @@
+"""Arrays and structs as values: OpCompositeConstruct, OpCompositeExtract, OpCompositeInsert, OpCopyObject, and OpCopyMemory between
+variables (KHR-TYPE-06)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.program.values import ScalarValue
+from generators.program.variables import Aggregate, Path, Value, Variable
+
+
+@dataclass(frozen=True)
+class CompositeConstruct:
+    """``result`` has ``parts``, one for each element or member."""
+
+    result: Aggregate
+    parts: tuple[Value | ScalarValue, ...]
+
+
+@dataclass(frozen=True)
+class CompositeExtract:
+    """``result`` is the part of ``composite`` that ``path`` leads to; at least one step, and not into a matrix."""
+
+    result: Value
+    composite: Aggregate
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CompositeInsert:
+    """``result`` is ``composite`` with ``part`` where ``path`` leads to."""
+
+    result: Aggregate
+    part: Value | ScalarValue
+    composite: Aggregate
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CopyObject:
+    """``result`` is ``value``, of the same type."""
+
+    result: Value
+    value: Value
+
+
+@dataclass(frozen=True)
+class CopyMemory:
+    """What ``target_path`` leads to in ``target`` becomes what ``source_path`` leads to in ``source``, of the same type."""
+
+    target: Variable
+    target_path: Path
+    source: Variable
+    source_path: Path

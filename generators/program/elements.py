@@ -1,0 +1,55 @@
+"""Components of the invocation: OpCooperativeMatrixLengthKHR, and access chains and composite instructions that take a component
+(SPV_KHR_cooperative_matrix, 2.2.2 and 3.42.8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from generators.program.values import MatrixType, ScalarValue
+from generators.program.variables import Path, Variable, part_type
+
+Condition = Literal["always", "below", "odd_lane"]
+LeadingForm = Literal["pointer", "composite"]
+
+
+@dataclass(frozen=True)
+class ElementFunction:
+    """x * ``factor`` + ``addend``, each of the component type; None leaves it out. Integers wrap."""
+
+    factor: ScalarValue | None = None
+    addend: ScalarValue | None = None
+
+
+@dataclass(frozen=True)
+class ElementUpdate:
+    """For every i below the length of its matrix type, each invocation sets component i of the matrix in ``target`` to ``function``
+    of component i of the matrix in ``source``, which may be the same one (KHR-LEN-02, KHR-COMP-03).
+
+    What becomes of an element depends on its value alone, since which invocations hold it is unspecified (F-KHR-4); that two
+    matrices of one type are spread alike is this suite's position.
+
+    Attributes:
+        condition: ``below`` updates only values less than ``threshold``: invocations diverge, which is allowed for components
+            through pointers (KHR-UNI-03). ``odd_lane`` has two branches that do the same, one for every other invocation.
+        leading: so many components are updated at constant indices, each if the length is greater, and the loop takes the rest.
+        leading_form: ``pointer`` takes them by access chains; ``composite`` by OpCompositeExtract and OpCompositeInsert, which all
+            invocations of the scope execute if their lengths agree, as those of all known devices do. Only with ``always``.
+    """
+
+    target: Variable
+    target_path: Path
+    source: Variable
+    source_path: Path
+    function: ElementFunction
+    condition: Condition = "always"
+    threshold: ScalarValue | None = None
+    leading: int = 0
+    leading_form: LeadingForm = "pointer"
+
+    @property
+    def type(self) -> MatrixType:
+        """Of both matrices."""
+        type_ = part_type(self.source.type, self.source_path)
+        assert isinstance(type_, MatrixType), "source_path leads to a matrix"
+        return type_

@@ -1,0 +1,46 @@
+"""Arrays and structs as values, and copies from variable to variable."""
+
+from __future__ import annotations
+
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
+from generators.program.variables import value_type
+from generators.spirv.enumerants import Op
+from generators.spirv.shader import Shader
+from generators.spirv.variables import part_pointer, type_id, value_id
+
+
+def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
+    """Emits OpCompositeConstruct."""
+    parts = [value_id(shader, part) for part in operation.parts]
+    shader.module.value(Op.CompositeConstruct, type_id(shader, operation.result.type), *parts, result=shader.define(operation.result))
+
+
+def emit_extract(shader: Shader, operation: CompositeExtract) -> None:
+    """Emits OpCompositeExtract."""
+    type_ = type_id(shader, value_type(operation.result))
+    composite = shader.define(operation.composite)
+    shader.module.value(Op.CompositeExtract, type_, composite, *operation.path, result=shader.define(operation.result))
+
+
+def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
+    """Emits OpCompositeInsert."""
+    shader.module.value(
+        Op.CompositeInsert,
+        type_id(shader, operation.result.type),
+        value_id(shader, operation.part),
+        shader.define(operation.composite),
+        *operation.path,
+        result=shader.define(operation.result),
+    )
+
+
+def emit_copy_object(shader: Shader, operation: CopyObject) -> None:
+    """Emits OpCopyObject."""
+    type_ = type_id(shader, value_type(operation.result))
+    shader.module.value(Op.CopyObject, type_, shader.define(operation.value), result=shader.define(operation.result))
+
+
+def emit_copy_memory(shader: Shader, operation: CopyMemory) -> None:
+    """Emits OpCopyMemory."""
+    target = part_pointer(shader, operation.target, operation.target_path)
+    shader.module.instruction(Op.CopyMemory, target, part_pointer(shader, operation.source, operation.source_path))

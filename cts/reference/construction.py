@@ -13,5 +13,5 @@ def splat(state: State, operation: MatrixSplat) -> None:
     """The one constituent initialises every component."""
     component = operation.result.type.component
     value = state.scalar(operation.value).astype(component.bits_dtype)
-    bits = np.broadcast_to(value[:, None, None], (state.program.instances, *operation.result.type.shape))
+    bits = np.broadcast_to(value[:, None, None], (len(state.instances), *operation.result.type.shape))
     state.matrices[operation.result.name] = MatrixValue(component, bits)

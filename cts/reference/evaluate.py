@@ -8,18 +8,19 @@ from typing import Any
 
 from cts.expected import Expected
 from cts.reference.construction import splat
-from cts.reference.control_flow import loop
+from cts.reference.control_flow import leave, loop
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
-from cts.reference.scalars import instance_index, scalar_arithmetic
+from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic
+from cts.reference.selections import branch, switch
 from cts.reference.state import State, Step, initial_state
 from cts.reference.workgroup import barrier, copy
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic
 from generators.program.workgroup import Barrier, Copy
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
@@ -33,6 +34,10 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Loop: loop,
         Copy: copy,
         Barrier: barrier,
+        BuiltInIndex: built_in_index,
+        Branch: branch,
+        Switch: switch,
+        Exit: leave,
     }
 )
 """What the specification says of each operation."""
@@ -42,6 +47,8 @@ ENVELOPE_NOTE = "float results that are not proved exact are judged by the suite
 
 def _run(state: State, operations: Sequence[Operation]) -> None:
     for operation in operations:
+        if not len(state.instances):
+            return
         step = state.substitutes.get(operation) if state.substitutes else None
         (step or STEPS[type(operation)])(state, operation)
 

@@ -56,7 +56,10 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
 def store_to(state: State, operation: MatrixStore, at: Place) -> None:
     """Stores the elements to ``at``."""
     allowed = state.matrices[operation.matrix.name].allowed()
-    state.memories[at.array.name].store(_offsets(state, at, operation.matrix.type), allowed, operation.matrix.name)
+    what = operation.matrix.name
+    if len(state.instances) < state.program.instances:
+        what += f" (of instances {', '.join(str(instance) for instance in state.instances)})"
+    state.memories[at.array.name].store(_offsets(state, at, operation.matrix.type), allowed, what)
 
 
 def load(state: State, operation: MatrixLoad) -> None:

@@ -14,15 +14,16 @@ from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
-from generators.glsl.scalars import emit_arithmetic, emit_instance_index
+from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index
+from generators.glsl.selections import emit_branch, emit_exit, emit_switch
 from generators.glsl.shader import Shader
 from generators.glsl.workgroup import emit_barrier, emit_copy
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic
 from generators.program.workgroup import Barrier, Copy
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
@@ -36,6 +37,10 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        BuiltInIndex: emit_built_in_index,
+        Branch: emit_branch,
+        Switch: emit_switch,
+        Exit: emit_exit,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic
 from generators.types import Scope
 
 _OPERATORS = {"add": "+", "multiply": "*"}
@@ -18,6 +18,14 @@ def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
         shader.require("GL_KHR_shader_subgroup_basic")
         index = "gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID"
     shader.line(f"uint {identifier(operation.result.name)} = {index};")
+
+
+def emit_built_in_index(shader: Shader, operation: BuiltInIndex) -> None:
+    """Writes the number of the workgroup or of the subgroup."""
+    if operation.which == "subgroup":
+        shader.require("GL_KHR_shader_subgroup_basic")
+    built_in = "gl_WorkGroupID.x" if operation.which == "workgroup" else "gl_SubgroupID"
+    shader.line(f"uint {identifier(operation.result.name)} = {built_in};")
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

@@ -9,16 +9,28 @@ from typing import Any
 import numpy as np
 
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Loop
+from generators.program.control_flow import ControlFlow, Loop
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic
 from generators.program.values import Operand
 from generators.program.workgroup import Barrier, Copy
 from generators.types import Scope
 
-Operation = MatrixLoad | MatrixStore | MatrixSplat | MatrixMulAdd | InstanceIndex | ScalarArithmetic | Loop | Copy | Barrier
+Operation = (
+    MatrixLoad
+    | MatrixStore
+    | MatrixSplat
+    | MatrixMulAdd
+    | InstanceIndex
+    | ScalarArithmetic
+    | Loop
+    | Copy
+    | Barrier
+    | ControlFlow
+    | BuiltInIndex
+)
 
 LOCAL_SIZE_CONSTANT_ID = 0
 """SpecId of the local size in x. The device sets it to ``subgroups`` times its subgroup size."""

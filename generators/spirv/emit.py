@@ -7,17 +7,18 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic
 from generators.program.workgroup import Barrier, Copy
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
-from generators.spirv.scalars import emit_arithmetic, emit_instance_index
+from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index
+from generators.spirv.selections import emit_branch, emit_exit, emit_switch
 from generators.spirv.shader import Shader
 from generators.spirv.workgroup import emit_barrier, emit_copy
 
@@ -32,6 +33,10 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Loop: emit_loop,
         Copy: emit_copy,
         Barrier: emit_barrier,
+        BuiltInIndex: emit_built_in_index,
+        Branch: emit_branch,
+        Switch: emit_switch,
+        Exit: emit_exit,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError
+from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
@@ -38,6 +40,20 @@ _STORAGE = {
 }
 
 
+@dataclass
+class LoopBlocks:
+    """Where the exits of a loop go.
+
+    Attributes:
+        merge, proceed: labels of the merge block and of the continue target.
+        skipped: labels of the blocks from which ``continue`` goes there.
+    """
+
+    merge: int
+    proceed: int
+    skipped: list[int] = field(default_factory=list)
+
+
 class Shader:
     """A module with the interface of ``program`` and an open function, to which the emitters of operations add.
 
@@ -46,20 +62,23 @@ class Shader:
         program: what is emitted.
         local_size: id of the specialization constant of the local size in x.
         block: id of the block that is being emitted.
+        loops: the loops around it, innermost last.
     """
 
     block: int
+    loops: list[LoopBlocks]
 
     def __init__(self, program: Program, emit: Callable[[Shader, Operation], None]) -> None:
         self.module = Module()
         self.program = program
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
+        self.loops = []
         self._emit = emit
         self._values: dict[str, int] = {}
         self._operands: dict[str, int] = {}
         self._matrix_types: dict[MatrixType, int] = {}
         self._arrays: dict[str, tuple[int, StorageClass, int]] = {}
-        self._synchronizes = any(isinstance(operation, Barrier) for operation in _all(program.operations))
+        self._synchronizes = any(isinstance(operation, Barrier) for operation in flattened(program.operations))
         # The local size comes first: where matrices have Workgroup scope, it must be known before their types (F-CM2-16).
         self.local_size = self.module.new_constant(Op.SpecConstant, scalar(self.module, U32), DEFAULT_LOCAL_SIZE, name="local_size")
         self.module.decorate(self.local_size, Decoration.SpecId, LOCAL_SIZE_CONSTANT_ID)
@@ -251,9 +270,3 @@ def _fixed(operand: Operand) -> int:
     if operand.value is None:
         raise GeneratorError(f"operand {operand.name}: its source is {operand.source}, so give its value in the case")
     return operand.value
-
-
-def _all(operations: tuple[Operation, ...]) -> Iterator[Operation]:
-    for operation in operations:
-        yield operation
-        yield from _all(getattr(operation, "body", ()))

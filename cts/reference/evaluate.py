@@ -9,6 +9,7 @@ from typing import Any
 from cts.expected import Expected
 from cts.reference.construction import splat
 from cts.reference.control_flow import leave, loop
+from cts.reference.functions import call
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic
@@ -17,6 +18,7 @@ from cts.reference.state import State, Step, initial_state
 from cts.reference.workgroup import barrier, copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Branch, Exit, Loop, Switch
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
@@ -38,6 +40,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Branch: branch,
         Switch: switch,
         Exit: leave,
+        Call: call,
     }
 )
 """What the specification says of each operation."""

@@ -9,6 +9,7 @@ from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Branch, Carried, Exit, Hint, Loop, Switch, bodies
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation
@@ -77,6 +78,8 @@ def _reads(operation: Operation) -> set[str]:
         case Branch() | Switch():
             ends = {source.name for item in operation.merged for source in item.sources if isinstance(source, Matrix)}
             return ends.union(*(_reads(inner) for body in bodies(operation) for inner in body))
+        case Call():
+            return {argument.name for argument in operation.arguments if isinstance(argument, Matrix)}
         case Exit():
             return set[str]().union(*(_reads(inner) for inner in operation.body))
         case _:

@@ -12,6 +12,7 @@ from jinja2 import Environment, Template
 from generators.glsl.construction import emit_splat
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.declarations import declare
+from generators.glsl.functions import emit_call
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index
@@ -20,6 +21,7 @@ from generators.glsl.shader import Shader
 from generators.glsl.workgroup import emit_barrier, emit_copy
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Branch, Exit, Loop, Switch
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, Operation, Program
@@ -41,6 +43,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Branch: emit_branch,
         Switch: emit_switch,
         Exit: emit_exit,
+        Call: emit_call,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""
@@ -68,6 +71,12 @@ layout(local_size_x_id = {{ local_size_id }}) in;
 {% endif %}
 {% for array in declarations.shared %}
 {{ array }}
+{% endfor %}
+{% for function in functions %}
+
+{% for line in function %}
+{{ line }}
+{% endfor %}
 {% endfor %}
 
 void main() {
@@ -98,6 +107,7 @@ def emit(program: Program) -> str:
         extensions=sorted(shader.extensions),
         local_size_id=LOCAL_SIZE_CONSTANT_ID,
         declarations=declarations,
+        functions=list(shader.functions.values()),
         lines=shader.lines,
     )
 

@@ -24,6 +24,7 @@ class Shader:
         extensions: names of extensions.
         variables: names of matrices that live in another's variable -> that variable.
         lines: the statements so far.
+        functions: the lines of each function by its name, in an order in which each stands before its calls.
     """
 
     def __init__(self, program: Program, emit_operation: Callable[[Shader, Operation], None]) -> None:
@@ -31,6 +32,7 @@ class Shader:
         self.extensions: set[str] = set()
         self.variables: dict[str, str] = {}
         self.lines: list[str] = []
+        self.functions: dict[str, tuple[str, ...]] = {}
         self._emit_operation = emit_operation
         self._depth = 1
 
@@ -51,6 +53,14 @@ class Shader:
         yield
         self._depth -= 1
         self.line("}")
+
+    @contextmanager
+    def apart(self) -> Iterator[list[str]]:
+        """What is written inside goes to lines of its own, at depth 0, and not into ``main``."""
+        outside = self.lines, self._depth
+        self.lines, self._depth = [], 0
+        yield self.lines
+        self.lines, self._depth = outside
 
     def require(self, *extensions: str | None) -> None:
         """Notes that the shader needs ``extensions``; None is none."""

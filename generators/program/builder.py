@@ -8,6 +8,7 @@ from typing import Literal
 
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Hint, Loop, Merged, Switch
+from generators.program.functions import Call, Function
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
@@ -166,6 +167,15 @@ class ProgramBuilder:
     def exit(self, kind: Literal["return", "break", "continue"], condition: Condition, body: Sequence[Operation] = ()) -> None:
         """Ends the program, the loop, or the iteration, where the condition holds."""
         self._operations.append(Exit(kind, condition, tuple(body)))
+
+    def call(self, name: str, function: Function, arguments: Sequence[Matrix | ScalarValue]) -> Matrix | Scalar | None:
+        """What ``function`` returns for ``arguments``, called ``name``."""
+        returned = function.returned
+        result: Matrix | Scalar | None = None
+        if returned is not None:
+            result = Matrix(name, returned.type) if isinstance(returned, Matrix) else Scalar(name, returned.component)
+        self._operations.append(Call(result, function, tuple(arguments)))
+        return result
 
     def build(self, policy: str = "") -> Program:
         """The finished program."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from generators.program.functions import Call
 from generators.program.values import Matrix, Scalar, ScalarValue
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
             return (operation.body,)
         case Branch():
             return operation.then, operation.otherwise
+        case Call():
+            return (operation.function.body,)
         case Switch():
             return *(arm.body for arm in operation.arms), operation.default
         case _:

@@ -10,6 +10,7 @@ import numpy as np
 
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import ControlFlow, Loop
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
@@ -30,6 +31,7 @@ Operation = (
     | Barrier
     | ControlFlow
     | BuiltInIndex
+    | Call
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Branch, Exit, Loop, Switch
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
@@ -15,6 +16,7 @@ from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithm
 from generators.program.workgroup import Barrier, Copy
 from generators.spirv.construction import emit_splat
 from generators.spirv.control_flow import emit_loop
+from generators.spirv.functions import emit_call
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index
@@ -37,6 +39,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Branch: emit_branch,
         Switch: emit_switch,
         Exit: emit_exit,
+        Call: emit_call,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -9,6 +9,7 @@ import numpy as np
 from cts.compare import compare
 from cts.defects.addresses import address_defects
 from cts.defects.branches import branch_defects
+from cts.defects.calls import call_defects
 from cts.defects.constants import constant_defects
 from cts.defects.defect import Defect
 from cts.defects.loops import loop_defects
@@ -36,6 +37,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from address_defects(program)
     yield from loop_defects(program)
     yield from branch_defects(program)
+    yield from call_defects(program)
     yield from constant_defects(program)
 
 

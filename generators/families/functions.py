@@ -112,17 +112,21 @@ def _twice(functions: _Functions) -> None:
 
 
 def _nested(functions: _Functions) -> None:
-    """A function that calls another one twice, one of them with its own parameters exchanged."""
+    """A function that calls another one twice, and is called with the same matrices for two parameters each, and with others."""
     writer, multiply = functions.writer, functions.product()
-    a, other_a, b, c = functions.parameters("a", "a", "b", "c")
+    a, other_a, b, other_b, c = functions.parameters("a", "a", "b", "b", "c")
     middle = functions.function(
-        "middle", [a, other_a, b, c], lambda: functions.call(multiply, other_a, b, functions.call(multiply, a, b, c))
+        "middle",
+        [a, other_a, b, other_b, c],
+        lambda: functions.call(multiply, other_a, b, functions.call(multiply, a, other_b, c)),
     )
     outer_a, outer_b, outer_c = functions.parameters("a", "b", "c")
-    outer = functions.function("outer", [outer_a, outer_b, outer_c], lambda: functions.call(middle, outer_a, outer_a, outer_b, outer_c))
+    outer = functions.function(
+        "outer", [outer_a, outer_b, outer_c], lambda: functions.call(middle, outer_a, outer_a, outer_b, outer_b, outer_c)
+    )
     writer.store(functions.call(outer, *functions.tiles(0), writer.load("c", 0)), "d0")
     x, y = functions.tiles(1), functions.tiles(2)
-    writer.store(functions.call(middle, x[0], y[0], y[1], writer.load("c", 1)), "d1")
+    writer.store(functions.call(middle, x[0], y[0], x[1], y[1], writer.load("c", 1)), "d1")
 
 
 def _load_function(functions: _Functions, operand: str) -> Function:

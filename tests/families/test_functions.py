@@ -45,9 +45,8 @@ def test_no_case_of_the_smoke_tier_rests_on_a_policy():
 def test_a_function_is_written_once_and_before_the_functions_that_call_it():
     program, _ = parts(CASE.format(ROWS[0], "nested"))
     text = glsl.emit(program)
-    heads = [
-        line.split("(")[0].split()[-1] for line in text.splitlines() if line.endswith(") {") and not line.startswith((" ", "void main"))
-    ]
+    heads = [line for line in text.splitlines() if line.endswith(") {") and not line.startswith((" ", "void main"))]
+    heads = [line.split("(")[0].split()[-1] for line in heads]
     assert [head.split("_")[0] for head in heads] == ["multiply", "middle", "outer"]
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from cts.compare import compare
 from cts.defects.addresses import address_defects
+from cts.defects.branches import branch_defects
+from cts.defects.calls import call_defects
 from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
@@ -37,6 +39,8 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from overwritten_defects(program)
     yield from address_defects(program)
     yield from loop_defects(program)
+    yield from branch_defects(program)
+    yield from call_defects(program)
     yield from constant_defects(program)
     yield from handed_over_defects(program)
     yield from construction_defects(program)

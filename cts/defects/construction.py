@@ -42,7 +42,7 @@ def _first_column(rows: int, columns: int) -> np.ndarray:
 def _ones(state: State, operation: MatrixNull) -> None:
     component = operation.result.type.component
     one = np.array(1).astype(component.dtype).view(component.bits_dtype)
-    state.matrices[operation.result.name] = MatrixValue(component, np.full((state.program.instances, *operation.result.type.shape), one))
+    state.matrices[operation.result.name] = MatrixValue(component, np.full((len(state.instances), *operation.result.type.shape), one))
 
 
 def _first_instance(state: State, operation: MatrixSplat) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cts.reference.state import State
-from generators.program.control_flow import Loop
+from generators.program.control_flow import flattened
 from generators.program.program import Operation
 from generators.program.values import Matrix
 
@@ -24,14 +24,8 @@ class Defect:
 
 
 def every(operations: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
-    """The operations of a kind, also inside loops, in order."""
-    found: list[Kind] = []
-    for operation in operations:
-        if isinstance(operation, kind):
-            found.append(operation)
-        if isinstance(operation, Loop):
-            found.extend(every(operation.body, kind))
-    return found
+    """The operations of a kind, also inside loops and branches, in order."""
+    return [operation for operation in flattened(list(operations)) if isinstance(operation, kind)]
 
 
 def each_and_all(operations: Sequence[Kind], what: Callable[[Kind], str], together: str, words: str, step: Substitute) -> Iterator[Defect]:

@@ -7,18 +7,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.defects.defect import Defect, every
-from cts.reference.control_flow import loop, repeat
+from cts.reference.control_flow import loop, repeat, trip_counts
 from cts.reference.state import State
 from generators.program.control_flow import Loop
 from generators.program.program import Program
 
 
+def _repeat(state: State, operation: Loop, trips: np.ndarray) -> None:
+    repeat(state, operation, range(int(trips.max(initial=0))), trips)
+
+
 def _short(state: State, operation: Loop) -> None:
-    repeat(state, operation, range(state.operand(operation.trip_count) - 1))
+    _repeat(state, operation, trip_counts(state, operation) - 1)
 
 
 def _long(state: State, operation: Loop) -> None:
-    repeat(state, operation, range(state.operand(operation.trip_count) + 1))
+    _repeat(state, operation, trip_counts(state, operation) + 1)
 
 
 def _once(state: State, operation: Loop) -> None:
@@ -26,7 +30,7 @@ def _once(state: State, operation: Loop) -> None:
 
 
 def _at_least_once(state: State, operation: Loop) -> None:
-    repeat(state, operation, range(max(1, state.operand(operation.trip_count))))
+    _repeat(state, operation, np.maximum(1, trip_counts(state, operation)))
 
 
 def _dropping(state: State, operation: Loop) -> None:
@@ -35,24 +39,20 @@ def _dropping(state: State, operation: Loop) -> None:
 
 
 def _stuck(state: State, operation: Loop) -> None:
-    trips = state.operand(operation.trip_count)
-    repeat(state, operation, [0] * trips)
+    trips = trip_counts(state, operation)
+    repeat(state, operation, [0] * int(trips.max(initial=0)), trips)
 
 
 def _from_one(state: State, operation: Loop) -> None:
-    trips = state.operand(operation.trip_count)
-    repeat(state, operation, range(1, trips + 1))
+    trips = trip_counts(state, operation)
+    repeat(state, operation, range(1, int(trips.max(initial=0)) + 1), trips)
 
 
 def _not_carried(state: State, operation: Loop) -> None:
-    for carried in operation.carried:
-        state.matrices[carried.current.name] = state.matrices[carried.initial.name]
-    final = {}
-    for iteration in range(state.operand(operation.trip_count)):
-        state.scalars[operation.index.name] = np.full(state.program.instances, iteration, np.uint64)
-        state.run(state, operation.body)
-        final = {carried.current.name: state.matrices[carried.next.name] for carried in operation.carried}
-    state.matrices.update(final)
+    trips = trip_counts(state, operation)
+    last = int(trips.max(initial=0)) - 1
+    # Only what the last iteration computes is left, of what was there before the first.
+    repeat(state, operation, [last] if last >= 0 else [], np.minimum(trips, 1))
 
 
 def loop_defects(program: Program) -> Iterator[Defect]:

@@ -13,7 +13,7 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 
 
 def _fixed(state: State, path: Sequence[int]) -> list[Index]:
-    return [np.full(state.program.instances, index, np.int64) for index in path]
+    return [np.full(len(state.instances), index, np.int64) for index in path]
 
 
 def construct(state: State, operation: CompositeConstruct) -> None:
@@ -46,4 +46,4 @@ def copy_memory(state: State, operation: CopyMemory) -> None:
     if found is None or not is_defined(found):
         raise GeneratorError(f"variable {source.name} is copied before it is written; store to all of what is copied first")
     path = indices(state, target.type, operation.target_path)
-    state.variables[target.name] = changed(target.type, state.variables.get(target.name), path, found)
+    state.set_variable(target.name, changed(target.type, state.variables.get(target.name), path, found))

@@ -27,7 +27,7 @@ def fill(state: State, result: Matrix, values: np.ndarray) -> None:
     """Every component of ``result`` is that of ``values``, (instances,), in each scope instance."""
     component = result.type.component
     bits = values.astype(component.bits_dtype)[:, None, None]
-    state.matrices[result.name] = MatrixValue(component, np.broadcast_to(bits, (state.program.instances, *result.type.shape)))
+    state.matrices[result.name] = MatrixValue(component, np.broadcast_to(bits, (len(state.instances), *result.type.shape)))
 
 
 def _checked(result: Matrix, value: Any) -> None:
@@ -49,7 +49,7 @@ def constant(state: State, operation: MatrixConstant) -> None:
 
 def null(state: State, operation: MatrixNull) -> None:
     """Zero in every component, and of floats the positive one (KHR-COMP-04)."""
-    fill(state, operation.result, np.zeros(state.program.instances, np.uint64))
+    fill(state, operation.result, np.zeros(len(state.instances), np.uint64))
 
 
 def undefined(state: State, operation: MatrixUndefined) -> None:

@@ -53,7 +53,7 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
     if not is_defined(found):
         raise GeneratorError(f"components of variable {variable.name} are used before they are written; store a whole matrix first")
     assert isinstance(found, MatrixValue)
-    if found.envelope is not None:
+    if found.envelope is not None or found.choice is not None:
         raise GeneratorError(f"components of variable {variable.name} are not proved exact; update matrices that were loaded")
     return found
 
@@ -67,4 +67,4 @@ def element_update(state: State, operation: ElementUpdate) -> None:
         new = np.where(source.numbers < _number(state, operation.threshold), new, old.bits)
     variable, path = operation.target, indices(state, operation.target.type, operation.target_path)
     tree = changed(variable.type, state.variables.get(variable.name), path, MatrixValue(source.component, new))
-    state.variables[variable.name] = tree
+    state.set_variable(variable.name, tree)

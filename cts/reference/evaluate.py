@@ -9,27 +9,30 @@ from typing import Any
 from cts.expected import Expected
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
-from cts.reference.control_flow import loop
+from cts.reference.control_flow import leave, loop
 from cts.reference.conversion import convert
 from cts.reference.elements import element_update
 from cts.reference.elementwise import arithmetic, negate, times_scalar
+from cts.reference.functions import call
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
-from cts.reference.scalars import instance_index, scalar_arithmetic, scalar_load
+from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_load
+from cts.reference.selections import branch, switch
 from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
@@ -63,6 +66,11 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         CompositeInsert: insert,
         CopyObject: copy_object,
         CopyMemory: copy_memory,
+        BuiltInIndex: built_in_index,
+        Branch: branch,
+        Switch: switch,
+        Exit: leave,
+        Call: call,
     }
 )
 """What the specification says of each operation."""
@@ -72,6 +80,8 @@ ENVELOPE_NOTE = "float results that are not proved exact are judged by the suite
 
 def _run(state: State, operations: Sequence[Operation]) -> None:
     for operation in operations:
+        if not len(state.instances):
+            return
         step = state.substitutes.get(operation) if state.substitutes else None
         (step or STEPS[type(operation)])(state, operation)
 

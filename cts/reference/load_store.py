@@ -75,19 +75,22 @@ def store_to(state: State, operation: MatrixStore, at: Place) -> None:
     """Stores the elements to ``at``."""
     allowed = state.matrices[operation.matrix.name].allowed()
     memory = state.memories[at.array.name]
+    what = operation.matrix.name
+    if len(state.instances) < state.program.instances:
+        what += f" (of instances {', '.join(str(instance) for instance in state.instances)})"
     if not operation.robust:
-        memory.store(_offsets(state, at, operation.matrix.type), allowed, operation.matrix.name)
+        memory.store(_offsets(state, at, operation.matrix.type), allowed, what)
         return
     offsets, inside = _robust_offsets(state, at, operation.matrix.type)
     if not inside.any():
         return
     if inside.all():
-        memory.store(offsets, allowed, operation.matrix.name)
+        memory.store(offsets, allowed, what)
         return
     if allowed.kind != "exact":
         raise GeneratorError(f"the robust store of {operation.matrix.name} has more than one allowed value; use exact data")
     kept = Allowed(allowed.component, "exact", allowed.bits[inside].reshape(1, 1, -1), either_zero=allowed.either_zero)
-    memory.store(offsets[inside].reshape(1, 1, -1), kept, f"{operation.matrix.name}, its elements in bounds")
+    memory.store(offsets[inside].reshape(1, 1, -1), kept, f"{what}, its elements in bounds")
 
 
 def load(state: State, operation: MatrixLoad) -> None:

@@ -6,12 +6,29 @@ import numpy as np
 
 from cts.reference.state import State
 from generators.errors import GeneratorError
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.types import Scope
 
 
 def instance_index(state: State, operation: InstanceIndex) -> None:
     """The number of each scope instance."""
-    state.scalars[operation.result.name] = np.arange(state.program.instances, dtype=np.uint64)
+    state.scalars[operation.result.name] = state.instances.astype(np.uint64)
+
+
+def built_in_index(state: State, operation: BuiltInIndex) -> None:
+    """The number of each instance's workgroup, or of the subgroup that it is.
+
+    Raises:
+        GeneratorError: a scope instance that is a workgroup has no one subgroup.
+    """
+    subgroups = state.program.subgroups
+    if state.program.scope is Scope.SUBGROUP:
+        index = state.instances // subgroups if operation.which == "workgroup" else state.instances % subgroups
+    elif operation.which == "workgroup" or subgroups == 1:
+        index = state.instances if operation.which == "workgroup" else np.zeros_like(state.instances)
+    else:
+        raise GeneratorError("a subgroup's number is not uniform over a workgroup; use it at subgroup scope (KHR-UNI-01)")
+    state.scalars[operation.result.name] = index.astype(np.uint64)
 
 
 def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:

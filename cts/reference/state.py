@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cts.reference.memory import Memory, buffer, workgroup_memory
-from cts.reference.values import MatrixValue
+from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError
 from generators.program.program import Operation, Program, Subcase
 from generators.program.values import Operand, ScalarValue
@@ -24,6 +24,8 @@ class State:
         program, subcase: what is evaluated.
         substitutes: steps that take the place of the specification's for some operations: the defects of cts.diagnose.
         beyond: the byte that loads beyond an array give, which only defects make; None where they are an error.
+        instances: numbers of the scope instances that execute, ascending, int64; every value has one entry for each.
+        whole: the program's own state, and not a part that an arm of a branch or an iteration of a loop runs in.
         memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
             numbers in two's complement of the scalar's own width.
         variables, aggregates: trees of cts.reference.variables, by name.
@@ -33,17 +35,61 @@ class State:
     subcase: Subcase
     substitutes: Mapping[Operation, Step]
     run: Callable[[State, Sequence[Operation]], None]
-    beyond: int | None = None
+    beyond: int | None
+    instances: np.ndarray
+    whole: bool = True
     memories: dict[str, Memory] = field(default_factory=dict)
     matrices: dict[str, MatrixValue] = field(default_factory=dict)
     scalars: dict[str, np.ndarray] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
     aggregates: dict[str, Any] = field(default_factory=dict)
 
+    def part(self, positions: np.ndarray) -> State:
+        """The state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, but
+        compute values of their own."""
+        everyone = len(positions) == len(self.instances)
+        matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
+        scalars = self.scalars if everyone else {name: value[positions] for name, value in self.scalars.items()}
+        return State(
+            self.program,
+            self.subcase,
+            self.substitutes,
+            self.run,
+            self.beyond,
+            self.instances[positions],
+            False,
+            self.memories,
+            dict(matrices),
+            dict(scalars),
+            self.variables if everyone else {name: _selected(tree, positions) for name, tree in self.variables.items()},
+            dict(self.aggregates) if everyone else {name: _selected(tree, positions) for name, tree in self.aggregates.items()},
+        )
+
+    def narrow(self, positions: np.ndarray) -> None:
+        """Goes on with some of the executing instances only."""
+        remaining = self.part(positions)
+        self.instances, self.matrices, self.scalars = remaining.instances, remaining.matrices, remaining.scalars
+        self.variables, self.aggregates = remaining.variables, remaining.aggregates
+
+    def set_variable(self, name: str, tree: Any) -> None:
+        """Writes a variable.
+
+        Raises:
+            GeneratorError: only some instances are in this part of the program, so that the others' values would be lost.
+        """
+        if not self.whole and len(self.instances) < self.program.instances:
+            raise GeneratorError(f"only some scope instances write variable {name}; carry values out of branches by merging them")
+        self.variables[name] = tree
+
+    def merge_matrix(self, name: str, parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> None:
+        """Gives ``name`` the values that parts of the instances computed; each part with the positions of its instances, which
+        together are all positions once."""
+        self.matrices[name] = join(parts)
+
     def scalar(self, value: ScalarValue) -> np.ndarray:
-        """The value in every scope instance, uint64, (instances,)."""
+        """The value in every executing scope instance, uint64, (instances,)."""
         if isinstance(value, Operand):
-            return np.full(self.program.instances, self.operand(value), np.uint64)
+            return np.full(len(self.instances), self.operand(value), np.uint64)
         return self.scalars[value.name]
 
     def operand(self, operand: Operand) -> int:
@@ -59,9 +105,17 @@ class State:
 
     def copy_offsets(self, memory: Memory) -> np.ndarray:
         """Where the copy of workgroup memory begins that each scope instance sees, int64, (instances, 1, 1)."""
-        instance = np.arange(self.program.instances, dtype=np.int64)
-        workgroup = instance // self.program.subgroups if self.program.scope is Scope.SUBGROUP else instance
+        workgroup = self.instances // self.program.subgroups if self.program.scope is Scope.SUBGROUP else self.instances
         return np.asarray((workgroup * memory.array.bytes)[:, None, None])
+
+
+def _selected(tree: Any, positions: np.ndarray) -> Any:
+    """A tree of cts.reference.variables in some of the instances."""
+    if isinstance(tree, tuple):
+        return tuple(_selected(part, positions) for part in tree)
+    if isinstance(tree, MatrixValue):
+        return select(tree, positions)
+    return None if tree is None else tree[positions]
 
 
 Step = Callable[[State, Operation], None]
@@ -82,4 +136,5 @@ def initial_state(
         else buffer(array, subcase.inputs.get(array.name))
         for array in program.arrays
     }
-    return State(program, subcase, substitutes, run, beyond, memories)
+    instances = np.arange(program.instances, dtype=np.int64)
+    return State(program, subcase, substitutes, run, beyond, instances, True, memories)

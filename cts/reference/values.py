@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from cts import elements
 from cts.expected import Allowed, Proof
 from generators.errors import GeneratorError
-from generators.inputs.exactness import History
+from generators.inputs.exactness import History, quantum_exponents
 from generators.types import ComponentType
 
 
@@ -124,3 +125,66 @@ class MatrixValue:
             nan = nan | elements.is_nan(other, self.component)
         allowed_nan = nan if nan.any() else False
         return Allowed(self.component, "alternatives", self.bits, self.alternatives, nan=allowed_nan, either_zero=self.computed)
+
+
+def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
+    """The value in some of its instances."""
+    envelope, history, proof = value.envelope, value.history, value.proof
+    return MatrixValue(
+        value.component,
+        value.bits[positions],
+        value.computed,
+        None if envelope is None else Envelope(envelope.center[positions], envelope.bound[positions], envelope.magnitude[positions]),
+        None if history is None else History(history.quantum[positions], history.magnitude[positions]),
+        None if proof is None else Proof(proof.precision, proof.margin_bits[positions]),
+        None if value.choice is None else _selected_choice(value.choice, positions),
+        tuple(Origin(origin.component, origin.bits[positions], origin.signed) for origin in value.origins),
+    )
+
+
+def _selected_choice(choice: Choice, positions: np.ndarray) -> Choice:
+    interval = choice.interval
+    parts = None if interval is None else (interval[0][positions], interval[1][positions], interval[2][positions])
+    return Choice(tuple(other[positions] for other in choice.others), parts)
+
+
+def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
+    """One value from those of parts of the instances, of one component type and shape.
+
+    Where some parts were computed and others moved, the whole counts as computed, and what was moved has the history of a single term.
+
+    Raises:
+        GeneratorError: of some float the specification allows several values.
+    """
+    if len(parts) == 1:
+        return parts[0][1]
+    if any(value.choice is not None for _, value in parts):
+        raise GeneratorError("arms of a branch give floats that may round either way; use exact data")
+    positions = np.concatenate([where for where, _ in parts])
+    order = np.argsort(positions)
+    values = [value for _, value in parts]
+
+    def gathered(arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(arrays)[order]
+
+    envelope, history, proof = None, None, None
+    if any(value.envelope is not None for value in values):
+        found = [value.envelope or _certain(value) for value in values]
+        envelope = Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
+    if any(value.history is not None for value in values):
+        terms = [value.history or _single_term(value) for value in values]
+        history = History(gathered([h.quantum for h in terms]), gathered([h.magnitude for h in terms]))
+    proofs = [value.proof for value in values if value.proof is not None]
+    if proofs and envelope is None:
+        margins = [np.full(value.bits.shape, np.inf) if value.proof is None else value.proof.margin_bits for value in values]
+        proof = Proof(min(p.precision for p in proofs), gathered(margins))
+    bits = gathered([value.bits for value in values])
+    return MatrixValue(values[0].component, bits, any(value.computed for value in values), envelope, history, proof)
+
+
+def _certain(value: MatrixValue) -> Envelope:
+    return Envelope(value.numbers, np.zeros(value.bits.shape), np.abs(value.numbers))
+
+
+def _single_term(value: MatrixValue) -> History:
+    return History(quantum_exponents(value.numbers), np.abs(value.numbers))

@@ -61,7 +61,7 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
         container = part_type(type_, path[:place])
         assert isinstance(container, ArrayType | StructType)
         count = length(container)
-        at = np.full(state.program.instances, index) if isinstance(index, int) else state.scalar(index)
+        at = np.full(len(state.instances), index) if isinstance(index, int) else state.scalar(index)
         if at.max() >= count:
             raise GeneratorError(f"index {int(at.max())} of {count} parts; give one that is there")
         found.append(at.astype(np.int64))
@@ -75,7 +75,7 @@ def _blend(mask: np.ndarray, new: Tree | None, old: Tree | None) -> Tree | None:
             return None
         raise GeneratorError("scope instances differ in what they have written; write the whole array before they index it differently")
     if isinstance(new, MatrixValue) and isinstance(old, MatrixValue):
-        if any(m.envelope or m.history or m.proof for m in (new, old)):
+        if any(m.envelope or m.history or m.proof or m.choice for m in (new, old)):
             raise GeneratorError("scope instances index computed floats differently; use matrices that were loaded")
         return MatrixValue(new.component, np.where(mask[:, None, None], new.bits, old.bits), new.computed or old.computed)
     if isinstance(new, tuple) and isinstance(old, tuple):
@@ -121,7 +121,7 @@ def initialize(state: State) -> None:
     """Gives every variable what its initializer says (OpVariable: the initial value of its contents)."""
     for variable in state.program.variables:
         if variable.initializer is not None:
-            state.variables[variable.name] = _initial(state, variable.type, variable.initializer)
+            state.set_variable(variable.name, _initial(state, variable.type, variable.initializer))
 
 
 def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
@@ -129,12 +129,12 @@ def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
         (constant if isinstance(initializer, MatrixConstant) else null)(state, initializer)  # type: ignore[arg-type]
         return state.matrices[initializer.result.name]
     if isinstance(type_, MatrixType):
-        bits = np.zeros((state.program.instances, *type_.shape), type_.component.bits_dtype)
+        bits = np.zeros((len(state.instances), *type_.shape), type_.component.bits_dtype)
         return MatrixValue(type_.component, bits)
     if isinstance(type_, ArrayType | StructType):
         parts = initializer if isinstance(initializer, tuple) else (initializer,) * length(type_)
         return tuple(_initial(state, part_type(type_, (i,)), part) for i, part in enumerate(parts))
-    return np.zeros(state.program.instances, np.uint64)
+    return np.zeros(len(state.instances), np.uint64)
 
 
 def variable_load(state: State, operation: VariableLoad) -> None:
@@ -150,4 +150,4 @@ def variable_store(state: State, operation: VariableStore) -> None:
     """Changes the part, and nothing else of the variable."""
     variable = operation.variable
     path = indices(state, variable.type, operation.path)
-    state.variables[variable.name] = changed(variable.type, state.variables.get(variable.name), path, value_of(state, operation.value))
+    state.set_variable(variable.name, changed(variable.type, state.variables.get(variable.name), path, value_of(state, operation.value)))

@@ -13,7 +13,13 @@ from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
 
 def copy(state: State, operation: Copy) -> None:
-    """Every element of the source, to the same place in the target, or to that as far from its end."""
+    """Every element of the source, to the same place in the target, or to that as far from its end.
+
+    Raises:
+        GeneratorError: not all invocations execute it, so that elements stay behind.
+    """
+    if len(state.instances) < state.program.instances:
+        raise GeneratorError(f"only some scope instances copy to {operation.target.name}; copy outside of branches")
     state.memories[operation.target.name].copy_from(state.memories[operation.source.name], operation.backwards)
 
 
@@ -34,7 +40,9 @@ def last_workgroup(state: State, operation: LastWorkgroup) -> None:
         raise GeneratorError(f"{operation.counter.name} counts workgroups, so that it must start with 0")
     count = np.full((1, 1, 1), program.workgroup_count, counter.bits_dtype)
     memory.store(place, Allowed(counter, "exact", count), "the count of workgroups")
+    instances = state.instances
     state.program = replace(program, workgroups=(1, 1, 1))
-    state.scalars[operation.index.name] = np.arange(state.program.instances, dtype=np.uint64)
+    state.instances = np.arange(state.program.instances, dtype=np.int64)
+    state.scalars[operation.index.name] = state.instances.astype(np.uint64)
     state.run(state, operation.body)
-    state.program = program
+    state.program, state.instances = program, instances

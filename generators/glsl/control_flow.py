@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.composites import CompositeConstruct, CompositeInsert, CopyObject
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Carried, Loop
+from generators.program.control_flow import Branch, Carried, Exit, Hint, Loop, Switch, bodies
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation
 from generators.program.values import Matrix
 from generators.program.variables import VariableStore
+
+_ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll]] ", "against": "[[dont_unroll]] "})
 
 
 def emit_loop(shader: Shader, loop: Loop) -> None:
@@ -23,7 +29,9 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
         if carried.next.name in in_place:
             shader.variables[carried.next.name] = shader.matrix(carried.current)
     index, trip_count = identifier(loop.index.name), shader.scalar(loop.trip_count)
-    with shader.braces(f"for (uint {index} = 0u; {index} < {trip_count}; ++{index})"):
+    if loop.hint != "none":
+        shader.require("GL_EXT_control_flow_attributes")
+    with shader.braces(f"{_ATTRIBUTES[loop.hint]}for (uint {index} = 0u; {index} < {trip_count}; ++{index})"):
         shader.emit(loop.body)
         _assign(shader, [carried for carried in loop.carried if carried.next.name not in in_place])
 
@@ -44,13 +52,15 @@ def _assign(shader: Shader, carried: list[Carried]) -> None:
 
 def _in_place(loop: Loop, carried: Carried) -> bool:
     """Whether the operation that computes the next value may write it to the carried variable right away: the body reads the
-    current value no more, and no other carried matrix takes it or the next one over."""
+    current value no more, nor ends the iteration, and no other carried matrix takes it or the next one over."""
     computed = [
         isinstance(operation, MatrixLoad | MatrixSplat | MatrixMulAdd) and operation.result == carried.next for operation in loop.body
     ]
     if True not in computed:
         return False
     later = loop.body[computed.index(True) + 1 :]
+    if any(isinstance(operation, Exit) for operation in later):
+        return False
     others = {other.next.name for other in loop.carried if other is not carried}
     return not any(carried.current.name in _reads(operation) for operation in later) and others.isdisjoint(
         (carried.current.name, carried.next.name)
@@ -75,5 +85,12 @@ def _reads(operation: Operation) -> set[str]:
             return {operation.part.name}
         case CopyObject() if isinstance(operation.value, Matrix):
             return {operation.value.name}
+        case Branch() | Switch():
+            ends = {source.name for item in operation.merged for source in item.sources if isinstance(source, Matrix)}
+            return ends.union(*(_reads(inner) for body in bodies(operation) for inner in body))
+        case Call():
+            return {argument.name for argument in operation.arguments if isinstance(argument, Matrix)}
+        case Exit():
+            return set[str]().union(*(_reads(inner) for inner in operation.body))
         case _:
             return set()

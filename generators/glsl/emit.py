@@ -16,23 +16,26 @@ from generators.glsl.conversion import emit_convert
 from generators.glsl.declarations import declare, local_size
 from generators.glsl.elements import emit_element_update
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
+from generators.glsl.functions import emit_call
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
-from generators.glsl.scalars import emit_arithmetic, emit_instance_index, emit_scalar_load
+from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
+from generators.glsl.selections import emit_branch, emit_exit, emit_switch
 from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
@@ -66,6 +69,11 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         CompositeInsert: emit_insert,
         CopyObject: emit_copy_object,
         CopyMemory: emit_copy_memory,
+        BuiltInIndex: emit_built_in_index,
+        Branch: emit_branch,
+        Switch: emit_switch,
+        Exit: emit_exit,
+        Call: emit_call,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""
@@ -105,6 +113,11 @@ struct {{ name }} {
 {% for declaration in globals %}
 
 {{ declaration }}
+{% for function in functions %}
+
+{% for line in function %}
+{{ line }}
+{% endfor %}
 {% endfor %}
 
 void main() {
@@ -136,6 +149,7 @@ def emit(program: Program) -> str:
         extensions=sorted(shader.extensions),
         local_size=local_size(program),
         declarations=declarations,
+        functions=list(shader.functions.values()),
         lines=shader.lines,
         structs=shader.structs,
         globals=shader.globals,

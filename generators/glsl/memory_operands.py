@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from generators.errors import NotExpressible
-from generators.program.control_flow import Loop
+from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.program import Operation
@@ -45,8 +45,8 @@ class Qualification:
 
 
 def accesses(operations: Sequence[Operation], array: Array) -> Iterator[Access]:
-    """The loads and stores of ``array``, those in loops included."""
-    for operation in _all(operations):
+    """The loads and stores of ``array``, those in loops and branches included."""
+    for operation in flattened(operations):
         if isinstance(operation, MatrixLoad | MatrixStore) and operation.array == array:
             yield operation
 
@@ -70,24 +70,17 @@ def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_access
     element is always the same invocation's."""
     if array.storage is StorageClass.WORKGROUP or array.role == "input" or not matrix_accesses:
         return False
-    everything = list(_all(operations))
+    everything = list(flattened(operations))
     copies = sum(isinstance(operation, Copy) and array in (operation.target, operation.source) for operation in everything)
     return matrix_accesses + copies > 1 and any(isinstance(operation, Barrier | LastWorkgroup) for operation in everything)
 
 
 def _widest(operations: Sequence[Operation]) -> MemoryScope:
     """The widest scope over which memory is handed on."""
-    everything = list(_all(operations))
+    everything = list(flattened(operations))
     if any(isinstance(operation, LastWorkgroup) for operation in everything):
         return MemoryScope.QUEUE_FAMILY
     return min(operation.scope for operation in everything if isinstance(operation, Barrier))
-
-
-def _all(operations: Sequence[Operation]) -> Iterator[Operation]:
-    for operation in operations:
-        yield operation
-        if isinstance(operation, Loop | LastWorkgroup):
-            yield from _all(operation.body)
 
 
 def _scope(access: Access) -> MemoryScope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.types import Scope
 
 _OPERATORS = {"add": "+", "multiply": "*"}
@@ -26,6 +26,14 @@ def workgroup_index(shader: Shader) -> str:
     if not wide_y and not wide_z:
         return "gl_WorkGroupID.x"
     return "((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x)"
+
+
+def emit_built_in_index(shader: Shader, operation: BuiltInIndex) -> None:
+    """Writes the number of the workgroup or of the subgroup."""
+    if operation.which == "subgroup":
+        shader.require("GL_KHR_shader_subgroup_basic")
+    built_in = "gl_WorkGroupID.x" if operation.which == "workgroup" else "gl_SubgroupID"
+    shader.line(f"uint {identifier(operation.result.name)} = {built_in};")
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

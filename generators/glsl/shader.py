@@ -26,6 +26,7 @@ class Shader:
         lines: the statements so far.
         structs: the members of the structs that stand before ``main``, by name.
         globals: declarations of variables that stand before ``main``.
+        functions: the lines of each function by its name, in an order in which each stands before its calls.
     """
 
     def __init__(self, program: Program, emit_operation: Callable[[Shader, Operation], None]) -> None:
@@ -35,6 +36,7 @@ class Shader:
         self.lines: list[str] = []
         self.structs: dict[str, tuple[str, ...]] = {}
         self.globals: list[str] = []
+        self.functions: dict[str, tuple[str, ...]] = {}
         self._emit_operation = emit_operation
         self._depth = 1
 
@@ -55,6 +57,14 @@ class Shader:
         yield
         self._depth -= 1
         self.line("}")
+
+    @contextmanager
+    def apart(self) -> Iterator[list[str]]:
+        """What is written inside goes to lines of its own, at depth 0, and not into ``main``."""
+        outside = self.lines, self._depth
+        self.lines, self._depth = [], 0
+        yield self.lines
+        self.lines, self._depth = outside
 
     def require(self, *extensions: str | None) -> None:
         """Notes that the shader needs ``extensions``; None is none."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Carried, Loop
+from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Hint, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
+from generators.program.functions import Call, Function
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
@@ -85,6 +86,12 @@ class ProgramBuilder:
             self._instance = Scalar("instance", U32)
             self._operations.append(InstanceIndex(self._instance))
         return self._instance
+
+    def built_in_index(self, which: Literal["workgroup", "subgroup"]) -> Scalar:
+        """The number of the workgroup, or of the subgroup in it."""
+        result = Scalar(f"{which}_index", U32)
+        self._operations.append(BuiltInIndex(result, which))
+        return result
 
     def arithmetic(self, name: str, operator: Literal["add", "multiply"], left: ScalarValue, right: ScalarValue) -> Scalar:
         """``left`` (add, multiply) ``right``."""
@@ -237,12 +244,50 @@ class ProgramBuilder:
         self._operations.append(operation)
 
     @contextmanager
-    def loop(self, index: Scalar, trip_count: Operand, carried: list[Carried]) -> Iterator[None]:
+    def loop(self, index: Scalar, trip_count: ScalarValue, carried: list[Carried], hint: Hint = "none") -> Iterator[None]:
         """The operations added inside become the body; ``carried`` is complete when the block ends."""
         outer, self._operations = self._operations, []
         yield
         body, self._operations = self._operations, outer
-        self._operations.append(Loop(index, trip_count, tuple(carried), tuple(body)))
+        self._operations.append(Loop(index, trip_count, tuple(carried), tuple(body), hint))
+
+    @contextmanager
+    def arm(self) -> Iterator[list[Operation]]:
+        """The operations added inside go to the list: an arm of a branch or switch, or what an exit does first."""
+        body: list[Operation] = []
+        outer, self._operations = self._operations, body
+        yield body
+        self._operations = outer
+
+    def branch(
+        self,
+        condition: Condition,
+        then: Sequence[Operation],
+        otherwise: Sequence[Operation] = (),
+        merged: Sequence[Merged] = (),
+        hint: Hint = "none",
+    ) -> None:
+        """Runs one of two arms."""
+        self._operations.append(Branch(condition, tuple(then), tuple(otherwise), tuple(merged), hint))
+
+    def switch(
+        self, selector: ScalarValue, arms: Sequence[Arm], default: Sequence[Operation], merged: Sequence[Merged] = (), hint: Hint = "none"
+    ) -> None:
+        """Runs one of several arms."""
+        self._operations.append(Switch(selector, tuple(arms), tuple(default), tuple(merged), hint))
+
+    def exit(self, kind: Literal["return", "break", "continue"], condition: Condition, body: Sequence[Operation] = ()) -> None:
+        """Ends the program, the loop, or the iteration, where the condition holds."""
+        self._operations.append(Exit(kind, condition, tuple(body)))
+
+    def call(self, name: str, function: Function, arguments: Sequence[Matrix | ScalarValue]) -> Matrix | Scalar | None:
+        """What ``function`` returns for ``arguments``, called ``name``."""
+        returned = function.returned
+        result: Matrix | Scalar | None = None
+        if returned is not None:
+            result = Matrix(name, returned.type) if isinstance(returned, Matrix) else Scalar(name, returned.component)
+        self._operations.append(Call(result, function, tuple(arguments)))
+        return result
 
     def build(self, policy: str = "") -> Program:
         """The finished program."""

@@ -1,14 +1,35 @@
-"""Loops that carry matrices."""
+"""Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11).
+
+All of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations of the
+scope or by none (KHR-UNI-01). It may differ from one instance to the next where what decides does.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from generators.program.values import Matrix, Operand, Scalar
+from generators.program.functions import Call
+from generators.program.values import Matrix, Scalar, ScalarValue
+from generators.program.workgroup import LastWorkgroup
 
 if TYPE_CHECKING:
     from generators.program.program import Operation
+
+Hint = Literal["none", "for", "against"]
+"""What the shader asks of a compiler: nothing, to unroll a loop (to flatten a selection), or not to. It changes no result."""
+
+Relation = Literal["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``left`` ``relation`` ``right``, two integers of one type, compared by its signedness."""
+
+    left: ScalarValue
+    relation: Relation
+    right: ScalarValue
 
 
 @dataclass(frozen=True)
@@ -23,9 +44,89 @@ class Carried:
 
 @dataclass(frozen=True)
 class Loop:
-    """``body`` runs ``trip_count`` (u32) times; ``index`` (u32) counts from 0. The trip count is uniform over the workgroup."""
+    """``body`` runs ``trip_count`` (u32) times; ``index`` (u32) counts from 0. All carried matrices change at once, at the end of the
+    body."""
 
     index: Scalar
-    trip_count: Operand
+    trip_count: ScalarValue
     carried: tuple[Carried, ...]
     body: tuple[Operation, ...]
+    hint: Hint = "none"
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
+    branch. Matrices of one type, or scalars."""
+
+    result: Matrix | Scalar
+    sources: tuple[Matrix | ScalarValue, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """``then`` runs where the condition holds, ``otherwise`` elsewhere. ``merged`` has sources for (then, otherwise)."""
+
+    condition: Condition
+    then: tuple[Operation, ...]
+    otherwise: tuple[Operation, ...]
+    merged: tuple[Merged, ...] = ()
+    hint: Hint = "none"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm of a switch: ``body`` runs for each of ``literals``."""
+
+    literals: tuple[int, ...]
+    body: tuple[Operation, ...]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Runs the arm that has ``selector`` (u32) among its literals, else ``default``. ``merged`` has sources for the arms in order and
+    last for the default."""
+
+    selector: ScalarValue
+    arms: tuple[Arm, ...]
+    default: tuple[Operation, ...]
+    merged: tuple[Merged, ...] = ()
+    hint: Hint = "none"
+
+
+@dataclass(frozen=True)
+class Exit:
+    """Where the condition holds, ``body`` runs and then: the program ends (``return``, among the program's own operations), the loop
+    ends (``break``), or its next iteration begins (``continue``; both among the loop's own operations). After ``break`` and
+    ``continue`` carried matrices have the values that they had when the iteration began."""
+
+    kind: Literal["return", "break", "continue"]
+    condition: Condition
+    body: tuple[Operation, ...] = ()
+
+
+ControlFlow = Branch | Switch | Exit
+"""What decides, besides loops."""
+
+
+def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
+    """The operations inside of ``operation``, one tuple for each way that control may take."""
+    match operation:
+        case Loop() | Exit() | LastWorkgroup():
+            return (operation.body,)
+        case Branch():
+            return operation.then, operation.otherwise
+        case Call():
+            return (operation.function.body,)
+        case Switch():
+            return *(arm.body for arm in operation.arms), operation.default
+        case _:
+            return ()
+
+
+def flattened(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """All operations in order, each followed by those inside of it."""
+    for operation in operations:
+        yield operation
+        for body in bodies(operation):
+            yield from flattened(body)

@@ -11,14 +11,15 @@ import numpy as np
 
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Loop
+from generators.program.control_flow import ControlFlow, Loop
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.values import Operand
@@ -54,6 +55,9 @@ Operation = (
     | CompositeInsert
     | CopyObject
     | CopyMemory
+    | ControlFlow
+    | BuiltInIndex
+    | Call
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -19,6 +19,14 @@ class InstanceIndex:
 
 
 @dataclass(frozen=True)
+class BuiltInIndex:
+    """``result`` (u32) is WorkgroupId.x or SubgroupId."""
+
+    result: Scalar
+    which: Literal["workgroup", "subgroup"]
+
+
+@dataclass(frozen=True)
 class ScalarArithmetic:
     """``result`` = ``left`` (add, multiply) ``right``; wraps. Both operands and the result have one type."""
 

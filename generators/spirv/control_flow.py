@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Exit, Hint, Loop
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import LoopControl, Op
-from generators.spirv.shader import Shader
+from generators.spirv.shader import LoopBlocks, Shader
 
 Phi = tuple[int, int, int, int]
 """Type, result, value before the first iteration, value after each iteration."""
 
+_CONTROLS: Mapping[Hint, LoopControl] = MappingProxyType(
+    {"none": LoopControl.None_, "for": LoopControl.Unroll, "against": LoopControl.DontUnroll}
+)
+
 
 def counting_loop(
-    shader: Shader, name: str, start: int, limit: int, step: int, index: int, phis: Sequence[Phi], body: Callable[[], None]
+    shader: Shader,
+    name: str,
+    start: int,
+    limit: int,
+    step: int,
+    index: int,
+    phis: Sequence[Phi],
+    body: Callable[[], None],
+    control: LoopControl = LoopControl.None_,
+    has_continue: bool = False,
 ) -> None:
     """Emits ``for (index = start; index < limit; index += step) body``, all of them ids of u32; ``name`` begins the labels' names.
 
-    The header holds the phis and decides, so that what it defines is known after the loop, also of zero iterations.
+    The header holds the phis and decides, so that what it defines is known after the loop, also of zero iterations and where the body
+    leaves the loop. With ``has_continue`` the continue target has phis of its own, since more than one block leads there.
     """
     module, u32 = shader.module, scalar(shader.module, U32)
     header, inside, proceed, merge = (module.new_id(f"{name}_{part}") for part in ("header", "body", "continue", "merge"))
     before, after = shader.block, module.new_id(f"{name}_next")
+    handed = [module.new_id() if has_continue else following for _, _, _, following in phis]
     module.instruction(Op.Branch, header)
     shader.begin_block(header)
     module.value(Op.Phi, u32, start, before, after, proceed, result=index)
-    for type_, result, initial, following in phis:
+    for (type_, result, initial, _), following in zip(phis, handed, strict=True):
         module.value(Op.Phi, type_, initial, before, following, proceed, result=result)
     more = module.value(Op.ULessThan, module.type(Op.TypeBool), index, limit)
-    module.instruction(Op.LoopMerge, merge, proceed, LoopControl.None_)
+    module.instruction(Op.LoopMerge, merge, proceed, control)
     module.instruction(Op.BranchConditional, more, inside, merge)
     shader.begin_block(inside)
+    blocks = LoopBlocks(merge, proceed)
+    shader.loops.append(blocks)
     body()
+    shader.loops.pop()
+    last = shader.block
     module.instruction(Op.Branch, proceed)
     shader.begin_block(proceed)
+    if has_continue:
+        for (type_, current, _, following), result in zip(phis, handed, strict=True):
+            unchanged = [word for label in blocks.skipped for word in (current, label)]
+            module.value(Op.Phi, type_, following, last, *unchanged, result=result)
     module.value(Op.IAdd, u32, index, step, result=after)
     module.instruction(Op.Branch, header)
     shader.begin_block(merge)
@@ -52,6 +76,16 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
         for carried in loop.carried
     ]
     limit = shader.scalar(loop.trip_count)
+    has_continue = any(isinstance(operation, Exit) and operation.kind == "continue" for operation in loop.body)
     counting_loop(
-        shader, loop.index.name, shader.u32(0), limit, shader.u32(1), shader.define(loop.index), phis, lambda: shader.emit(loop.body)
+        shader,
+        loop.index.name,
+        shader.u32(0),
+        limit,
+        shader.u32(1),
+        shader.define(loop.index),
+        phis,
+        lambda: shader.emit(loop.body),
+        _CONTROLS[loop.hint],
+        has_continue,
     )

@@ -8,14 +8,15 @@ from typing import Any
 
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Branch, Exit, Loop, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
@@ -25,9 +26,11 @@ from generators.spirv.control_flow import emit_loop
 from generators.spirv.conversion import emit_convert
 from generators.spirv.elements import emit_element_update
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
+from generators.spirv.functions import emit_call
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
-from generators.spirv.scalars import emit_arithmetic, emit_instance_index, emit_scalar_load
+from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
+from generators.spirv.selections import emit_branch, emit_exit, emit_switch
 from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
 from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
@@ -62,6 +65,11 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         CompositeInsert: emit_insert,
         CopyObject: emit_copy_object,
         CopyMemory: emit_copy_memory,
+        BuiltInIndex: emit_built_in_index,
+        Branch: emit_branch,
+        Switch: emit_switch,
+        Exit: emit_exit,
+        Call: emit_call,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

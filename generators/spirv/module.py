@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 
 from generators.spirv.enumerants import (
@@ -63,6 +64,7 @@ class Module:
         self._declarations: list[int] = []
         self._code: list[int] = []
         self._globals: list[int] = []
+        self._functions: list[int] = []
         self._once: dict[Hashable, int] = {}
 
     def new_id(self, name: str = "") -> int:
@@ -145,6 +147,17 @@ class Module:
         self._code += (len(operands) + 3 << 16 | op, type_, result, *operands)
         return result
 
+    @contextmanager
+    def function(self, result_type: int, type_: int, name: str, control: FunctionControl) -> Iterator[int]:
+        """A further function, which gets what is added inside, from its parameters to its last terminator; its id."""
+        outer, self._code = self._code, []
+        result = self.new_id(name)
+        self._code += (5 << 16 | Op.Function, result_type, result, control, type_)
+        yield result
+        self._code.append(1 << 16 | Op.FunctionEnd)
+        self._functions += self._code
+        self._code = outer
+
     def label(self, label: int) -> None:
         """Begins a block."""
         self._code += (2 << 16 | Op.Label, label)
@@ -184,4 +197,5 @@ class Module:
         words += (5 << 16 | Op.Function, void, main, FunctionControl.None_, function_type)
         words += self._code
         words.append(1 << 16 | Op.FunctionEnd)
+        words += self._functions
         return struct.pack(f"<{len(words)}I", *words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.errors import GeneratorError
-from generators.program.scalars import InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.spirv.shader import Shader
@@ -37,6 +37,16 @@ def workgroup_index(shader: Shader, result: int | None = None) -> int:
     line = module.value(Op.IAdd, u32, plane, y)
     before = module.value(Op.IMul, u32, line, count_x)
     return module.value(Op.IAdd, u32, before, x, result=result)
+
+
+def emit_built_in_index(shader: Shader, operation: BuiltInIndex) -> None:
+    """Emits WorkgroupId.x or SubgroupId."""
+    module, u32 = shader.module, scalar(shader.module, U32)
+    result = shader.define(operation.result)
+    if operation.which == "workgroup":
+        module.value(Op.CompositeExtract, u32, shader.built_in(BuiltIn.WorkgroupId, "gl_WorkGroupID"), 0, result=result)
+    else:
+        module.value(Op.CopyObject, u32, shader.built_in(BuiltIn.SubgroupId, "gl_SubgroupID"), result=result)
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError
+from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Operation, Program
@@ -42,6 +44,20 @@ _STORAGE = {
 }
 
 
+@dataclass
+class LoopBlocks:
+    """Where the exits of a loop go.
+
+    Attributes:
+        merge, proceed: labels of the merge block and of the continue target.
+        skipped: labels of the blocks from which ``continue`` goes there.
+    """
+
+    merge: int
+    proceed: int
+    skipped: list[int] = field(default_factory=list)
+
+
 class Shader:
     """A module with the interface of ``program`` and an open function, to which the emitters of operations add.
 
@@ -53,9 +69,11 @@ class Shader:
         handover_scope: the scope at which accesses to arrays that invocations share are made available and visible; None where barriers
             do that.
         variables: ids of the program's variables, by name.
+        loops: the loops around it, innermost last.
     """
 
     block: int
+    loops: list[LoopBlocks]
 
     def __init__(
         self, program: Program, emit: Callable[[Shader, Operation], None], declare_variables: Callable[[Shader], None] = lambda _: None
@@ -64,13 +82,14 @@ class Shader:
         self.program = program
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
         self.variables: dict[str, int] = {}
+        self.loops = []
         self._emit = emit
         self._declare_variables = declare_variables
         self._values: dict[str, int] = {}
         self._operands: dict[str, int] = {}
         self._matrix_types: dict[MatrixType, int] = {}
         self._arrays: dict[str, tuple[int, StorageClass, int]] = {}
-        operations = tuple(_all(program.operations))
+        operations = tuple(flattened(program.operations))
         self._synchronizes = any(isinstance(operation, Barrier | LastWorkgroup) for operation in operations)
         self.handover_scope = _handover_scope(operations)
         # The local size comes first: where matrices have Workgroup scope, it must be known before their types (F-CM2-16).
@@ -324,9 +343,3 @@ def _handover_scope(operations: Sequence[Operation]) -> MemoryScope | None:
         return MemoryScope.QUEUE_FAMILY
     scopes = {operation.scope for operation in operations if isinstance(operation, Barrier) and operation.handover == "access"}
     return min(scopes, default=None)
-
-
-def _all(operations: tuple[Operation, ...]) -> Iterator[Operation]:
-    for operation in operations:
-        yield operation
-        yield from _all(getattr(operation, "body", ()))

@@ -1,0 +1,111 @@
+"""Defects of branches, switches and exits: the wrong arm, the arm of another scope instance, an exit that is not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, every
+from cts.reference.control_flow import leave, loop
+from cts.reference.selections import chosen_arm, holds, take
+from cts.reference.state import State
+from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, Switch
+from generators.program.program import Operation, Program
+from generators.types import COMPONENT_TYPES
+
+_Deciding = Branch | Switch
+_Bend = Callable[[np.ndarray, int], np.ndarray]
+"""From the arm of each instance and the number of arms to the arms that are taken instead."""
+
+_OPPOSITES: dict[Relation, Relation] = {
+    "equal": "not_equal",
+    "not_equal": "equal",
+    "less": "greater_equal",
+    "less_equal": "greater",
+    "greater": "less_equal",
+    "greater_equal": "less",
+}
+
+
+def _bent(bend: _Bend) -> Substitute:
+    def step(state: State, operation: _Deciding) -> None:
+        if isinstance(operation, Branch):
+            taken, arms = np.where(holds(state, operation.condition), 0, 1), [operation.then, operation.otherwise]
+        else:
+            taken, arms = chosen_arm(state, operation), [*(arm.body for arm in operation.arms), operation.default]
+        take(state, bend(taken, len(arms)), arms, operation.merged)
+
+    return step
+
+
+_BENDS: tuple[tuple[_Bend, str], ...] = (
+    (lambda taken, count: (taken + 1) % count, "takes another arm than that of its condition"),
+    (lambda taken, _: np.zeros_like(taken), "always takes its first arm"),
+    (lambda taken, count: np.full_like(taken, count - 1), "always takes its last arm"),
+    (lambda taken, _: np.full_like(taken, taken[0]), "takes the arm of the first scope instance in all"),
+)
+
+
+def _other_signedness(condition: Condition) -> Condition:
+    bits = condition.left.component.bits
+    component = COMPONENT_TYPES[f"{'u' if condition.left.component.is_signed else 's'}{bits}"]
+    left, right = (replace(value, component=component) for value in (condition.left, condition.right))
+    return Condition(left, condition.relation, right)
+
+
+def _by_other_signedness(state: State, operation: Branch) -> None:
+    taken = np.where(holds(state, _other_signedness(operation.condition)), 0, 1)
+    take(state, taken, (operation.then, operation.otherwise), operation.merged)
+
+
+def _stays(state: State, operation: Exit) -> None:
+    """The exit is never taken."""
+
+
+def _leaves_otherwise(state: State, operation: Exit) -> None:
+    condition = operation.condition
+    leave(state, replace(operation, condition=replace(condition, relation=_OPPOSITES[condition.relation])))
+
+
+def _without(kind: str) -> Substitute:
+    def step(state: State, operation: Loop) -> None:
+        body = tuple(inner for inner in operation.body if not (isinstance(inner, Exit) and inner.kind == kind))
+        loop(state, replace(operation, body=body))
+
+    return step
+
+
+def _exchanged(kind: str) -> Substitute:
+    def other(inner: Operation) -> Operation:
+        if isinstance(inner, Exit) and inner.kind == kind:
+            return replace(inner, kind="continue" if kind == "break" else "break")
+        return inner
+
+    def step(state: State, operation: Loop) -> None:
+        loop(state, replace(operation, body=tuple(other(inner) for inner in operation.body)))
+
+    return step
+
+
+def branch_defects(program: Program) -> Iterator[Defect]:
+    """Defects of what decides in ``program``."""
+    operations = program.operations
+    deciding: list[_Deciding] = [*every(operations, Branch), *every(operations, Switch)]
+    for operation in deciding:
+        what = "the branch" if isinstance(operation, Branch) else "the switch"
+        for bend, words in _BENDS:
+            if "first scope instance" not in words or program.instances > 1:
+                yield Defect(f"{what} {words}", {operation: _bent(bend)})
+    for branch in every(operations, Branch):
+        if branch.condition.relation not in ("equal", "not_equal"):
+            yield Defect("the branch compares with the other signedness", {branch: _by_other_signedness})
+    for exit_ in every(operations, Exit):
+        if exit_.kind == "return":
+            yield Defect("the return is not taken", {exit_: _stays})
+            yield Defect("the return is taken where its condition does not hold", {exit_: _leaves_otherwise})
+    for around in every(operations, Loop):
+        for kind in sorted({inner.kind for inner in around.body if isinstance(inner, Exit)}):
+            yield Defect(f"the {kind} is not taken", {around: _without(kind)})
+            yield Defect(f"the {kind} taken for a {'continue' if kind == 'break' else 'break'}", {around: _exchanged(kind)})

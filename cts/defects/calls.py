@@ -1,0 +1,63 @@
+"""Defects of calls: arguments that take each other's places, and a result that is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from cts.defects.defect import Defect, Substitute, every
+from cts.reference.functions import call
+from cts.reference.state import State
+from generators.program.functions import Call
+from generators.program.program import Program
+from generators.program.values import Matrix
+
+
+def _exchanged(first: int, second: int) -> Substitute:
+    def step(state: State, operation: Call) -> None:
+        arguments = list(operation.arguments)
+        arguments[first], arguments[second] = arguments[second], arguments[first]
+        call(state, replace(operation, arguments=tuple(arguments)))
+
+    return step
+
+
+def _returning(position: int) -> Substitute:
+    def step(state: State, operation: Call) -> None:
+        call(state, operation)
+        result, argument = operation.result, operation.arguments[position]
+        if isinstance(result, Matrix) and isinstance(argument, Matrix):
+            state.matrices[result.name] = state.matrices[argument.name]
+
+    return step
+
+
+def _overwriting(position: int) -> Substitute:
+    def step(state: State, operation: Call) -> None:
+        call(state, operation)
+        result, argument = operation.result, operation.arguments[position]
+        if isinstance(result, Matrix) and isinstance(argument, Matrix):
+            state.matrices[argument.name] = state.matrices[result.name]
+
+    return step
+
+
+def _is_like(one: object, other: object) -> bool:
+    if isinstance(one, Matrix) or isinstance(other, Matrix):
+        return isinstance(one, Matrix) and isinstance(other, Matrix) and one.type == other.type
+    return True
+
+
+def call_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the calls of ``program``."""
+    for operation in every(program.operations, Call):
+        name, parameters = operation.function.name, operation.function.parameters
+        for first, second in combinations(range(len(parameters)), 2):
+            if _is_like(parameters[first], parameters[second]) and operation.arguments[first] != operation.arguments[second]:
+                yield Defect(f"{name} gets its arguments {first} and {second} exchanged", {operation: _exchanged(first, second)})
+        returned = operation.function.returned
+        for position, parameter in enumerate(parameters):
+            if returned is not None and parameter != returned and _is_like(parameter, returned):
+                yield Defect(f"{name} returns its argument {position}", {operation: _returning(position)})
+                yield Defect(f"{name} writes its result to its argument {position}", {operation: _overwriting(position)})

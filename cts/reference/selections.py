@@ -1,0 +1,83 @@
+"""Branches and switches: each arm runs in the scope instances that take it, and phis choose by the arm that ran (SPIR-V 2.11, OpPhi)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cts.reference.state import State
+from generators.errors import GeneratorError
+from generators.program.control_flow import Branch, Condition, Merged, Relation, Switch
+from generators.program.program import Operation
+from generators.program.values import Matrix
+
+_RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "equal": operator.eq,
+        "not_equal": operator.ne,
+        "less": operator.lt,
+        "less_equal": operator.le,
+        "greater": operator.gt,
+        "greater_equal": operator.ge,
+    }
+)
+
+
+def holds(state: State, condition: Condition) -> np.ndarray:
+    """Whether the condition holds, bool, (instances,).
+
+    Raises:
+        GeneratorError: two types are compared.
+    """
+    component = condition.left.component
+    if component != condition.right.component or component.is_float:
+        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: make them integers of one type")
+    number = np.dtype(f"{'i' if component.is_signed else 'u'}{component.bytes}")
+    left, right = (state.scalar(value).astype(f"u{component.bytes}").view(number) for value in (condition.left, condition.right))
+    return np.asarray(_RELATIONS[condition.relation](left, right))
+
+
+def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:
+    """Runs ``arms[taken[i]]`` in the i-th executing instance, and merges what they computed. What else an arm computes is not known
+    after it."""
+    parts = []
+    for number, body in enumerate(arms):
+        positions = np.flatnonzero(taken == number)
+        if len(positions):
+            part = state.part(positions)
+            state.run(part, body)
+            parts.append((number, positions, part))
+    for item in merged:
+        if isinstance(item.result, Matrix):
+            state.merge_matrix(item.result.name, [(where, part.matrices[item.sources[number].name]) for number, where, part in parts])
+            continue
+        values = np.zeros(len(state.instances), np.uint64)
+        for number, where, part in parts:
+            source = item.sources[number]
+            assert not isinstance(source, Matrix)
+            values[where] = part.scalar(source)
+        state.scalars[item.result.name] = values
+
+
+def branch(state: State, operation: Branch) -> None:
+    """``then`` where the condition holds."""
+    taken = np.where(holds(state, operation.condition), 0, 1)
+    take(state, taken, (operation.then, operation.otherwise), operation.merged)
+
+
+def chosen_arm(state: State, operation: Switch) -> np.ndarray:
+    """The number of the arm that each instance takes; that of the default comes after the others."""
+    selector = state.scalar(operation.selector)
+    taken = np.full(len(selector), len(operation.arms))
+    for number, arm in enumerate(operation.arms):
+        taken[np.isin(selector, np.array(arm.literals, np.uint64))] = number
+    return taken
+
+
+def switch(state: State, operation: Switch) -> None:
+    """The arm whose literals have the selector, else the default."""
+    take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)

@@ -1,0 +1,99 @@
+"""if, switch, return, break and continue: what the arms of a branch compute goes to variables that are declared before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from generators.errors import GeneratorError
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import identifier
+from generators.program.construction import MatrixSplat
+from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, Switch
+from generators.program.load_store import MatrixLoad
+from generators.program.muladd import MatrixMulAdd
+from generators.program.program import Operation
+from generators.program.values import Matrix, ScalarValue
+
+_ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[flatten]] ", "against": "[[dont_flatten]] "})
+
+_RELATIONS: Mapping[Relation, str] = MappingProxyType(
+    {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+)
+
+
+def _condition(shader: Shader, condition: Condition) -> str:
+    if condition.left.component != condition.right.component:
+        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: make them integers of one type")
+    return f"{shader.scalar(condition.left)} {_RELATIONS[condition.relation]} {shader.scalar(condition.right)}"
+
+
+def emit_branch(shader: Shader, branch: Branch) -> None:
+    """Writes an if, with an else where there is something to do or to assign."""
+    for item in branch.merged:
+        _declare(shader, item, None if branch.otherwise else item.sources[1])
+    with shader.braces(f"{_attribute(shader, branch.hint)}if ({_condition(shader, branch.condition)})"):
+        _arm(shader, branch.then, branch.merged, 0)
+    if branch.otherwise:
+        with shader.braces("else"):
+            _arm(shader, branch.otherwise, branch.merged, 1)
+
+
+def emit_switch(shader: Shader, switch: Switch) -> None:
+    """Writes a switch, each case with a break."""
+    for item in switch.merged:
+        _declare(shader, item, None)
+    with shader.braces(f"{_attribute(shader, switch.hint)}switch ({shader.scalar(switch.selector)})"):
+        for number, arm in enumerate(switch.arms):
+            for literal in arm.literals[:-1]:
+                shader.line(f"case {literal}u:")
+            with shader.braces(f"case {arm.literals[-1]}u:"):
+                _arm(shader, arm.body, switch.merged, number)
+                shader.line("break;")
+        with shader.braces("default:"):
+            _arm(shader, switch.default, switch.merged, len(switch.arms))
+            shader.line("break;")
+
+
+def emit_exit(shader: Shader, operation: Exit) -> None:
+    """Writes an if that ends with return, break or continue."""
+    with shader.braces(f"if ({_condition(shader, operation.condition)})"):
+        shader.emit(operation.body)
+        shader.line(f"{operation.kind};")
+
+
+def _attribute(shader: Shader, hint: Hint) -> str:
+    if hint != "none":
+        shader.require("GL_EXT_control_flow_attributes")
+    return _ATTRIBUTES[hint]
+
+
+def _declare(shader: Shader, item: Merged, initial: Matrix | ScalarValue | None) -> None:
+    if isinstance(item.result, Matrix):
+        declaration = shader.assignee(item.result)
+        # Where another operation has declared the variable already there is nothing to declare.
+        if initial is None and item.result.name in shader.variables:
+            return
+    else:
+        declaration = f"{shader.scalar_type(item.result.component)} {identifier(item.result.name)}"
+    shader.line(f"{declaration};" if initial is None else f"{declaration} = {_expression(shader, initial)};")
+
+
+def _expression(shader: Shader, value: Matrix | ScalarValue) -> str:
+    return shader.matrix(value) if isinstance(value, Matrix) else shader.scalar(value)
+
+
+def _arm(shader: Shader, body: Sequence[Operation], merged: Sequence[Merged], number: int) -> None:
+    """Writes an arm. A matrix that the arm computes goes straight into the variable of the result."""
+    computed = {operation.result for operation in body if isinstance(operation, MatrixLoad | MatrixSplat | MatrixMulAdd)}
+    assigned = []
+    for item in merged:
+        source = item.sources[number]
+        if isinstance(item.result, Matrix) and isinstance(source, Matrix) and source in computed and source.name not in shader.variables:
+            shader.variables[source.name] = shader.matrix(item.result)
+        else:
+            assigned.append((item.result, source))
+    shader.emit(body)
+    for result, source in assigned:
+        target = shader.matrix(result) if isinstance(result, Matrix) else identifier(result.name)
+        shader.line(f"{target} = {_expression(shader, source)};")

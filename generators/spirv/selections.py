@@ -1,0 +1,111 @@
+"""Branches, switches and exits: selection constructs, with OpPhi for what their arms compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from generators.errors import GeneratorError
+from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, Switch
+from generators.program.program import Operation
+from generators.program.values import Matrix, ScalarValue
+from generators.spirv.declarations import scalar
+from generators.spirv.enumerants import Op, SelectionControl
+from generators.spirv.shader import Shader
+
+_CONTROLS: Mapping[Hint, SelectionControl] = MappingProxyType(
+    {"none": SelectionControl.None_, "for": SelectionControl.Flatten, "against": SelectionControl.DontFlatten}
+)
+
+_RELATIONS: Mapping[Relation, tuple[Op, Op]] = MappingProxyType(
+    {
+        "equal": (Op.IEqual, Op.IEqual),
+        "not_equal": (Op.INotEqual, Op.INotEqual),
+        "less": (Op.ULessThan, Op.SLessThan),
+        "less_equal": (Op.ULessThanEqual, Op.SLessThanEqual),
+        "greater": (Op.UGreaterThan, Op.SGreaterThan),
+        "greater_equal": (Op.UGreaterThanEqual, Op.SGreaterThanEqual),
+    }
+)
+"""The comparison of unsigned and of signed integers."""
+
+
+def emit_condition(shader: Shader, condition: Condition) -> int:
+    """Emits a comparison; the id of the boolean."""
+    left, right = condition.left, condition.right
+    if left.component != right.component or left.component.is_float:
+        raise GeneratorError(f"{left.name} and {right.name} are compared: make them integers of one type")
+    op = _RELATIONS[condition.relation][left.component.is_signed]
+    return shader.module.value(op, shader.module.type(Op.TypeBool), shader.scalar(left), shader.scalar(right))
+
+
+def emit_branch(shader: Shader, branch: Branch) -> None:
+    """Emits a branch. An arm without operations has no block of its own, unless the other has none either: control goes on to the merge
+    block."""
+    module = shader.module
+    decision = emit_condition(shader, branch.condition)
+    merge, here = module.new_id("merge"), shader.block
+    bare = not branch.then and not branch.otherwise
+    named = (("then", branch.then), ("otherwise", branch.otherwise))
+    blocks = [(module.new_id(name) if body or bare else merge, body) for name, body in named]
+    module.instruction(Op.SelectionMerge, merge, _CONTROLS[branch.hint])
+    module.instruction(Op.BranchConditional, decision, *(label for label, _ in blocks))
+    ends = [here if label == merge else _arm(shader, label, body, merge) for label, body in blocks]
+    shader.begin_block(merge)
+    _merge(shader, branch.merged, ends)
+
+
+def emit_switch(shader: Shader, switch: Switch) -> None:
+    """Emits a switch; each of its arms ends at the merge block."""
+    module = shader.module
+    labels = [module.new_id(f"case_{arm.literals[0]}") for arm in switch.arms]
+    default, merge = module.new_id("default"), module.new_id("merge")
+    pairs = [word for arm, label in zip(switch.arms, labels, strict=True) for literal in arm.literals for word in (literal, label)]
+    module.instruction(Op.SelectionMerge, merge, _CONTROLS[switch.hint])
+    module.instruction(Op.Switch, shader.scalar(switch.selector), default, *pairs)
+    ends = [_arm(shader, label, arm.body, merge) for label, arm in zip(labels, switch.arms, strict=True)]
+    ends.append(_arm(shader, default, switch.default, merge))
+    shader.begin_block(merge)
+    _merge(shader, switch.merged, ends)
+
+
+def emit_exit(shader: Shader, operation: Exit) -> None:
+    """Emits a selection whose one arm does not come back."""
+    module = shader.module
+    decision = emit_condition(shader, operation.condition)
+    leave, stay = module.new_id(operation.kind), module.new_id("stay")
+    module.instruction(Op.SelectionMerge, stay, SelectionControl.None_)
+    module.instruction(Op.BranchConditional, decision, leave, stay)
+    shader.begin_block(leave)
+    shader.emit(operation.body)
+    if operation.kind == "return":
+        module.instruction(Op.Return)
+    elif not shader.loops:
+        raise GeneratorError(f"a {operation.kind} stands outside of a loop")
+    elif operation.kind == "break":
+        module.instruction(Op.Branch, shader.loops[-1].merge)
+    else:
+        shader.loops[-1].skipped.append(shader.block)
+        module.instruction(Op.Branch, shader.loops[-1].proceed)
+    shader.begin_block(stay)
+
+
+def _arm(shader: Shader, label: int, body: Sequence[Operation], merge: int) -> int:
+    """Emits one arm; the label of the block that it ends with."""
+    shader.begin_block(label)
+    shader.emit(tuple(body))
+    end = shader.block
+    shader.module.instruction(Op.Branch, merge)
+    return end
+
+
+def _merge(shader: Shader, merged: Sequence[Merged], ends: Sequence[int]) -> None:
+    for item in merged:
+        words = [word for source, end in zip(item.sources, ends, strict=True) for word in (_value(shader, source), end)]
+        result = item.result
+        type_ = shader.matrix_type(result.type) if isinstance(result, Matrix) else scalar(shader.module, result.component)
+        shader.module.value(Op.Phi, type_, *words, result=shader.define(result))
+
+
+def _value(shader: Shader, value: Matrix | ScalarValue) -> int:
+    return shader.define(value) if isinstance(value, Matrix) else shader.scalar(value)

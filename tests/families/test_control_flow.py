@@ -1,0 +1,105 @@
+"""What control_flow's data must show, and that none of its cases rests on a policy."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.compare import compare
+from cts.defects.branches import branch_defects
+from cts.defects.loops import loop_defects
+from cts.elements import scatter
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
+from generators.errors import GeneratorError
+from generators.kernel import Outcome
+
+CASE = "control_flow[{}-subgroup-{}-{}-{}-{}-{}-{}-2-none-rrrr-storage_buffer]"
+ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x16.f16.f16.f16.f16", "16x8x32.s8.s8.s32.s32"]
+
+
+@cache
+def casebook():
+    return load_casebook(Path(__file__).resolve().parents[2])
+
+
+def parts(case_id):
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    return program, build_subcases(case, program)
+
+
+def case_id(row, form, relation="less", source="push_constant", integer="u32"):
+    return CASE.format(row, 4 if source == "subgroup" else 1, 4 if source == "workgroup" else 1, form, relation, integer, source)
+
+
+def outcome_of(program, expected, before):
+    outputs = {name: data.copy() for name, data in before.items()}
+    for placed in expected.placed:
+        scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
+    return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role == "output"})
+
+
+def is_seen(program, subcase, defect):
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    try:
+        with np.errstate(all="ignore"):
+            broken = evaluate(program, subcase, defect.substitutes, beyond=0x5A)
+    except GeneratorError:
+        return True
+    return bool(compare(program, expected, before, outcome_of(program, broken, before)))
+
+
+def unseen(case):
+    program, subcases = parts(case)
+    defects = [*branch_defects(program), *loop_defects(program)]
+    assert defects
+    return [defect.words for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)]
+
+
+SELECTIONS = [
+    "operands", "operands_again", "muladd", "epilogue", "exchange", "splat", "store", "store_layout", "load_layout", "address", "nested",
+    "return", "switch",
+]  # fmt: skip
+LOOPS = [
+    "loop", "nested_loop", "triangular_loop", "swap", "prefetch", "break", "continue", "break_late", "continue_late", "branch_in_loop",
+    "last_iteration", "loop_in_branch",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("form", SELECTIONS)
+def test_another_arm_gives_another_result(row, form):
+    assert unseen(case_id(row, form)) == []
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("form", LOOPS)
+def test_another_number_of_iterations_gives_another_result(row, form):
+    # A loop that never runs less than once cannot tell, nor one whose first iteration does nothing.
+    counted = form in ("loop", "swap", "prefetch", "last_iteration")
+    assert set(unseen(case_id(row, form))) <= (set() if counted else {"the loop runs at least once"})
+
+
+@pytest.mark.parametrize("source", ["workgroup", "subgroup"])
+@pytest.mark.parametrize("form", ["operands", "store", "return", "switch", "address"])
+def test_going_the_way_of_the_first_scope_instance_is_seen(form, source):
+    assert unseen(case_id(ROWS[0], form, source=source)) in ([], ["the branch compares with the other signedness"])
+
+
+@pytest.mark.parametrize("relation", ["less", "less_equal", "greater", "greater_equal"])
+@pytest.mark.parametrize("integer", ["u32", "s32"])
+def test_the_other_signedness_is_seen(relation, integer):
+    assert unseen(case_id(ROWS[2], "operands", relation, integer=integer)) == []
+
+
+def test_both_arms_run_and_differ_in_every_case_of_the_smoke_tier():
+    for case in expand(casebook().family("control_flow"), "smoke"):
+        program = build_program(case)
+        for subcase in build_subcases(case, program):
+            expected = evaluate(program, subcase)
+            assert not expected.notes, f"{case.id} {subcase.name} rests on a policy"
+            assert expected.placed, f"{case.id} {subcase.name} stores nothing"

@@ -39,6 +39,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         local_size_constant_id=LOCAL_SIZE_CONSTANT_ID,
         subgroups=program.subgroups,
         push_constant_bytes=places.push_constant_bytes,
+        pipeline_cache=program.pipeline_cache,
     )
 
 

@@ -50,6 +50,8 @@ class Kernel:
         push_constant_bytes: size of the push-constant range, 0 if none.
         buffers: in the order of ``Dispatch.contents``.
         entry_point: name of the entry point.
+        pipeline_cache: whether a Vulkan device makes the pipeline twice: with an empty pipeline cache, and, which is the one that runs,
+            with a cache made of the first one's data. Other devices ignore it.
     """
 
     spirv: bytes
@@ -59,6 +61,7 @@ class Kernel:
     subgroups: int = 1
     push_constant_bytes: int = 0
     entry_point: str = "main"
+    pipeline_cache: bool = False
 
 
 @dataclass(frozen=True)

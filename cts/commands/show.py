@@ -44,10 +44,12 @@ def run(options: argparse.Namespace) -> int:
         "values": dict(case.values),
         "covers": list(family.covers),
         "arrays": [
-            {"name": a.name, "pointee": str(a.pointee), "length": a.length, "storage": a.storage.value, "role": a.role}
+            {"name": a.name, "pointee": str(a.pointee), "length": a.count, "storage": a.storage.value, "role": a.role}
             for a in program.arrays
         ],
     }
+    if program.others:
+        shown["pipelines"] = [one.label for one in program.all]
     if program.policy:
         shown["policy"] = program.policy
     if options.glsl:
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if options.inputs or options.expected:
         plan = arrange(case, program)
         if options.inputs:
-            shown["inputs"] = [_inputs(program, subcase) for subcase in plan.subcases]
+            shown["inputs"] = [_inputs(one, subcase) for one, subcase in zip(plan.programs, plan.subcases, strict=True)]
         if options.expected:
             shown["expected"] = [_expected(subcase, want) for subcase, want in zip(plan.subcases, plan.expected, strict=True)]
     if options.json:
@@ -113,6 +115,8 @@ def _lines(shown: Json) -> Iterator[str]:
     yield shown["id"]
     yield "  " + ", ".join(f"{axis} {value}" for axis, value in shown["values"].items())
     yield "  covers " + ", ".join(shown["covers"])
+    if "pipelines" in shown:
+        yield "  one module, a pipeline each for " + "; ".join(shown["pipelines"])
     if "policy" in shown:
         yield f"  policy: {shown['policy']}"
     for array in shown["arrays"]:

@@ -89,7 +89,7 @@ class Memory:
             GeneratorError: the arrays differ, bytes are undefined, or several workgroups write one buffer.
         """
         target = self.array
-        if (target.pointee, target.length) != (source.array.pointee, source.array.length):
+        if (target.pointee, target.count) != (source.array.pointee, source.array.count):
             raise GeneratorError(f"a copy from {source.array.name} to {target.name} needs arrays of one pointee and length")
         if self.status is None:
             raise GeneratorError(f"the program copies to {target.name}, which is an input; give it the role inout")

@@ -79,7 +79,7 @@ def _all(operations: Sequence[Operation]) -> Iterator[Operation]:
 
 
 def _scope(access: Access) -> Scope:
-    return (access.result if isinstance(access, MatrixLoad) else access.matrix).type.scope
+    return (access.result if isinstance(access, MatrixLoad) else access.matrix).type.scope_value
 
 
 def _hand_over(access: Access) -> MemoryAccess:

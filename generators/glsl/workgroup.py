@@ -9,7 +9,7 @@ from generators.program.workgroup import Barrier, Copy
 def emit_copy(shader: Shader, copy: Copy) -> None:
     """Writes a loop that copies elements, each invocation beginning at its own."""
     target, source = shader.elements(copy.target), shader.elements(copy.source)
-    head = f"for (uint element = gl_LocalInvocationIndex; element < {copy.target.length}u; element += gl_WorkGroupSize.x)"
+    head = f"for (uint element = gl_LocalInvocationIndex; element < {shader.extent(copy.length, 'u')}; element += gl_WorkGroupSize.x)"
     with shader.braces(head):
         shader.line(f"{target}[element] = {source}[element];")
 

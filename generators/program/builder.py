@@ -13,7 +13,7 @@ from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
 from generators.program.scalars import InstanceIndex, ScalarArithmetic
-from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
+from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
 from generators.program.workgroup import Barrier, Copy
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, Scope, StorageClass
 
@@ -37,7 +37,9 @@ class ProgramBuilder:
         """Scope instances in a dispatch."""
         return self._workgroups * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
 
-    def array(self, name: str, pointee: Pointee, length: int, storage: StorageClass, role: Role, array_stride: int | None = None) -> Array:
+    def array(
+        self, name: str, pointee: Pointee, length: Extent, storage: StorageClass, role: Role, array_stride: int | None = None
+    ) -> Array:
         """Declares an array of ``length`` elements."""
         array = Array(name, pointee, length, storage, role, array_stride)
         self._arrays.append(array)

@@ -37,6 +37,10 @@ class Program:
         scope: the scope of the program's matrices, which is what InstanceIndex counts.
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
         workgroups: workgroups dispatched, in x.
+        label: what this program has other than those that share its module; empty if it is alone.
+        others: programs of the same module that differ in the values of specialization constants, in data and in the local size: each
+            is a pipeline of its own, and the case has its subcases as well.
+        pipeline_cache: whether the pipeline goes through a pipeline cache's data and back before it runs.
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
     """
 
@@ -47,6 +51,14 @@ class Program:
     subgroups: int = 1
     workgroups: int = 1
     policy: str = ""
+    label: str = ""
+    others: tuple[Program, ...] = ()
+    pipeline_cache: bool = False
+
+    @property
+    def all(self) -> tuple[Program, ...]:
+        """This program and the others of its module."""
+        return (self, *self.others)
 
     @property
     def instances(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.memory import Array
+from generators.program.values import Extent
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,11 @@ class Copy:
 
     target: Array
     source: Array
+
+    @property
+    def length(self) -> Extent:
+        """The number of elements: where one of the arrays has it from a specialization constant, that."""
+        return self.target.length if isinstance(self.source.length, int) else self.source.length
 
 
 @dataclass(frozen=True)

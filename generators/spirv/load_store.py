@@ -57,7 +57,7 @@ def _memory_operands(
         given = None if memory is None else memory.alignment
         words.append(guaranteed_alignment(type_, layout_value(layout), array) if given is None else given)
     if mask & MemoryAccess.MAKE_POINTER_AVAILABLE:
-        words.append(shader.u32(type_.scope))
+        words.append(shader.u32(type_.scope_value))
     if mask & MemoryAccess.MAKE_POINTER_VISIBLE:
-        words.append(shader.u32(type_.scope))
+        words.append(shader.u32(type_.scope_value))
     return tuple(words)

@@ -42,7 +42,7 @@ def emit_copy(shader: Shader, copy: Copy) -> None:
         module.instruction(Op.Store, shader.element(copy.target, index), element, *_memory_operands(shader, copy.target))
 
     first = shader.built_in(BuiltIn.LocalInvocationIndex, "gl_LocalInvocationIndex")
-    counting_loop(shader, name, first, shader.u32(copy.target.length), shader.local_size, index, (), body)
+    counting_loop(shader, name, first, shader.extent(copy.length), shader.local_size, index, (), body)
 
 
 def _memory_operands(shader: Shader, array: Array) -> tuple[int, ...]:

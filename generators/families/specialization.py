@@ -20,7 +20,7 @@ from generators.inputs.patterns import extreme_bits, index_coded, random_bits
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import MatrixType, ScalarValue
+from generators.program.values import MatrixType, Operand, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
 
 _VARYING = ("use", "shape", "scope", "subgroups", "load", "store", "padding")
@@ -266,7 +266,7 @@ class _Writer:
             "use": constants.default_among((Use.ACCUMULATOR, Use.A, Use.B), [own.use]),
         }
 
-    def _layout(self, direction: str) -> Layout | constants.Operand:
+    def _layout(self, direction: str) -> Layout | Operand:
         value = getattr(self.own, direction)
         taken = [getattr(each, direction) for each in self.all]
         return self.constants.layout(f"{direction}_layout", value, constants.default_among(tuple(Layout), taken))

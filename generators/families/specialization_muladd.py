@@ -19,7 +19,7 @@ from generators.families.constants import FROM, Constants, described, labels, ro
 from generators.families.muladd import Tiles
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
-from generators.program.builder import ProgramBuilder
+from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
@@ -167,7 +167,7 @@ class _Writer:
 
     def _side(self, name: str, value: int, default: int) -> Operand:
         if name not in self.sides:
-            self.sides[name] = self.builder.operand(name, constants.U32, "specialization", value, default)
+            self.sides[name] = self.builder.operand(name, U32, "specialization", value, default)
         return self.sides[name]
 
     def type(self, name: str) -> MatrixType:

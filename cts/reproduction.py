@@ -43,7 +43,7 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
         _clear(folder)
         _write_module(folder, program, built)
         for index, name in enumerate(names(plan)):
-            _write_subcase(folder / name, built, plan, index)
+            _write_subcase(folder / name, kernel(plan.programs[index], built.spirv), plan, index)
         description = describe(case, built, plan)
         (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         (folder / "README.md").write_text(_readme(case, front_end, description), encoding="utf-8")
@@ -145,11 +145,32 @@ def _bounds(allowed: Allowed, at: tuple[int, ...]) -> tuple[object, object]:
 
 
 def describe(case: Case, built: Kernel, plan: Arrangement) -> dict[str, Any]:
-    """How to create the pipeline, connect it and dispatch it. File names are relative to the folder."""
+    """How to create the pipeline, connect it and dispatch it. File names are relative to the folder. A dispatch of another pipeline
+    of the module has that one's ``pipeline``."""
     return {
         "case": case.id,
         "module": "module.spv",
         "entry_point": built.entry_point,
+        **_pipeline(built),
+        "dispatches": [
+            {
+                "subcase": subcase.name,
+                "operands": dict(subcase.operands),
+                "workgroups": list(one.workgroups),
+                "push_constants": one.push_constants.hex(),
+                "before": {slot.name: f"{name}/before/{slot.name}.bin" for slot in built.buffers},
+                "expected": {slot.name: f"{name}/expected/{slot.name}.bin" for slot in built.buffers if slot.written},
+                "allowed": f"{name}/expected/elements.csv",
+            }
+            | ({"pipeline": _pipeline(kernel(program, built.spirv))} if program is not plan.programs[0] else {})
+            for subcase, one, name, program in zip(plan.subcases, plan.dispatches, names(plan), plan.programs, strict=True)
+        ],
+    }
+
+
+def _pipeline(built: Kernel) -> dict[str, Any]:
+    """How to create and connect one pipeline."""
+    return {
         "local_size": {
             "constant_id": built.local_size_constant_id,
             "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)",
@@ -179,18 +200,11 @@ def describe(case: Case, built: Kernel, plan: Arrangement) -> dict[str, Any]:
             }
             for slot in built.buffers
         ],
-        "dispatches": [
-            {
-                "subcase": subcase.name,
-                "operands": dict(subcase.operands),
-                "workgroups": list(one.workgroups),
-                "push_constants": one.push_constants.hex(),
-                "before": {slot.name: f"{name}/before/{slot.name}.bin" for slot in built.buffers},
-                "expected": {slot.name: f"{name}/expected/{slot.name}.bin" for slot in built.buffers if slot.written},
-                "allowed": f"{name}/expected/elements.csv",
-            }
-            for subcase, one, name in zip(plan.subcases, plan.dispatches, names(plan), strict=True)
-        ],
+        **(
+            {"pipeline_cache": "make the pipeline once more with a cache of the first one's data, and run that"}
+            if built.pipeline_cache
+            else {}
+        ),
     }
 
 
@@ -200,8 +214,9 @@ What the shader does is in `shader.comp` (GLSL; missing where GLSL cannot say it
 by the front end {front_end}. To run it without the suite:
 
 1. Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups and (if any) the
-   subgroup size required as `local_size` says, and the
-   constant of the local size ({constant_id}) set to {subgroups} times the subgroup size.
+   subgroup size required as `local_size` says, and the constant of the local size ({constant_id}) set to {subgroups} times the
+   subgroup size. A dispatch with a `pipeline` of its own wants the same module with the constants, local size and buffers that are
+   given there.
 2. For each entry of `dispatches`: fill every buffer from its file in `before/` (bytes that no store covers are poison and must
    survive), then bind it, or write its device address into the push constants, little-endian, where `kernel.json` says. The rest of
    the push constants is given in hexadecimal.

@@ -53,6 +53,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         required_subgroup_size=shape.subgroup_size,
         full_subgroups=shape.full_subgroups,
         robust=program.robust,
+        pipeline_cache=program.pipeline_cache,
     )
 
 

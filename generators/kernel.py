@@ -54,6 +54,8 @@ class Kernel:
         full_subgroups: whether the pipeline requires full subgroups; None: if the device can.
         robust: whether matrix accesses to bound buffers may leave their ranges: loads then give zero, and stores nothing
             (cooperativeMatrixRobustBufferAccess, with robustBufferAccess2 for the pipeline).
+        pipeline_cache: whether a Vulkan device makes the pipeline twice: with an empty pipeline cache, and, which is the one that runs,
+            with a cache made of the first one's data. Other devices ignore it.
     """
 
     spirv: bytes
@@ -66,6 +68,7 @@ class Kernel:
     required_subgroup_size: int | None = None
     full_subgroups: bool | None = None
     robust: bool = False
+    pipeline_cache: bool = False
 
 
 @dataclass(frozen=True)

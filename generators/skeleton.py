@@ -95,7 +95,7 @@ def program(values: Values) -> Program:
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """The data of one dispatch. Every operand must change the expected result."""
     component = COMPONENT_TYPES[values["component"]]
-    count = program.array("source").length
+    count = program.array("source").count
     bits = index_coded(component, count) if values["pattern"] == "index" else random_bits(component, count, rng)
     return Subcase(name, {"source": bits.view(np.uint8)})
 ''')

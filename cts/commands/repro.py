@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 class Recording:
-    """A device that remembers what its last run left behind."""
+    """A device that remembers what its runs left behind: one for each pipeline of the case."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -53,8 +53,9 @@ class Recording:
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         """The device's."""
-        self.outcomes = self._device.run(kernel, dispatches)
-        return self.outcomes
+        outcomes = self._device.run(kernel, dispatches)
+        self.outcomes += outcomes
+        return outcomes
 
     def close(self) -> None:
         """Closes the device."""
@@ -83,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     # Other kinds of case leave nothing in memory.
     holder = DeviceHolder(open_recording) if case.definition.kind is CaseKind.KERNEL else inner
     result = judge(case, holder, settings.front_end, settings.tier)
-    outcomes = recording[-1].outcomes if recording else []
+    outcomes = [outcome for one in recording for outcome in one.outcomes]
     holder.close()
     try:
         if outcomes:

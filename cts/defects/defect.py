@@ -47,5 +47,5 @@ def named(matrix: Matrix) -> str:
     """The matrix in words: ``matrix A`` for one called ``a`` or ``matrix_a``, ``matrix product``, ``the matrix (use B)``."""
     name = matrix.name.removeprefix("matrix").strip("_")
     if not name:
-        return f"the matrix (use {matrix.type.use.name})"
+        return f"the matrix (use {matrix.type.use_value.name})"
     return f"matrix {name.upper() if name[1:].isdigit() or len(name) == 1 else name}"

@@ -96,6 +96,7 @@ _EXPRESSIONS: Mapping[int, Callable[[list[int], int], int]] = MappingProxyType(
         Op.SConvert: lambda v, _: v[0],
         Op.Bitcast: lambda v, _: v[0],
         Op.Select: lambda v, _: v[1] if v[0] else v[2],
+        Op.INotEqual: lambda v, _: int(v[0] != v[1]),
         Op.IEqual: lambda v, _: int(v[0] == v[1]),
         Op.ULessThan: lambda v, _: int(v[0] < v[1]),
         Op.UGreaterThan: lambda v, _: int(v[0] > v[1]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from cts.session import DeviceHolder, FrontEnd
 from cts.verdict import Verdict
 from generators.casebook import Case, build_program, build_subcases
 from generators.dispatch import dispatch, kernel
-from generators.errors import NotExpressible
+from generators.errors import GeneratorError, NotExpressible
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.program import Program, Subcase
 
@@ -36,29 +37,35 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
         except NotExpressible as why:
             text = f"GLSL cannot say: {why}"
             return Judgement(Verdict.NOT_SUPPORTED, one_line(text), text)
-        built = kernel(program, module)
+        kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
-        missing = holder.device.missing(built)
+        # Every pipeline or none: what is left out would pass for tested.
+        missing = next(filter(None, (_missing(holder, one, built) for one, built in zip(program.all, kernels, strict=True))), "")
     if missing:
         return Judgement(Verdict.NOT_SUPPORTED, one_line(missing), missing)
 
     with watch.step("expect"):
         plan = arrange(case, program)
-    with watch.step("device"):
-        outcomes, note = _run(holder, built, plan.dispatches)
-    for name, seconds in getattr(holder.device, "last_steps", {}).items():
-        watch.steps[name] = watch.steps.get(name, 0.0) + seconds
+    outcomes: list[Outcome] = []
+    note = ""
+    for one, built in zip(program.all, kernels, strict=True):
+        with watch.step("device"):
+            got, trouble = _run(holder, built, plan.dispatches_of(one))
+        outcomes += got
+        note = note or trouble
+        for name, seconds in getattr(holder.device, "last_steps", {}).items():
+            watch.steps[name] = watch.steps.get(name, 0.0) + seconds
     with watch.step("compare"):
         wrong = []
-        for index, (want, before, outcome) in enumerate(zip(plan.expected, plan.before, outcomes, strict=True)):
-            mismatches = compare(program, want, before, outcome)
+        for index, (one, want, before, outcome) in enumerate(zip(plan.programs, plan.expected, plan.before, outcomes, strict=True)):
+            mismatches = compare(one, want, before, outcome)
             if mismatches:
                 wrong.append(WrongSubcase(index, outcome, mismatches))
     policy = _policy(program, plan.expected)
     if not wrong:
         return Judgement(Verdict.PASS, message=note, subcases=len(outcomes), policy=policy)
     with watch.step("diagnose"):
-        return _failed(program, plan, wrong, policy, note)
+        return _failed(plan, wrong, policy, note)
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,12 @@ class Arrangement:
     expected: tuple[Expected, ...]
     before: tuple[dict[str, np.ndarray], ...]
     dispatches: tuple[Dispatch, ...]
+    programs: tuple[Program, ...]
+    """What each subcase is a dispatch of: the case's program, or one of those that share its module."""
+
+    def dispatches_of(self, program: Program) -> tuple[Dispatch, ...]:
+        """The dispatches of one program."""
+        return tuple(dispatch for dispatch, of in zip(self.dispatches, self.programs, strict=True) if of is program)
 
 
 def arrange(case: Case, program: Program) -> Arrangement:
@@ -77,11 +90,12 @@ def arrange(case: Case, program: Program) -> Arrangement:
     Raises:
         GeneratorError: the case is not what its family promises.
     """
-    subcases = tuple(build_subcases(case, program))
-    expected = tuple(evaluate(program, subcase) for subcase in subcases)
-    before = tuple(initial_contents(program, subcase, want) for subcase, want in zip(subcases, expected, strict=True))
-    dispatches = tuple(dispatch(program, subcase, contents) for subcase, contents in zip(subcases, before, strict=True))
-    return Arrangement(subcases, expected, before, dispatches)
+    built = [(one, subcase) for one in program.all for subcase in build_subcases(case, one)]
+    programs, subcases = tuple(one for one, _ in built), tuple(subcase for _, subcase in built)
+    expected = tuple(evaluate(one, subcase) for one, subcase in built)
+    before = tuple(initial_contents(one, subcase, want) for (one, subcase), want in zip(built, expected, strict=True))
+    dispatches = tuple(dispatch(one, subcase, contents) for (one, subcase), contents in zip(built, before, strict=True))
+    return Arrangement(subcases, expected, before, dispatches, programs)
 
 
 @dataclass(frozen=True)
@@ -102,20 +116,45 @@ def compile_module(program: Program, front_end: FrontEnd) -> bytes:
     return _FRONT_ENDS[front_end](program)
 
 
+Text = TypeVar("Text", str, bytes)
+
+
+def _shared(program: Program, emit: Callable[[Program], Text]) -> Text:
+    """What ``emit`` makes of a program and of those that share its module.
+
+    Raises:
+        GeneratorError: they do not share it.
+    """
+    text = emit(program)
+    for other in program.others:
+        if emit(other) != text:
+            raise GeneratorError(
+                f"the program '{other.label}' is another module than '{program.label}', which it should share: "
+                "let them differ in the values of specialization constants alone, not in literals or defaults"
+            )
+    return text
+
+
 def _assembled(program: Program) -> bytes:
     from generators.spirv.emit import emit
 
-    return emit(program)
+    return _shared(program, emit)
 
 
 def _compiled(program: Program) -> bytes:
     from generators.glsl.compile import compile_glsl
     from generators.glsl.emit import emit
 
-    return compile_glsl(emit(program))
+    return compile_glsl(_shared(program, emit))
 
 
 _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, "glsl": _compiled}
+
+
+def _missing(holder: DeviceHolder, program: Program, built: Kernel) -> str:
+    """What the device lacks for one of a case's pipelines."""
+    missing = holder.device.missing(built)
+    return f"{missing} (with {program.label})" if missing and program.label else missing
 
 
 def _run(holder: DeviceHolder, built: Kernel, dispatches: Sequence[Dispatch]) -> tuple[list[Outcome], str]:
@@ -139,12 +178,17 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
     return "; ".join(notes)
 
 
-def _diagnoses(program: Program, plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[str, ...]]:
+def _diagnosis(plan: Arrangement, entry: WrongSubcase) -> tuple[str, ...]:
+    index = entry.index
+    return diagnose(plan.programs[index], plan.subcases[index], plan.expected[index], plan.before[index], entry.outcome)
+
+
+def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[str, ...]]:
     """What fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
     found = []
     for entry in wrong[:SHOWN_SUBCASES]:
         try:
-            found.append(diagnose(program, plan.subcases[entry.index], plan.expected[entry.index], plan.before[entry.index], entry.outcome))
+            found.append(_diagnosis(plan, entry))
         except Exception as error:
             # A diagnosis is a courtesy: its own fault must not hide what the device did.
             found.append((f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}",))
@@ -152,9 +196,9 @@ def _diagnoses(program: Program, plan: Arrangement, wrong: Sequence[WrongSubcase
     return [common or matches for matches in found]
 
 
-def _failed(program: Program, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, note: str) -> Judgement:
+def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, note: str) -> Judgement:
     # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
-    diagnoses = _diagnoses(program, plan, wrong)
+    diagnoses = _diagnoses(plan, wrong)
     blocks, failures = [], []
     for place, entry in enumerate(wrong):
         name = plan.subcases[entry.index].name

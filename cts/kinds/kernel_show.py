@@ -22,10 +22,12 @@ def show(case: Case, wanted: Collection[str]) -> Json:
     program = build_program(case)
     shown: Json = {
         "arrays": [
-            {"name": a.name, "pointee": str(a.pointee), "length": a.length, "storage": a.storage.value, "role": a.role}
+            {"name": a.name, "pointee": str(a.pointee), "length": a.count, "storage": a.storage.value, "role": a.role}
             for a in program.arrays
         ]
     }
+    if program.others:
+        shown["pipelines"] = [one.label for one in program.all]
     if program.policy:
         shown["policy"] = program.policy
     if "glsl" in wanted:
@@ -37,7 +39,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
     if "inputs" in wanted or "expected" in wanted:
         plan = arrange(case, program)
         if "inputs" in wanted:
-            shown["inputs"] = [_inputs(program, subcase) for subcase in plan.subcases]
+            shown["inputs"] = [_inputs(one, subcase) for one, subcase in zip(plan.programs, plan.subcases, strict=True)]
         if "expected" in wanted:
             shown["expected"] = [_expected(subcase, want) for subcase, want in zip(plan.subcases, plan.expected, strict=True)]
     return shown
@@ -84,6 +86,8 @@ def _expected(subcase: Subcase, want: Expected) -> Json:
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
     """What ``show`` gave, for people."""
+    if "pipelines" in shown:
+        yield "  one module, a pipeline each for " + "; ".join(shown["pipelines"])
     if "policy" in shown:
         yield f"  policy: {shown['policy']}"
     for array in shown["arrays"]:

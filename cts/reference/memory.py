@@ -93,7 +93,7 @@ class Memory:
                 is of another size than the array's elements.
         """
         target = self.array
-        if (target.pointee, target.length) != (source.array.pointee, source.array.length):
+        if (target.pointee, target.count) != (source.array.pointee, source.array.count):
             raise GeneratorError(f"a copy from {source.array.name} to {target.name} needs arrays of one pointee and length")
         if self.status is None:
             raise GeneratorError(f"the program copies to {target.name}, which is an input; give it the role inout")
@@ -125,7 +125,7 @@ class Memory:
             GeneratorError: a store was of elements of another size.
         """
         size = self.array.pointee.bytes
-        last = self.array.length - 1
+        last = self.array.count - 1
 
         def turn(data: np.ndarray) -> np.ndarray:
             return np.ascontiguousarray(data.reshape(self.copies, -1, size)[:, ::-1]).reshape(-1)

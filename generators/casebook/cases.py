@@ -210,10 +210,13 @@ def build_program(case: Case) -> Program:
 
 
 def build_subcases(case: Case, program: Program) -> list[Subcase]:
-    """The dispatches of ``case``, whose ``program`` has been built. Random data depend on the case's id and the subcase's name."""
+    """The dispatches of ``case`` with ``program``, which has been built for it: the case's own, or one of its ``others``, whose
+    label then follows the subcase's name. Random data depend on the case's id and the subcase's name."""
     id_ = case.id
     subcase = cast(KernelBuilder, case.definition.builder).subcase
-    return [subcase(name, values, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, values in case.subcases]
+    suffix = f"@{program.label}" if program.label else ""
+    names = [(f"{name}{suffix}", values) for name, values in case.subcases]
+    return [subcase(name, values, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, values in names]
 
 
 def build_module(case: Case) -> ModuleCheck:

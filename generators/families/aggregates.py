@@ -254,7 +254,7 @@ def program(values: Values) -> Program:
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """Random bits, so that no two matrices are equal; indices and trip counts at what their names say."""
     given = [array for array in program.arrays if array.role == "input"]
-    inputs = {array.name: random_bits(array.pointee.component, array.length, rng).view(np.uint8) for array in given}
+    inputs = {array.name: random_bits(array.pointee.component, array.count, rng).view(np.uint8) for array in given}
     operands = {}
     for operand in program.operands:
         if operand.source in ("push_constant", "buffer"):

@@ -82,7 +82,7 @@ class _Writer:
         rows, columns = (int(n) for n in values["shape"].split("x"))
         component = COMPONENT_TYPES[values["component"]]
         self.type = MatrixType(component, SCOPES[values["scope"]], rows, columns, _USES[values["use"]])
-        self.builder = ProgramBuilder(self.type.scope, subgroups=int(values["subgroups"]))
+        self.builder = ProgramBuilder(self.type.scope_value, subgroups=int(values["subgroups"]))
         self.fillings = _fillings(values)
         self.layout = _LAYOUTS[values["layout"]]
         if self.builder.instances > 1:

@@ -162,7 +162,7 @@ def program(values: Values) -> Program:
 def subcase(name: str, _: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """Random data without zeros or denormals, and every operand at the value that the program is made for."""
     component = program.array("source").pointee.component
-    inputs = {"source": tame_bits(component, program.array("source").length, rng).view(np.uint8)}
+    inputs = {"source": tame_bits(component, program.array("source").count, rng).view(np.uint8)}
     data: dict[str, float] = {
         "factor": _FLOAT_FACTORS[0] if component.is_float else _FACTORS[0],
         "addend": _ADDENDS[0],

@@ -201,7 +201,7 @@ def program(values: Values) -> Program:
     load, store = _side(values, "load"), _side(values, "store")
     if load is None or store is None:
         raise GeneratorError("load_store: the constraint 'aligned' must exclude this case")
-    builder = ProgramBuilder(type_.scope, subgroups=int(values["subgroups"]))
+    builder = ProgramBuilder(type_.scope_value, subgroups=int(values["subgroups"]))
     action = values["action"]
     if action == "store_only":
         matrix = builder.splat("matrix", type_, builder.operand("value", component, values["source"], _splat(component)))

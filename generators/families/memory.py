@@ -286,10 +286,10 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
     inputs = {}
     for array in program.arrays:
         if array.name == "source":
-            bits = index_coded(component, array.length) if values["pattern"] == "index" else random_bits(component, array.length, rng)
+            bits = index_coded(component, array.count) if values["pattern"] == "index" else random_bits(component, array.count, rng)
             inputs[array.name] = bits.view(np.uint8)
         elif array.name == "counter":
             inputs[array.name] = np.zeros(array.bytes, np.uint8)
         elif array.role in ("input", "inout"):
-            inputs[array.name] = random_bits(component, array.length, rng).view(np.uint8)
+            inputs[array.name] = random_bits(component, array.count, rng).view(np.uint8)
     return Subcase(name, inputs)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from types import MappingProxyType
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.composites import CompositeConstruct, CompositeInsert, CopyObject
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Branch, Carried, Exit, Hint, Loop, Switch, bodies
-from generators.program.functions import Call
-from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.control_flow import Carried, Exit, Hint, Loop, Merged, bodies
+from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation
 from generators.program.values import Matrix
-from generators.program.variables import VariableStore
 
 _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll]] ", "against": "[[dont_unroll]] "})
 
@@ -68,29 +66,21 @@ def _in_place(loop: Loop, carried: Carried) -> bool:
 
 
 def _reads(operation: Operation) -> set[str]:
-    """The names of the matrices that an operation reads."""
-    match operation:
-        case MatrixStore():
-            return {operation.matrix.name}
-        case MatrixMulAdd():
-            return {operation.a.name, operation.b.name, operation.c.name}
-        case Loop():
-            ends = {matrix.name for carried in operation.carried for matrix in (carried.initial, carried.next)}
-            return ends.union(*(_reads(inner) for inner in operation.body))
-        case VariableStore() if isinstance(operation.value, Matrix):
-            return {operation.value.name}
-        case CompositeConstruct():
-            return {part.name for part in operation.parts if isinstance(part, Matrix)}
-        case CompositeInsert() if isinstance(operation.part, Matrix):
-            return {operation.part.name}
-        case CopyObject() if isinstance(operation.value, Matrix):
-            return {operation.value.name}
-        case Branch() | Switch():
-            ends = {source.name for item in operation.merged for source in item.sources if isinstance(source, Matrix)}
-            return ends.union(*(_reads(inner) for body in bodies(operation) for inner in body))
-        case Call():
-            return {argument.name for argument in operation.arguments if isinstance(argument, Matrix)}
-        case Exit():
-            return set[str]().union(*(_reads(inner) for inner in operation.body))
+    """The names of the matrices that an operation and those inside of it read."""
+    own = (getattr(operation, field.name) for field in fields(operation) if field.name != "result")
+    inside = (_reads(inner) for body in bodies(operation) for inner in body)
+    return set[str]().union(*(_names(value) for value in own), *inside)
+
+
+def _names(value: object) -> set[str]:
+    match value:
+        case Matrix():
+            return {value.name}
+        case Carried():
+            return {value.initial.name, value.next.name}
+        case Merged():
+            return _names(value.sources)
+        case tuple():
+            return set[str]().union(*(_names(part) for part in value))
         case _:
             return set()

@@ -121,4 +121,4 @@ def _shared(shader: Shader, array: Array) -> str:
     if array.array_stride is not None:
         raise NotExpressible(f"GLSL lays out shared arrays itself, so that '{array.name}' cannot have a stride of {array.array_stride}")
     qualify(array, shader.program.operations)
-    return f"shared {shader.pointee_type(array.pointee)} {identifier(array.name)}[{array.length}];"
+    return f"shared {shader.pointee_type(array.pointee)} {identifier(array.name)}[{shader.extent(array.length)}];"

@@ -86,7 +86,7 @@ def _widest(operations: Sequence[Operation]) -> MemoryScope:
 def _scope(access: Access) -> MemoryScope:
     assert access.memory is not None
     matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
-    return MemoryScope(int(matrix.type.scope)) if access.memory.scope is None else access.memory.scope
+    return MemoryScope(int(matrix.type.scope_value)) if access.memory.scope is None else access.memory.scope
 
 
 def _hand_over(access: Access) -> MemoryAccess:

@@ -24,10 +24,14 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
     """Writes a multiply-add.
 
     Raises:
-        NotExpressible: Result's type is not C's, or the signed flags are not those of the types.
+        NotExpressible: Result's type is not C's, sizes come from different constants, or the signed flags are not those of the types.
     """
     if operation.c.type != operation.result.type:
         raise NotExpressible("the result of coopMatMulAdd has the type of C in GLSL")
+    a, b, c = operation.a.type, operation.b.type, operation.c.type
+    if (a.rows, b.columns, a.columns) != (c.rows, c.columns, b.rows):
+        # glslang 16.6: "cannot multiply coop matrices with incompatible sizes", although they are equal once specialized.
+        raise NotExpressible("glslang asks for sizes that are the same literals or the same specialization constants, not of equal value")
     operands = MatrixOperands.NONE if operation.operands is None else operation.operands
     saturating = operands & MatrixOperands.SATURATING_ACCUMULATION
     derived = derived_operands(operation)

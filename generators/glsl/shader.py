@@ -9,8 +9,8 @@ from generators.errors import NotExpressible
 from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, literal
 from generators.program.memory import Array, Pointee
 from generators.program.program import Operation, Program
-from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
-from generators.types import ComponentType, StorageClass
+from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
+from generators.types import ComponentType, Scope, StorageClass, Use
 
 REFERENCE_MEMBER = "elements"
 """The array in a buffer reference."""
@@ -90,14 +90,23 @@ class Shader:
         if not spelling.matrix:
             raise NotExpressible(f"glslang has no coopmat of {type_.component}")
         self.require("GL_KHR_cooperative_matrix", "GL_KHR_memory_scope_semantics", spelling.extension)
-        parameters = (spelling.scalar, SCOPES[type_.scope], self._extent(type_.rows), self._extent(type_.columns), USES[type_.use])
+        scope = SCOPES[type_.scope] if isinstance(type_.scope, Scope) else self.extent(type_.scope)
+        use = USES[type_.use] if isinstance(type_.use, Use) else self.extent(type_.use)
+        parameters = (spelling.scalar, scope, self.extent(type_.rows), self.extent(type_.columns), use)
         return f"coopmat<{', '.join(parameters)}>"
 
-    def _extent(self, value: Extent) -> str:
+    def extent(self, value: Extent, suffix: str = "") -> str:
+        """The constant expression that an extent is; a literal gets ``suffix``.
+
+        Raises:
+            NotExpressible: it is no constant.
+        """
         if isinstance(value, int):
-            return str(value)
+            return f"{value}{suffix}"
+        if isinstance(value, Selected):
+            return f"({self.extent(value.flag)} != 0u ? {value.chosen}u : {value.otherwise}u)"
         if value.source not in ("literal", "specialization"):
-            raise NotExpressible(f"rows and columns are constants in GLSL, and '{value.name}' is none")
+            raise NotExpressible(f"what types and arrays are made of are constants in GLSL, and '{value.name}' is none")
         return self.scalar(value)
 
     def scalar(self, value: ScalarValue) -> str:

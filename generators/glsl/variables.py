@@ -33,8 +33,7 @@ def type_name(shader: Shader, type_: ValueType) -> str:
         # float[2][3] is two arrays of three: the outermost length comes first.
         lengths, element = "", type_
         while isinstance(element, ArrayType):
-            length = element.length
-            lengths += f"[{length if isinstance(length, int) else shader.scalar(length)}]"
+            lengths += f"[{shader.extent(element.length)}]"
             element = element.element  # type: ignore[assignment]
         return f"{type_name(shader, element)}{lengths}"
     name = identifier(type_.name)

@@ -21,9 +21,9 @@ def emit_copy(shader: Shader, copy: Copy) -> None:
     target, source = shader.elements(copy.target), shader.elements(copy.source)
     shape = shader.program.shape
     size = "gl_WorkGroupSize.x" + " * gl_WorkGroupSize.y" * (shape.y > 1) + " * gl_WorkGroupSize.z" * (shape.z > 1)
-    head = f"for (uint element = gl_LocalInvocationIndex; element < {copy.target.length}u; element += {size})"
+    head = f"for (uint element = gl_LocalInvocationIndex; element < {shader.extent(copy.length, 'u')}; element += {size})"
     with shader.braces(head):
-        place = f"{copy.source.length - 1}u - element" if copy.backwards else "element"
+        place = f"{copy.source.count - 1}u - element" if copy.backwards else "element"
         shader.line(f"{target}[element] = {source}[{place}];")
 
 

@@ -20,7 +20,7 @@ from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Progra
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
-from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
+from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
 from generators.program.variables import Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, named_value, part_type
 from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
@@ -58,7 +58,9 @@ class ProgramBuilder:
         """Scope instances in a dispatch."""
         return math.prod(self._workgroups) * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
 
-    def array(self, name: str, pointee: Pointee, length: int, storage: StorageClass, role: Role, array_stride: int | None = None) -> Array:
+    def array(
+        self, name: str, pointee: Pointee, length: Extent, storage: StorageClass, role: Role, array_stride: int | None = None
+    ) -> Array:
         """Declares an array of ``length`` elements."""
         array = Array(name, pointee, length, storage, role, array_stride)
         self._arrays.append(array)

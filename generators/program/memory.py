@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.program.values import Extent, extent
 from generators.types import ComponentType, StorageClass
 
 Role = Literal["input", "output", "inout", "scratch"]
@@ -39,17 +40,23 @@ class Array:
         name: unique in the program; GLSL identifier and key of ``Subcase.inputs``.
         role: ``input`` is never written by the shader (NonWritable); ``output`` starts as poison; ``inout`` starts with the subcase's
             data and is judged like an output; ``scratch`` is workgroup memory, which has no contents before or after.
+        length: a literal; of workgroup memory it may be a specialization constant.
         array_stride: the ArrayStride decoration in bytes where it is not the element's size. It must be ignored (KHR-PTR-03).
     """
 
     name: str
     pointee: Pointee
-    length: int
+    length: Extent
     storage: StorageClass
     role: Role
     array_stride: int | None = None
 
     @property
+    def count(self) -> int:
+        """The number of elements in this case."""
+        return extent(self.length)
+
+    @property
     def bytes(self) -> int:
         """Size in bytes."""
-        return self.length * self.pointee.bytes
+        return self.count * self.pointee.bytes

@@ -81,6 +81,10 @@ class Program:
         scope: the scope of the program's matrices, which is what InstanceIndex counts.
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
         workgroups: workgroups dispatched in x, y and z.
+        label: what this program has other than those that share its module; empty if it is alone.
+        others: programs of the same module that differ in the values of specialization constants, in data and in the local size: each
+            is a pipeline of its own, and the case has its subcases as well.
+        pipeline_cache: whether the pipeline goes through a pipeline cache's data and back before it runs.
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
         variables: every variable of Function or Private storage.
     """
@@ -94,11 +98,19 @@ class Program:
     policy: str = ""
     shape: WorkgroupShape = PLAIN
     variables: tuple[Variable, ...] = ()
+    label: str = ""
+    others: tuple[Program, ...] = ()
+    pipeline_cache: bool = False
 
     @property
     def workgroup_count(self) -> int:
         """Workgroups in a dispatch."""
         return math.prod(self.workgroups)
+
+    @property
+    def all(self) -> tuple[Program, ...]:
+        """This program and the others of its module."""
+        return (self, *self.others)
 
     @property
     def instances(self) -> int:

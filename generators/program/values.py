@@ -33,32 +33,55 @@ class Operand:
     default: int | None = None
 
 
-Extent = int | Operand
-"""Rows or columns of a matrix type: a literal, or a specialization constant."""
+@dataclass(frozen=True)
+class Selected:
+    """OpSpecConstantOp Select: ``chosen`` where the specialization constant ``flag`` (u32) is not 0, else ``otherwise``."""
+
+    flag: Operand
+    chosen: int
+    otherwise: int
+
+
+Extent = int | Operand | Selected
+"""Rows or columns of a matrix type, or the length of an array: a literal, a specialization constant, or one of two literals that a
+specialization constant selects."""
 
 
 def extent(value: Extent) -> int:
-    """The number of rows or columns that an extent stands for in this case."""
+    """The number that an extent stands for in this case."""
     if isinstance(value, int):
         return value
+    if isinstance(value, Selected):
+        return value.chosen if extent(value.flag) else value.otherwise
     assert value.value is not None, f"{value.name}: an extent has its value in the case"
     return value.value
 
 
 @dataclass(frozen=True)
 class MatrixType:
-    """OpTypeCooperativeMatrixKHR: ``rows`` x ``columns`` components, spread over one ``scope`` instance."""
+    """OpTypeCooperativeMatrixKHR: ``rows`` x ``columns`` components, spread over one ``scope`` instance. Each of these and ``use`` is a
+    literal, or a specialization constant (KHR-TYPE-03, KHR-TYPE-04)."""
 
     component: ComponentType
-    scope: Scope
+    scope: Scope | Operand
     rows: Extent
     columns: Extent
-    use: Use
+    use: Use | Operand
 
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns) in this case."""
         return extent(self.rows), extent(self.columns)
+
+    @property
+    def scope_value(self) -> Scope:
+        """The scope in this case."""
+        return self.scope if isinstance(self.scope, Scope) else Scope(extent(self.scope))
+
+    @property
+    def use_value(self) -> Use:
+        """The use in this case."""
+        return self.use if isinstance(self.use, Use) else Use(extent(self.use))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from generators.program.memory import Array
-from generators.program.values import Scalar
+from generators.program.values import Extent, Scalar
 from generators.types import MemoryScope
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ class Copy:
     target: Array
     source: Array
     backwards: bool = False
+
+    @property
+    def length(self) -> Extent:
+        """The number of elements: where one of the arrays has it from a specialization constant, that."""
+        return self.target.length if isinstance(self.source.length, int) else self.source.length
 
 
 @dataclass(frozen=True)

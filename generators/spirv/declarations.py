@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generators.program.memory import Pointee
-from generators.program.values import MatrixType
+from generators.program.values import Extent, MatrixType, Operand, Selected
 from generators.spirv.enumerants import Capability, Decoration, FPEncoding, Op, StorageClass
 from generators.spirv.module import Module
 from generators.types import COMPONENT_TYPES, ComponentType
@@ -125,14 +125,22 @@ def literal(component: ComponentType, value: int) -> tuple[int, ...]:
     return (value,)
 
 
-def matrix(module: Module, type_: MatrixType, rows: int, columns: int) -> int:
-    """OpTypeCooperativeMatrixKHR; ``rows`` and ``columns`` are ids of constants. Declares a new type at each call."""
+def matrix(module: Module, type_: MatrixType, rows: int, columns: int, constant_of: Callable[[int | Operand], int]) -> int:
+    """OpTypeCooperativeMatrixKHR; ``rows`` and ``columns`` are ids of constants, ``constant_of`` gives those of scope and use. Declares
+    a new type at each call."""
     component = type_.component
     module.require(Capability.CooperativeMatrixKHR)
     capability = _MATRIX.get(component.name)
     if capability is not None:
         module.require(capability)
-    element, scope, use = scalar(module, component), constant(module, U32, type_.scope), constant(module, U32, type_.use)
-    size = "x".join(str(extent) if isinstance(extent, int) else extent.name for extent in (type_.rows, type_.columns))
+    element, scope, use = scalar(module, component), constant_of(type_.scope), constant_of(type_.use)
+    size = "x".join(_size(extent) for extent in (type_.rows, type_.columns))
     name = f"matrix_{component}_{size}_{type_.use.name}"
     return module.new_type(Op.TypeCooperativeMatrixKHR, element, scope, rows, columns, use, name=name)
+
+
+def _size(value: Extent) -> str:
+    """An extent in a name."""
+    if isinstance(value, int):
+        return str(value)
+    return value.flag.name if isinstance(value, Selected) else value.name

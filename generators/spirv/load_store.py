@@ -47,7 +47,7 @@ def _memory_operands(
     """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed."""
     mask = 0 if memory is None else int(memory.mask)
     shared = shader.is_shared(array)
-    scope = int(type_.scope) if memory is None or memory.scope is None else int(memory.scope)
+    scope = int(type_.scope_value) if memory is None or memory.scope is None else int(memory.scope)
     if shared and shader.handover_scope is not None:
         mask |= MemoryAccess.MAKE_POINTER_AVAILABLE if writes else MemoryAccess.MAKE_POINTER_VISIBLE
         if memory is None or memory.scope is None:

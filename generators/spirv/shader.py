@@ -11,7 +11,7 @@ from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Operation, Program
-from generators.program.values import Extent, MatrixType, Operand, Scalar, ScalarValue
+from generators.program.values import Extent, MatrixType, Operand, Scalar, ScalarValue, Selected
 from generators.program.variables import Value
 from generators.program.workgroup import Barrier, LastWorkgroup
 from generators.spirv.declarations import (
@@ -165,9 +165,11 @@ class Shader:
         """The id of a matrix type."""
         result = self._matrix_types.get(type_)
         if result is None:
-            rows, columns = self._extent(type_.rows), self._extent(type_.columns)
+            rows, columns = self.extent(type_.rows), self.extent(type_.columns)
+            # Scope and Use are IntEnum: a literal one is an extent, too.
             result = self.module.once(
-                ("matrix", type_.component.name, type_.scope, rows, columns, type_.use), lambda: matrix(self.module, type_, rows, columns)
+                ("matrix", type_.component.name, type_.scope, rows, columns, type_.use),
+                lambda: matrix(self.module, type_, rows, columns, self.extent),
             )
             self._matrix_types[type_] = result
         return result
@@ -234,8 +236,18 @@ class Shader:
             raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
         return self.program.subgroups // (shape.y * shape.z) * shape.subgroup_size, shape.y, shape.z
 
-    def _extent(self, value: Extent) -> int:
-        return self.u32(value) if isinstance(value, int) else self.scalar(value)
+    def extent(self, value: Extent) -> int:
+        """The id of the constant that an extent is."""
+        if isinstance(value, int):
+            return self.u32(value)
+        return self._selected(value) if isinstance(value, Selected) else self.scalar(value)
+
+    def _selected(self, value: Selected) -> int:
+        module, flag = self.module, self.scalar(value.flag)
+        boolean = module.type(Op.TypeBool)
+        condition = module.constant(Op.SpecConstantOp, boolean, Op.INotEqual, flag, self.u32(0))
+        chosen, otherwise = self.u32(value.chosen), self.u32(value.otherwise)
+        return module.constant(Op.SpecConstantOp, scalar(module, U32), Op.Select, condition, chosen, otherwise)
 
     def _connect(self) -> None:
         """Declares the interface and loads operands and addresses, in the function's first block, which dominates all others."""
@@ -258,7 +270,7 @@ class Shader:
             if array.storage is ArrayStorage.WORKGROUP:
                 if array.array_stride is not None:
                     raise GeneratorError(f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride")
-                type_ = module.type(Op.TypeArray, self.pointee(array), self.u32(array.length))
+                type_ = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length))
                 variable = module.variable(pointer(module, StorageClass.Workgroup, type_), StorageClass.Workgroup, array.name)
                 self._arrays[array.name] = variable, StorageClass.Workgroup, self._element_pointer(array)
 

@@ -23,8 +23,7 @@ def type_id(shader: Shader, type_: ValueType) -> int:
     if isinstance(type_, ComponentType):
         return scalar(module, type_)
     if isinstance(type_, ArrayType):
-        length = shader.scalar(type_.length) if isinstance(type_.length, Operand) else shader.u32(type_.length)
-        return module.type(Op.TypeArray, type_id(shader, type_.element), length)
+        return module.type(Op.TypeArray, type_id(shader, type_.element), shader.extent(type_.length))
 
     def declare() -> int:
         return module.new_type(Op.TypeStruct, *(type_id(shader, member) for member in type_.members), name=type_.name)

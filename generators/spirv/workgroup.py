@@ -37,12 +37,12 @@ def emit_copy(shader: Shader, copy: Copy) -> None:
     def body() -> None:
         place = index
         if copy.backwards:
-            place = module.value(Op.ISub, scalar(module, U32), shader.u32(copy.source.length - 1), index)
+            place = module.value(Op.ISub, scalar(module, U32), shader.u32(copy.source.count - 1), index)
         element = module.value(Op.Load, type_, shader.element(copy.source, place), *memory_operands(shader, copy.source, writes=False))
         module.instruction(Op.Store, shader.element(copy.target, index), element, *memory_operands(shader, copy.target, writes=True))
 
     first = shader.built_in(BuiltIn.LocalInvocationIndex, "gl_LocalInvocationIndex")
-    counting_loop(shader, name, first, shader.u32(copy.target.length), shader.invocations(), index, (), body)
+    counting_loop(shader, name, first, shader.extent(copy.length), shader.invocations(), index, (), body)
 
 
 def emit_last_workgroup(shader: Shader, last: LastWorkgroup) -> None:

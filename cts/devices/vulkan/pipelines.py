@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cts.devices.device import DeviceDescription
 from cts.devices.vulkan.api import CData, check, load
+from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Kernel
 
@@ -111,7 +112,7 @@ class Pipelines:
         module = ffi.new("VkShaderModule*")
         check("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, module_info, ffi.NULL, module))
         try:
-            return self._compile(kernel, module[0])
+            return self._through_cache(kernel, module[0]) if kernel.pipeline_cache else self._compile(kernel, module[0])
         finally:
             lib.vkDestroyShaderModule(self._device, module[0], ffi.NULL)
 
@@ -119,7 +120,15 @@ class Pipelines:
         """Destroys a pipeline. No dispatch of it may be pending."""
         self._vulkan.lib.vkDestroyPipeline(self._device, pipeline, self._vulkan.ffi.NULL)
 
-    def _compile(self, kernel: Kernel, module: CData) -> CData:
+    def _through_cache(self, kernel: Kernel, module: CData) -> CData:
+        """The pipeline made with a cache of the data that making it the first time left in another one."""
+        with pipeline_cache(self._device) as first:
+            self.destroy(self._compile(kernel, module, first))
+            data = cache_data(self._device, first)
+        with pipeline_cache(self._device, data) as second:
+            return self._compile(kernel, module, second)
+
+    def _compile(self, kernel: Kernel, module: CData, cache: CData = None) -> CData:
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         entries, data = self._specialization(kernel)
@@ -157,7 +166,10 @@ class Pipelines:
         stage.pName = name
         stage.pSpecializationInfo = specialization
         pipeline = ffi.new("VkPipeline*")
-        check("vkCreateComputePipelines", lib.vkCreateComputePipelines(self._device, ffi.NULL, 1, info, ffi.NULL, pipeline))
+        check(
+            "vkCreateComputePipelines",
+            lib.vkCreateComputePipelines(self._device, ffi.NULL if cache is None else cache, 1, info, ffi.NULL, pipeline),
+        )
         return pipeline[0]
 
     def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:

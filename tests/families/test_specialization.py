@@ -1,0 +1,114 @@
+"""Specialization constants: what a device that forgets them does must show, and pipelines must share their module."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.compare import compare
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from cts.runner import arrange, compile_module
+from generators.casebook import build_program, expand, load_casebook
+from generators.errors import GeneratorError
+from generators.kernel import Outcome
+from generators.program.values import MatrixType, Operand, Selected, extent
+from generators.types import COMPONENT_TYPES, Scope, Use
+
+FAMILIES = ("specialization", "specialization_length", "specialization_muladd")
+U32 = COMPONENT_TYPES["u32"]
+
+
+@pytest.fixture(scope="module")
+def book():
+    return load_casebook(Path(__file__).resolve().parents[2])
+
+
+def left_at_default(program, name):
+    """The program of a device that leaves one constant at its default, in types and operands alike."""
+
+    def of(value):
+        if isinstance(value, Operand) and value.name == name:
+            return replace(value, value=value.default)
+        if isinstance(value, tuple):
+            return tuple(of(one) for one in value)
+        fields = getattr(value, "__dataclass_fields__", None)
+        if fields is None or isinstance(value, type):
+            return value
+        if type(value).__module__.startswith("generators.program"):
+            return replace(value, **{field: of(getattr(value, field)) for field in fields})
+        return value
+
+    return of(program)
+
+
+def shows(program, subcase, broken):
+    """Whether what ``broken`` leaves in memory is refused."""
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    try:
+        other = evaluate(broken, subcase)
+    except (GeneratorError, ValueError):
+        return True
+    outputs = {name: data.copy() for name, data in before.items()}
+    for placed in other.placed:
+        bits = np.ascontiguousarray(placed.allowed.bits)
+        size = placed.allowed.component.bytes
+        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
+    written = {array.name: outputs[array.name] for array in program.arrays if array.role == "output"}
+    return bool(compare(program, expected, before, Outcome(written)))
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns", "load_layout", "store_layout", "load_stride", "store_stride"])
+def test_a_constant_left_at_its_default_shows(book, kind):
+    seen = 0
+    for case in expand(book.family("specialization"), "smoke")[::4]:
+        program = build_program(case)
+        operand = next((o for o in program.operands if o.name == kind), None)
+        if operand is None or operand.default == operand.value or program.others or case.values["twin"] != "none":
+            continue
+        plan = arrange(case, program)
+        assert any(shows(program, subcase, left_at_default(program, kind)) for subcase in plan.subcases), case.id
+        seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_pipelines_of_a_case_share_their_module_and_differ(book, family):
+    cases = [case for case in expand(book.family(family), "smoke") if "+" in case.id]
+    assert cases
+    for case in cases:
+        program = build_program(case)
+        assert compile_module(program, "spirv")
+        assert len({one.label for one in program.all}) == len(program.all) > 1, case.id
+        assert len({(one.operands, one.subgroups) for one in program.all}) > 1, case.id
+
+
+def test_programs_of_different_modules_are_refused(book):
+    first, second = (build_program(case) for case in expand(book.family("specialization"), "smoke")[:60:50])
+    with pytest.raises(GeneratorError, match="is another module"):
+        compile_module(replace(first, others=(replace(second, label="second"),)), "spirv")
+
+
+def test_every_pipeline_has_the_subcases_of_the_case(book):
+    case = next(case for case in expand(book.family("specialization"), "smoke") if case.values["subgroups"] == "1+4+2")
+    program = build_program(case)
+    plan = arrange(case, program)
+    assert len(plan.subcases) == len(case.subcases) * len(program.all)
+    assert len({subcase.name for subcase in plan.subcases}) == len(plan.subcases)
+    assert [len(plan.dispatches_of(one)) for one in program.all] == [len(case.subcases)] * len(program.all)
+
+
+def test_a_selected_extent_follows_its_flag():
+    flag = Operand("flag", U32, "specialization", 1, 1, 0)
+    assert extent(Selected(flag, 37, 1)) == 37
+    assert extent(Selected(replace(flag, value=0), 37, 1)) == 1
+
+
+def test_a_matrix_type_tells_the_values_of_its_constants():
+    def constant(name, value):
+        return Operand(name, U32, "specialization", value, 1, 0)
+
+    type_ = MatrixType(COMPONENT_TYPES["f16"], constant("s", 3), constant("r", 16), 8, constant("u", 1))
+    assert (type_.scope_value, type_.shape, type_.use_value) == (Scope.SUBGROUP, (16, 8), Use.B)

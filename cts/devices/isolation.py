@@ -10,6 +10,7 @@ from typing import Any, cast
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.choose import DeviceSpec
 from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout
+from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -76,6 +77,14 @@ class IsolatedDevice:
         outcomes, steps = self._ask(("run", kernel, tuple(dispatches)), "run")
         self.last_steps = opening | steps
         return cast(list[Outcome], outcomes)
+
+    def ask(self, call: PropertyCall) -> PropertyAnswer:
+        """As the device does.
+
+        Raises:
+            DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
+        """
+        return cast(PropertyAnswer, self._ask(("ask", call), "property query"))
 
     def close(self) -> None:
         """Ends the child, with violence if it takes too long."""

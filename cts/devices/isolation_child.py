@@ -14,6 +14,7 @@ from typing import Any
 
 from cts.devices.device import Device, DeviceFailure
 from cts.devices.messages import BEGIN, Deadline, Disconnected, receive, send
+from cts.devices.property_commands import AnswersQueries
 from generators.errors import CtsError
 
 _FOREVER = Deadline(None)
@@ -49,6 +50,10 @@ class _Requests:
     def on_run(self, kernel: Any, dispatches: Any) -> Any:
         outcomes = self.device.run(kernel, dispatches)
         return outcomes, dict(getattr(self.device, "last_steps", {}))
+
+    def on_ask(self, call: Any) -> Any:
+        assert isinstance(self.device, AnswersQueries), f"{type(self.device).__name__} has no property commands"
+        return self.device.ask(call)
 
     def on_close(self) -> Any:
         device, self._device = self._device, None

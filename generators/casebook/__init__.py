@@ -2,7 +2,7 @@
 
 from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
-from generators.casebook.cases import Case, Tier, build_module, build_program, build_subcases, expand
+from generators.casebook.cases import Case, Tier, build_module, build_program, build_query, build_subcases, expand
 from generators.casebook.family import Axis, Family, Product, load_family
 from generators.casebook.requirements import Requirement, TestKind, load_requirements
 
@@ -18,6 +18,7 @@ __all__ = [
     "Tier",
     "build_module",
     "build_program",
+    "build_query",
     "build_subcases",
     "expand",
     "find_case",

@@ -14,6 +14,7 @@ import numpy as np
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
+from generators.property_query import PropertyQuery
 
 PACKAGE = "generators.families"
 
@@ -25,9 +26,13 @@ class CaseKind(enum.StrEnum):
     """It runs a shader."""
     STATIC = "static"
     """It accepts or rejects a module."""
+    QUERY = "query"
+    """Its property commands answer."""
 
 
-FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType({CaseKind.KERNEL: ("program", "subcase"), CaseKind.STATIC: ("module",)})
+FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType(
+    {CaseKind.KERNEL: ("program", "subcase"), CaseKind.STATIC: ("module",), CaseKind.QUERY: ("query",)}
+)
 """What a builder of each kind defines besides PREDICATES. The first name is no other kind's, and tells the kind."""
 
 
@@ -61,6 +66,14 @@ class StaticBuilder(Builder, Protocol):
 
     def module(self, values: Mapping[str, Any]) -> ModuleCheck:
         """The module of a case, and what a validator must make of it."""
+        ...
+
+
+class QueryBuilder(Builder, Protocol):
+    """Makes cases that ask a device what it supports."""
+
+    def query(self, values: Mapping[str, Any]) -> PropertyQuery:
+        """What a case asks, and the rule that the answer keeps."""
         ...
 
 

@@ -12,13 +12,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from generators.casebook.builders import KernelBuilder, StaticBuilder
+from generators.casebook.builders import KernelBuilder, QueryBuilder, StaticBuilder
 from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Constraint, Row, rows
 from generators.casebook.covering import covering_rows
 from generators.casebook.family import Family, Product, check_property_row
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
+from generators.property_query import PropertyQuery
 
 ONLY_SUBCASE = "only"
 """Name of the subcase of a family without subcase axes."""
@@ -222,3 +223,8 @@ def build_subcases(case: Case, program: Program) -> list[Subcase]:
 def build_module(case: Case) -> ModuleCheck:
     """The module of a static case, and what a validator must make of it."""
     return cast(StaticBuilder, case.definition.builder).module(case.values)
+
+
+def build_query(case: Case) -> PropertyQuery:
+    """What a query case asks of a device."""
+    return cast(QueryBuilder, case.definition.builder).query(case.values)

@@ -15,10 +15,12 @@ from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.memory import Memory, stray_writes
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer
 from cts.devices.embedded.profile import Profile
+from cts.devices.embedded.property_commands import ask
 from cts.devices.embedded.spirv_types import size_of
 from cts.devices.embedded.translation import Translation
 from cts.devices.embedded.values import UNDEFINED
 from cts.devices.embedded.workgroup import built_in
+from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from generators.errors import GeneratorError
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Decoration, StorageClass
@@ -68,6 +70,10 @@ class EmbeddedDevice:
             subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
             self._pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict)
         return [self._pipeline.run(dispatch) for dispatch in dispatches]
+
+    def ask(self, call: PropertyCall) -> PropertyAnswer:
+        """What a driver with this profile would answer."""
+        return ask(self._description, call)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, ValidationMessage
+from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.vulkan.api import CData, load
 from cts.devices.vulkan.commands import Commands
@@ -15,6 +16,7 @@ from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.logical_device import create
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Pipelines, shape_of
+from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -50,6 +52,7 @@ class VulkanDevice:
             try:
                 physical = _find(self._instance, uuid, index)
                 self._description = physical.description
+                self._physical = physical.handle
                 self._device = create(physical)
                 opened.callback(self._destroy_device)
                 self._pipelines = Pipelines(self._device.handle, physical.description)
@@ -96,6 +99,16 @@ class VulkanDevice:
             raise
         self._raise_messages()
         return outcomes
+
+    def ask(self, call: PropertyCall) -> PropertyAnswer:
+        """Calls a property command.
+
+        Raises:
+            ValidationMessage: the validation layer said something.
+        """
+        answer = ask(self._instance, self._physical, call)
+        self._raise_messages()
+        return answer
 
     def _run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         with self._step("pipeline"):

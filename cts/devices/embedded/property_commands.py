@@ -1,0 +1,27 @@
+"""Vulkan's property commands on a profile (facts.md D.2)."""
+
+from __future__ import annotations
+
+from cts.devices.device import DeviceDescription, MatrixRow
+from cts.devices.property_commands import INCOMPLETE, SUCCESS, PropertyAnswer, PropertyCall, fresh
+from generators.types import COMPONENT_TYPES
+
+
+def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
+    """Lists the profile's rows of exact sizes, as many as the caller has room for."""
+    rows = [row for row in description.rows if not row.flexible]
+    if call.capacity is None:
+        return PropertyAnswer(SUCCESS, len(rows))
+    array = fresh(call)
+    written = rows[: call.capacity]
+    for place, row in zip(array, written, strict=False):
+        for field, value in _members(row).items():
+            place[field] = value
+    return PropertyAnswer(SUCCESS if len(written) == len(rows) else INCOMPLETE, len(written), array.tobytes())
+
+
+def _members(row: MatrixRow) -> dict[str, int]:
+    types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
+    sizes = {"MSize": row.m, "NSize": row.n, "KSize": row.k}
+    flags = {"saturatingAccumulation": int(row.saturating), "scope": row.scope}
+    return sizes | {field: COMPONENT_TYPES[name].vk for field, name in types.items()} | flags

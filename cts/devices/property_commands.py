@@ -1,0 +1,95 @@
+"""Vulkan's property commands as they are called: an array with room for some structures goes in, a result and bytes come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+SUCCESS, INCOMPLETE = 0, 5
+"""VkResult."""
+
+POISON = 0xA5
+"""What every byte of a structure holds before a call, but for sType and pNext."""
+
+
+@dataclass(frozen=True)
+class PropertyCommand:
+    """A command that lists structures.
+
+    Attributes:
+        structure: name of the structure. ``structure_type``: its VkStructureType.
+        dtype: its layout on 64-bit machines; sType and pNext come first.
+    """
+
+    structure: str
+    structure_type: int
+    dtype: np.dtype
+
+
+def _dtype(*fields: str) -> np.dtype:
+    return np.dtype([("sType", "<i4"), ("pNext", "<u8"), *((field, "<u4") for field in fields)], align=True)
+
+
+COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
+    {
+        "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR": PropertyCommand(
+            "VkCooperativeMatrixPropertiesKHR",
+            1000506001,
+            _dtype("MSize", "NSize", "KSize", "AType", "BType", "CType", "ResultType", "saturatingAccumulation", "scope"),
+        )
+    }
+)
+"""By name of the command (facts.md D.1)."""
+
+
+@dataclass(frozen=True)
+class PropertyCall:
+    """One call of ``command``.
+
+    Attributes:
+        capacity: what the count says before; None for a call without an array, which asks for the count alone.
+        slots: structures that the array really has; no fewer than ``capacity``, so that a write beyond it is seen and harms nobody.
+    """
+
+    command: str
+    capacity: int | None = None
+    slots: int = 0
+
+
+@dataclass(frozen=True)
+class PropertyAnswer:
+    """What a call gave: the VkResult, the count afterwards, and the array (bytes of ``slots`` structures)."""
+
+    result: int
+    count: int
+    array: bytes = b""
+
+    def structures(self, command: str) -> np.ndarray:
+        """The structures, by field."""
+        return np.frombuffer(self.array, COMMANDS[command].dtype)
+
+
+@runtime_checkable
+class AnswersQueries(Protocol):
+    """A device with property commands."""
+
+    def ask(self, call: PropertyCall) -> PropertyAnswer:
+        """Makes the call.
+
+        Raises:
+            DeviceFailure: the device did not come back from it.
+        """
+        ...
+
+
+def fresh(call: PropertyCall) -> np.ndarray:
+    """The array of a call before it is made: poison, with sType set and pNext null."""
+    command = COMMANDS[call.command]
+    array = np.full(call.slots * command.dtype.itemsize, POISON, np.uint8).view(command.dtype)
+    array["sType"] = command.structure_type
+    array["pNext"] = 0
+    return array

@@ -1,0 +1,75 @@
+"""Query cases: a device's property commands keep a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cts.devices.device import DeviceFailure
+from cts.devices.property_commands import AnswersQueries
+from cts.kinds.kind import Json, Judgement, Stopwatch
+from cts.property_rules import RULES, Commanded
+from cts.session import DeviceHolder, FrontEnd
+from cts.verdict import Verdict
+from generators.casebook import Case, build_query
+from generators.digests import digest
+from generators.errors import CtsError
+
+_FEATURE = "cooperativeMatrix"
+
+
+def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
+    """Whether the device keeps the rule."""
+    query = build_query(case)
+    device = holder.device
+    description = device.description
+    if not description.features.get(_FEATURE):
+        text = f"feature {_FEATURE}"
+        return Judgement(Verdict.NOT_SUPPORTED, text, text)
+    if not isinstance(device, AnswersQueries):
+        raise DeviceFailure(f"a device of kind '{description.kind}' has no property commands; give it AnswersQueries")
+    rule = RULES[query.rule]
+    with watch.step("device"):
+        broken = list(rule.broken(Commanded(device, description, query.command)))
+    if not broken:
+        return Judgement(Verdict.PASS, subcases=1)
+    lines = [f"{query.command}: {rule.words}", *(f"  {line}" for line in broken)]
+    return Judgement(Verdict.FAIL, f"{broken[0]} ({rule.words})", "\n".join(lines), 1)
+
+
+def digests(case: Case) -> tuple[str, str, str]:
+    """There are neither module nor inputs; the rule is what is expected."""
+    query = build_query(case)
+    return "-", "-", digest([query.command.encode(), query.rule.encode()])
+
+
+def show(case: Case, wanted: Collection[str]) -> Json:
+    """The command and its rule."""
+    query = build_query(case)
+    shown: Json = {"command": query.command, "rule": RULES[query.rule].words}
+    return shown | {name: "// a query has no shader\n" for name in ("glsl", "spirv") if name in wanted}
+
+
+def lines(shown: Mapping[str, Any]) -> Iterator[str]:
+    """What ``show`` gave, for people."""
+    yield f"  command: {shown['command']}"
+    yield f"  rule: {shown['rule']}"
+    for name in ("glsl", "spirv"):
+        if name in shown:
+            yield shown[name].rstrip()
+
+
+def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
+    """Writes what to call, and what must come back.
+
+    Raises:
+        CtsError: the folder cannot be written.
+    """
+    query = build_query(case)
+    text = f"# {case.id}\n\n{query.command}: {RULES[query.rule].words}\n\nWith the suite:\n\n    pytest cts -k '{case.family}'\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "README.md").write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error

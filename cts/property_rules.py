@@ -1,0 +1,172 @@
+"""The rules of the property commands (facts.md D.2; Vulkan, "Cooperative Matrices", and its two-call idiom), in words and in code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.device import DeviceDescription
+from cts.devices.property_commands import INCOMPLETE, SUCCESS, AnswersQueries, PropertyAnswer, PropertyCall, fresh
+from generators.property_query import Rule
+from generators.types import COMPONENT_TYPES, Scope
+
+_SPARE = 3
+"""Structures that an array has beyond what a call is told of."""
+
+_STAGE_COMPUTE = 0x20
+_NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
+
+
+@dataclass(frozen=True)
+class Commanded:
+    """A device and the command that is asked of it."""
+
+    device: AnswersQueries
+    description: DeviceDescription
+    command: str
+
+    def count(self) -> PropertyAnswer:
+        """Asks for the count alone."""
+        return self.device.ask(PropertyCall(self.command))
+
+    def fill(self, capacity: int) -> PropertyAnswer:
+        """Asks for at most ``capacity`` structures."""
+        return self.device.ask(PropertyCall(self.command, capacity, capacity + _SPARE))
+
+    def all(self) -> np.ndarray:
+        """Every structure that there is."""
+        return self.fill(self.count().count).structures(self.command)[:-_SPARE]
+
+
+def _name(result: int) -> str:
+    return _NAMES.get(result, f"VkResult {result}")
+
+
+def _expect(answer: PropertyAnswer, result: int, count: int) -> Iterator[str]:
+    if answer.result != result:
+        yield f"the command returns {_name(answer.result)}, not {_name(result)}"
+    if answer.count != count:
+        yield f"the count is {answer.count} afterwards, not {count}"
+
+
+def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: int) -> Iterator[str]:
+    """The first ``written`` structures are filled in, and the others are as they were."""
+    structures = answer.structures(asked.command)
+    before = fresh(PropertyCall(asked.command, capacity, capacity + _SPARE))
+    for field in ("sType", "pNext"):
+        if (structures[field] != before[field]).any():
+            yield f"{field} of a structure is changed"
+    changed = np.array([after.tobytes() != poison.tobytes() for after, poison in zip(structures, before, strict=True)])
+    if changed[written:].any():
+        first = written + int(np.flatnonzero(changed[written:])[0])
+        yield f"structure {first} is written, although the count was {capacity} and {written} were to come"
+    fields = [field for field in structures.dtype.names or () if field not in ("sType", "pNext")]
+    for field in fields:
+        if (structures[field][:written] == before[field][:written]).any():
+            yield f"{field} of a structure is not written"
+
+
+def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[str]:
+    """What came is among all that there is, each at most as often."""
+    known = [structure.tobytes() for structure in asked.all()]
+    for structure in answer.structures(asked.command)[:count]:
+        if structure.tobytes() not in known:
+            yield f"{_described(structure)} is not among those that a full query lists"
+        else:
+            known.remove(structure.tobytes())
+
+
+def _described(structure: np.void) -> str:
+    fields = ("MSize", "NSize", "KSize", "AType", "BType", "CType", "ResultType", "saturatingAccumulation", "scope")
+    return " ".join(f"{field} {structure[field]}" for field in fields)
+
+
+def _count(asked: Commanded) -> Iterator[str]:
+    first, second = asked.count(), asked.count()
+    yield from _expect(first, SUCCESS, second.count)
+    if first.count == 0:
+        yield "the device lists no combination although it has the feature cooperativeMatrix"
+
+
+def _capacity(choose: Callable[[int], int]) -> Callable[[Commanded], Iterator[str]]:
+    def rule(asked: Commanded) -> Iterator[str]:
+        available = asked.count().count
+        capacity = max(choose(available), 0)
+        written = min(capacity, available)
+        answer = asked.fill(capacity)
+        yield from _expect(answer, SUCCESS if capacity >= available else INCOMPLETE, written)
+        yield from _written(asked, answer, capacity, written)
+        yield from _members(asked, answer, written)
+
+    return rule
+
+
+def _repeated(asked: Commanded) -> Iterator[str]:
+    first = sorted(structure.tobytes() for structure in asked.all())
+    for _ in range(3):
+        if sorted(structure.tobytes() for structure in asked.all()) != first:
+            yield "two full queries list different structures"
+            return
+
+
+def _values(asked: Commanded) -> Iterator[str]:
+    types = {component.vk for component in COMPONENT_TYPES.values()}
+    for structure in asked.all():
+        wrong = [field for field in ("MSize", "NSize", "KSize") if not structure[field]]
+        wrong += [field for field in ("AType", "BType", "CType", "ResultType") if int(structure[field]) not in types]
+        wrong += ["saturatingAccumulation"] if int(structure["saturatingAccumulation"]) not in (0, 1) else []
+        floats = [c.is_float for c in COMPONENT_TYPES.values() if c.vk in (int(structure["AType"]), int(structure["ResultType"]))]
+        wrong += ["saturatingAccumulation (of floats)"] if structure["saturatingAccumulation"] and any(floats) else []
+        if wrong:
+            yield f"{', '.join(wrong)} cannot be in: {_described(structure)}"
+
+
+def _power_of_two(asked: Commanded) -> Iterator[str]:
+    sizes = [[int(structure[field]) for field in ("MSize", "NSize", "KSize")] for structure in asked.all()]
+    if not any(all(size and size & (size - 1) == 0 for size in row) for row in sizes):
+        yield f"no combination has three powers of two as its sizes: {sizes}"
+
+
+def _scopes(asked: Commanded) -> Iterator[str]:
+    allowed = {int(Scope.SUBGROUP)}
+    if asked.description.features.get("cooperativeMatrixWorkgroupScope"):
+        allowed.add(int(Scope.WORKGROUP))
+    for structure in asked.all():
+        if int(structure["scope"]) not in allowed:
+            yield f"scope {structure['scope']} without a feature that allows it: {_described(structure)}"
+
+
+def _stages(asked: Commanded) -> Iterator[str]:
+    stages = asked.description.limits.get("cooperativeMatrixSupportedStages")
+    if stages != _STAGE_COMPUTE:
+        shown = "not told" if stages is None else f"{stages:#x}"
+        yield f"cooperativeMatrixSupportedStages is {shown}, not VK_SHADER_STAGE_COMPUTE_BIT alone (0x20)"
+
+
+@dataclass(frozen=True)
+class PropertyRule:
+    """``words`` say what the rule asks for; ``broken`` tells how a device breaks it, a line each."""
+
+    words: str
+    broken: Callable[[Commanded], Iterator[str]]
+
+
+RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
+    {
+        "count": PropertyRule("without an array the command gives VK_SUCCESS and the same count, not 0, each time", _count),
+        "all": PropertyRule("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", _capacity(lambda n: n)),
+        "generous": PropertyRule("of a larger array the rest stays as it was: VK_SUCCESS and the true count", _capacity(lambda n: n + 2)),
+        "one_short": PropertyRule("an array for all but one gives VK_INCOMPLETE and nothing beyond it", _capacity(lambda n: n - 1)),
+        "one": PropertyRule("an array for one structure has one afterwards, and nothing beyond it", _capacity(lambda _: 1)),
+        "none": PropertyRule("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", _capacity(lambda _: 0)),
+        "repeated": PropertyRule("every full query lists the same", _repeated),
+        "values": PropertyRule("every member has a value that it may have", _values),
+        "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _power_of_two),
+        "scopes": PropertyRule("the scope is that of subgroups, unless cooperativeMatrixWorkgroupScope is supported", _scopes),
+        "stages": PropertyRule("cooperative matrices are for compute shaders alone", _stages),
+    }
+)
+"""Every rule by its name in the cases."""

@@ -1,0 +1,18 @@
+"""What a query case asks of a device: one rule of one of Vulkan's property commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Command = Literal["vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"]
+
+Rule = Literal["count", "all", "generous", "one_short", "one", "none", "repeated", "values", "power_of_two", "scopes", "stages"]
+
+
+@dataclass(frozen=True)
+class PropertyQuery:
+    """A rule that the answers of a property command keep. cts.property_rules has the rules in words and in code."""
+
+    command: Command
+    rule: Rule

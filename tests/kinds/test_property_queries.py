@@ -1,0 +1,149 @@
+"""Each rule of the property commands is kept by the embedded device, and broken by a device that does one thing wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.devices.device import DeviceDescription
+from cts.devices.embedded.profile import load_profile
+from cts.devices.embedded.property_commands import ask
+from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, PropertyAnswer, PropertyCall
+from cts.property_rules import RULES, Commanded
+
+COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
+DESCRIPTION = load_profile("nvidia-h200").description
+
+
+class Answering:
+    """The embedded device's answers, changed."""
+
+    def __init__(self, change: Callable[[PropertyCall, PropertyAnswer], PropertyAnswer], description: DeviceDescription) -> None:
+        self._change = change
+        self._description = description
+
+    def ask(self, call: PropertyCall) -> PropertyAnswer:
+        return self._change(call, ask(self._description, call))
+
+
+def broken(rule: str, change=lambda _, answer: answer, description: DeviceDescription = DESCRIPTION) -> list[str]:
+    return list(RULES[rule].broken(Commanded(Answering(change, description), description, COMMAND)))
+
+
+def edit(answer: PropertyAnswer, function: Callable[[np.ndarray], None]) -> PropertyAnswer:
+    if not answer.array:
+        return answer
+    structures = np.frombuffer(bytearray(answer.array), COMMANDS[COMMAND].dtype)
+    function(structures)
+    return replace(answer, array=structures.tobytes())
+
+
+@pytest.mark.parametrize("profile", ["universal", "nvidia-h200", "llvmpipe"])
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_a_device_that_does_it_right(rule, profile):
+    assert broken(rule, description=load_profile(profile).description) == []
+
+
+def never_incomplete(_, answer):
+    return replace(answer, result=SUCCESS)
+
+
+def always_incomplete(_, answer):
+    return replace(answer, result=INCOMPLETE)
+
+
+def count_as_given(call, answer):
+    return answer if call.capacity is None else replace(answer, count=call.capacity)
+
+
+def true_count_always(call, answer):
+    return replace(answer, count=ask(DESCRIPTION, PropertyCall(COMMAND)).count)
+
+
+def one_too_many(call, answer):
+    if call.capacity is None:
+        return answer
+    larger = ask(DESCRIPTION, PropertyCall(COMMAND, call.capacity + 1, call.slots))
+    written = replace(answer, array=larger.array)
+    return edit(written, lambda s: s["scope"].__setitem__(min(call.capacity, len(s) - 1), 7))
+
+
+def clears_the_rest(call, answer):
+    return edit(answer, lambda s: s["MSize"].__setitem__(slice(answer.count, None), 0))
+
+
+def changes_the_chain(_, answer):
+    return edit(answer, lambda s: s["pNext"].__setitem__(0, 8))
+
+
+def zeroes_the_type(_, answer):
+    return edit(answer, lambda s: s["sType"].__setitem__(slice(None), 0))
+
+
+def leaves_saturation_alone(_, answer):
+    return edit(answer, lambda s: s["saturatingAccumulation"].__setitem__(slice(None), 0xA5A5A5A5))
+
+
+def invents_a_row(call, answer):
+    return edit(answer, lambda s: s["KSize"].__setitem__(0, 64)) if call.capacity == 1 else answer
+
+
+def other_sizes(member, value):
+    return lambda _, answer: edit(answer, lambda s: s[member].__setitem__(slice(None), value))
+
+
+def wavering():
+    calls = []
+
+    def change(call, answer):
+        calls.append(call)
+        return edit(answer, lambda s: s["KSize"].__setitem__(0, 8 + len(calls)))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "words"),
+    [
+        ("count", lambda _, answer: replace(answer, count=0), "lists no combination"),
+        ("count", always_incomplete, "VK_INCOMPLETE"),
+        ("all", always_incomplete, "VK_INCOMPLETE"),
+        ("all", changes_the_chain, "pNext"),
+        ("all", zeroes_the_type, "sType"),
+        ("all", leaves_saturation_alone, "saturatingAccumulation of a structure is not written"),
+        ("all", clears_the_rest, "is written, although"),
+        ("generous", count_as_given, "the count is"),
+        ("generous", clears_the_rest, "is written, although"),
+        ("one_short", never_incomplete, "VK_SUCCESS"),
+        ("one_short", true_count_always, "the count is"),
+        ("one_short", one_too_many, "is written, although"),
+        ("one", never_incomplete, "VK_SUCCESS"),
+        ("one", invents_a_row, "is not among"),
+        ("none", one_too_many, "is written, although"),
+        ("none", never_incomplete, "VK_SUCCESS"),
+        ("repeated", wavering(), "list different"),
+        ("values", other_sizes("AType", 77), "AType"),
+        ("values", other_sizes("MSize", 0), "MSize"),
+        ("values", other_sizes("saturatingAccumulation", 1), "of floats"),
+        ("values", other_sizes("saturatingAccumulation", 2), "saturatingAccumulation"),
+        ("power_of_two", other_sizes("NSize", 24), "powers of two"),
+        ("scopes", other_sizes("scope", 5), "scope 5"),
+    ],
+)
+def test_a_device_that_does_it_wrong(rule, change, words):
+    assert any(words in line for line in broken(rule, change)), broken(rule, change)
+
+
+def test_the_workgroup_scope_needs_its_feature():
+    without = replace(DESCRIPTION, features={**DESCRIPTION.features, "cooperativeMatrixWorkgroupScope": False})
+    workgroup = other_sizes("scope", 2)
+    assert broken("scopes", workgroup) == []
+    assert broken("scopes", workgroup, without)
+
+
+def test_other_stages_than_compute_are_wrong():
+    assert broken("stages", description=replace(DESCRIPTION, limits={**DESCRIPTION.limits, "cooperativeMatrixSupportedStages": 0x30}))
+    assert broken("stages", description=replace(DESCRIPTION, limits={}))

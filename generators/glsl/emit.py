@@ -113,6 +113,7 @@ struct {{ name }} {
 {% for declaration in globals %}
 
 {{ declaration }}
+{% endfor %}
 {% for function in functions %}
 
 {% for line in function %}

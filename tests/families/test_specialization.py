@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from cts.compare import compare
+from cts.kinds.kernel import arrange, compile_module
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from cts.runner import arrange, compile_module
 from generators.casebook import build_program, expand, load_casebook
 from generators.errors import GeneratorError
 from generators.kernel import Outcome

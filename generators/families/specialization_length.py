@@ -25,7 +25,15 @@ _WORKGROUP_BYTES = 24 * 1024
 """The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
 
 _BIG = {"before": 37, "between": 91, "after": 53}
-"""Lengths of the neighbours where they are long: odd, so that what follows begins where a compiler put it and not by luck."""
+"""Lengths of the neighbours where they are long and odd."""
+
+_BASE = 16
+"""Bytes to which a matrix access is aligned at most (KHR-ALIGN-01)."""
+
+POLICY = (
+    "no rule aligns the beginning of a workgroup array, and no program can ask for it (F-KHR-13): "
+    "that element 0 of one is a place for a matrix, whatever lies before it, is the policy of this suite"
+)
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "none": (),
@@ -48,6 +56,7 @@ AXES: TakenValues = {
     "neighbour_length": ("literal", "specialization", "selected"),
     "neighbour_size": re.compile(r"(one|big)(\+(one|big))*"),
     "cache": ("none", "round_trip"),
+    "placement": ("aligned", "odd"),
     "pattern": ("index", "bits"),
 }
 
@@ -64,8 +73,14 @@ class Sizes:
     target: int
 
 
+def _length(values: Values, component: ComponentType, least: int) -> int:
+    """The length of an array that needs ``least`` elements: itself, or so many that whatever follows can be aligned as well."""
+    unit = 1 if values["placement"] == "odd" else _BASE // component.bytes
+    return -(-least // unit) * unit
+
+
 def sizes(values: Values) -> Sizes:
-    """The sizes of a case. The arrays end with the last element of a matrix, so that their lengths are odd where that allows it."""
+    """The sizes of a case. The arrays end one element behind a matrix, so that lengths are odd where nothing rounds them up."""
     component, shape = COMPONENT_TYPES[values["component"]], parse_shape(values["shape"])
     instances = int(values["subgroups"]) if SCOPES[values["scope"]] is Scope.SUBGROUP else 1
     load, store = room(component, shape, LAYOUTS[values["load"]], 1), room(component, shape, LAYOUTS[values["store"]], 2)
@@ -75,14 +90,15 @@ def sizes(values: Values) -> Sizes:
         store,
         load_pitch,
         store_pitch,
-        load_pitch * (instances - 1) + load.span + 1,
-        store_pitch * (instances - 1) + store.span + 1,
+        _length(values, component, load_pitch * (instances - 1) + load.span + 1),
+        _length(values, component, store_pitch * (instances - 1) + store.span + 1),
     )
 
 
 def _fits(values: Values) -> bool:
     found = sizes(values)
-    neighbours = sum(_BIG.values()) * COMPONENT_TYPES[values["neighbour"]].bytes
+    neighbour = COMPONENT_TYPES[values["neighbour"]]
+    neighbours = sum(_length(values, neighbour, big) for big in _BIG.values()) * neighbour.bytes
     return (found.source + found.target) * COMPONENT_TYPES[values["component"]].bytes + neighbours <= _WORKGROUP_BYTES
 
 
@@ -113,12 +129,14 @@ class _Writer:
                 return Selected(self.builder.operand(f"{name}_flag", U32, "specialization", 1, 0), value, other)
 
     def _neighbour_length(self, name: str) -> tuple[Extent, int]:
-        big, count = _BIG[name], _BIG[name] if self.size == "big" else 1
+        neighbour = COMPONENT_TYPES[self.values["neighbour"]]
+        big, one = _length(self.values, neighbour, _BIG[name]), _length(self.values, neighbour, 1)
+        count = big if self.size == "big" else one
         varies = "+" in self.values["neighbour_size"]
         if self.values["neighbour_length"] == "selected":
             default = 0 if self.size == "big" or varies else 1
             flag = self.builder.operand(f"{name}_flag", U32, "specialization", int(self.size == "big"), default)
-            return Selected(flag, big, 1), count
+            return Selected(flag, big, one), count
         # One that none of the pipelines has.
         return self._length("neighbour_length", name, count, 3), count
 
@@ -169,7 +187,8 @@ class _Writer:
         builder.copy(back, target)
         for scratch, _, buffer in kept:
             builder.copy(buffer, scratch)
-        return replace(builder.build(), label=self.label, pipeline_cache=values["cache"] == "round_trip")
+        policy = POLICY if values["placement"] == "odd" else ""
+        return replace(builder.build(policy), label=self.label, pipeline_cache=values["cache"] == "round_trip")
 
 
 def program(values: Values) -> Program:

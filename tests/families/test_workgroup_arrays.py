@@ -1,0 +1,38 @@
+"""No case depends on where a compiler puts workgroup arrays, but those that say so (F-KHR-13)."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from generators.casebook import Casebook, CaseKind, build_program, expand, load_casebook
+from generators.program.control_flow import flattened
+from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
+from generators.program.program import Program
+from generators.types import StorageClass
+
+
+@cache
+def book() -> Casebook:
+    return load_casebook(Path(__file__).resolve().parents[2])
+
+
+FAMILIES = [family.name for family in book().families.values() if family.kind is CaseKind.KERNEL]
+
+
+def needed(program: Program) -> int:
+    """Bytes to which some matrix in workgroup memory must be aligned; 1 if there is none."""
+    accesses = [o for o in flattened(program.operations) if isinstance(o, MatrixLoad | MatrixStore)]
+    types = [(o.result if isinstance(o, MatrixLoad) else o.matrix).type for o in accesses]
+    shared = [(o, t) for o, t in zip(accesses, types, strict=True) if o.array.storage is StorageClass.WORKGROUP]
+    return max((guaranteed_alignment(t, layout_value(o.layout), o.array) for o, t in shared), default=1)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_follows_a_workgroup_array_can_be_aligned(name: str) -> None:
+    for case in expand(book().families[name], "smoke"):
+        program = build_program(case)
+        odd = [a for a in program.arrays if a.storage is StorageClass.WORKGROUP and a.bytes % needed(program)]
+        assert not odd or program.policy, f"{case.id}: {[array.name for array in odd]}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from cts.commands.context import casebook, print_json
+from cts.commands.choice import chosen_cases, configure_choice
+from cts.commands.context import print_json
 from cts.plan import one_of
-from generators.casebook import Tier, expand
-from generators.errors import CtsError
+from generators.casebook import Tier
 
 NAME = "list"
 HELP = "list cases"
@@ -16,23 +16,15 @@ HELP = "list cases"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
     parser.add_argument("--tier", default="smoke", help="smoke, nightly or full (default: smoke)")
-    parser.add_argument("--family", action="append", metavar="NAME", help="only this family; may be given several times")
-    parser.add_argument(
-        "-k", dest="words", action="append", default=[], metavar="TEXT", help="only ids that contain TEXT; several: all of them"
-    )
+    configure_choice(parser)
     parser.add_argument("--count", action="store_true", help="print how many there are in each family instead")
     parser.add_argument("--json", action="store_true", help="a list of objects with id, family and values; with --count, an object")
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the list."""
-    tier = one_of("--tier", options.tier, tuple(Tier))
-    families = casebook(options).families
-    names = options.family or list(families)
-    for name in names:
-        if name not in families:
-            raise CtsError(f"--family {name}: unknown; the families are {', '.join(families)}")
-    chosen = {name: [case for case in expand(families[name], tier) if all(word in case.id for word in options.words)] for name in names}
+    tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
+    chosen = {family.name: cases for family, cases in chosen_cases(options, tier)}
     if options.count:
         counts = {name: len(cases) for name, cases in chosen.items()}
         if options.json:

@@ -9,81 +9,168 @@ import argparse
 import hashlib
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from cts.commands.context import casebook
-from cts.kinds.kernel import compile_module
+from cts.commands.choice import chosen_cases, configure_choice
+from cts.kinds.kernel import compile_module, glsl_source
 from cts.plan import at_least_one, one_of
 from cts.session import FRONT_ENDS, FrontEnd
-from generators.casebook import CaseKind, Tier, build_program, expand
-from generators.errors import CtsError, NotExpressible
+from generators.casebook import Case, CaseKind, Family, Tier, build_program
+from generators.errors import CtsError, GeneratorError, NotExpressible
 
 NAME = "spirv-val"
 HELP = "have spirv-val judge the modules of a tier"
 
 _SHOWN = 20
+_BATCH = 32
+"""Modules that one process of spirv-val judges: it takes a folder, and most of the time for one module is that of starting."""
+
+
+@dataclass(frozen=True)
+class _Shader:
+    """The first case with a module, by one front end, and the module: as it is, or as GLSL still to be compiled."""
+
+    case: str
+    front_end: FrontEnd
+    text: bytes | str
+
+
+@dataclass
+class _Counts:
+    """What was judged of a family; ``skipped`` counts cases that GLSL cannot say."""
+
+    cases: int = 0
+    modules: int = 0
+    skipped: int = 0
+    rejected: int = 0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
     parser.add_argument("--tier", default="nightly", help="smoke, nightly or full (default: nightly)")
+    configure_choice(parser)
     parser.add_argument("--front-end", default="spirv", help="spirv, glsl (which needs glslang) or both (default: spirv)")
     parser.add_argument("--target-env", default="vulkan1.3", metavar="ENV", help="passed to spirv-val (default: vulkan1.3)")
-    parser.add_argument("--jobs", default="2", metavar="N", help="validators at a time (default: 2)")
+    parser.add_argument("--jobs", default="2", metavar="N", help="compilers and validators at a time (default: 2)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validates and prints what is rejected."""
-    tier = one_of("--tier", options.tier, tuple(Tier))
+    """Validates, prints what is rejected and a line for each family as it is done."""
+    tier = Tier(one_of("--tier", options.tier, tuple(Tier)))
     one_of("--front-end", options.front_end, (*FRONT_ENDS, "both"))
     front_ends: tuple[FrontEnd, ...] = FRONT_ENDS if options.front_end == "both" else (options.front_end,)
     jobs = at_least_one("--jobs", options.jobs)
+    chosen = chosen_cases(options, tier)
     validator = shutil.which("spirv-val")
     if validator is None:
         raise CtsError("spirv-val is not installed: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
-    modules, skipped, rejected, seen = 0, 0, 0, set()
-    with tempfile.TemporaryDirectory(prefix="spirv-val-") as folder, ThreadPoolExecutor(jobs) as pool:
-        running: deque[tuple[str, Future[str]]] = deque()
-
-        def collect(limit: int) -> None:
-            nonlocal rejected
-            while len(running) > limit:
-                name, future = running.popleft()
-                if complaint := future.result():
-                    rejected += 1
-                    if rejected <= _SHOWN:
-                        print(f"{name}\n    {complaint}")
-
-        for family in (family for family in casebook(options) if family.kind is CaseKind.KERNEL):
-            for case in expand(family, tier):
-                program = build_program(case)
-                for front_end in front_ends:
-                    try:
-                        module = compile_module(program, front_end)
-                    except NotExpressible:
-                        skipped += 1
-                        continue
-                    # Cases that differ in their data alone share a module.
-                    key = hashlib.sha256(module).digest()
-                    if key in seen:
-                        continue
-                    seen.add(key)
-                    path = Path(folder, f"{modules}.spv")
-                    path.write_bytes(module)
-                    modules += 1
-                    running.append((f"{case.id} ({front_end})", pool.submit(_validate, validator, options.target_env, path)))
-                    collect(4 * jobs)
-        collect(0)
-    print(f"{modules} modules of tier {tier}, {rejected} rejected" + (f"; {skipped} cases that GLSL cannot say" if skipped else ""))
-    return 1 if rejected else 0
-
-
-def _validate(validator: str, environment: str, path: Path) -> str:
-    done = subprocess.run([validator, "--target-env", environment, str(path)], capture_output=True, text=True, check=False)
-    path.unlink()
-    return (
-        "" if done.returncode == 0 else (done.stdout + done.stderr).strip().replace(str(path), "module") or f"exit code {done.returncode}"
+    command = (validator, "--target-env", options.target_env)
+    total, start = _Counts(), time.monotonic()
+    with ThreadPoolExecutor(jobs) as pool:
+        seen: set[bytes] = set()
+        for family, cases in chosen:
+            if family.kind is CaseKind.KERNEL and cases:
+                _judge_family(family, cases, front_ends, command, pool, jobs, seen, total)
+    if not total.cases:
+        raise CtsError("no kernel case is chosen: see 'cts list' for the ids that --family and -k choose from")
+    seconds = time.monotonic() - start
+    print(
+        f"{total.modules} modules of {total.cases} cases of tier {tier}, {total.rejected} rejected"
+        + (f"; {total.skipped} cases that GLSL cannot say" if total.skipped else "")
+        + f"; {seconds:.0f} s"
     )
+    return 1 if total.rejected else 0
+
+
+def _judge_family(
+    family: Family,
+    cases: Iterable[Case],
+    front_ends: tuple[FrontEnd, ...],
+    command: tuple[str, ...],
+    pool: ThreadPoolExecutor,
+    jobs: int,
+    seen: set[bytes],
+    total: _Counts,
+) -> None:
+    """Adds to ``total``; ``seen`` has the digests of what was judged before."""
+    start, counts = time.monotonic(), _Counts()
+    running: deque[Future[list[str]]] = deque()
+
+    def collect(limit: int) -> None:
+        while len(running) > limit:
+            for complaint in running.popleft().result():
+                counts.rejected += 1
+                if total.rejected + counts.rejected <= _SHOWN:
+                    print(complaint)
+
+    shaders = _shaders(cases, front_ends, seen, counts)
+    while batch := list(islice(shaders, _BATCH)):
+        running.append(pool.submit(_judge, command, batch))
+        collect(2 * jobs)
+    collect(0)
+    skipped = f", {counts.skipped} cases that GLSL cannot say" if counts.skipped else ""
+    line = f"{family.name}: {counts.modules} modules of {counts.cases} cases, {counts.rejected} rejected{skipped}"
+    # On standard error: progress, for people who wait.
+    print(f"{line}; {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+    for name, value in vars(counts).items():
+        setattr(total, name, getattr(total, name) + value)
+
+
+def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[bytes], counts: _Counts) -> Iterator[_Shader]:
+    """Every distinct module or GLSL text once: cases that differ in their data alone share it."""
+    for case in cases:
+        counts.cases += 1
+        program = build_program(case)
+        for front_end in front_ends:
+            try:
+                text: bytes | str = glsl_source(program) if front_end == "glsl" else compile_module(program, front_end)
+            except NotExpressible:
+                counts.skipped += 1
+                continue
+            key = hashlib.sha256(text.encode() if isinstance(text, str) else text).digest()
+            if key not in seen:
+                seen.add(key)
+                counts.modules += 1
+                yield _Shader(case.id, front_end, text)
+
+
+def _judge(command: tuple[str, ...], batch: list[_Shader]) -> list[str]:
+    """What is wrong with each rejected shader of ``batch``: the case, then the complaint."""
+    from generators.glsl.compile import compile_glsl
+
+    complaints = []
+    with tempfile.TemporaryDirectory(prefix="spirv-val-") as folder:
+        written: list[tuple[_Shader, Path]] = []
+        for number, shader in enumerate(batch):
+            path = Path(folder, f"{number}.spv")
+            try:
+                path.write_bytes(compile_glsl(shader.text) if isinstance(shader.text, str) else shader.text)
+            except GeneratorError as error:
+                complaints.append(_complaint(shader, str(error)))
+            else:
+                written.append((shader, path))
+        if written and _validate(command, Path(folder)):
+            # What it says of a folder does not tell which file it means, and versions before 2026 take no folder.
+            judged = ((shader, _validate(command, path)) for shader, path in written)
+            complaints += [_complaint(shader, said) for shader, said in judged if said]
+    return complaints
+
+
+def _complaint(shader: _Shader, said: str) -> str:
+    return f"{shader.case} ({shader.front_end})\n    {said}"
+
+
+def _validate(command: tuple[str, ...], path: Path) -> str:
+    """What spirv-val says against the module, or against those of the folder; empty if it accepts them."""
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (done.stdout + done.stderr).strip().replace(str(path), "module") or f"exit code {done.returncode}"

@@ -141,11 +141,21 @@ def _assembled(program: Program) -> bytes:
     return _shared(program, emit)
 
 
-def _compiled(program: Program) -> bytes:
-    from generators.glsl.compile import compile_glsl
+def glsl_source(program: Program) -> str:
+    """The GLSL that the front end ``glsl`` compiles.
+
+    Raises:
+        NotExpressible: GLSL has no way to say it.
+    """
     from generators.glsl.emit import emit
 
-    return compile_glsl(_shared(program, emit))
+    return _shared(program, emit)
+
+
+def _compiled(program: Program) -> bytes:
+    from generators.glsl.compile import compile_glsl
+
+    return compile_glsl(glsl_source(program))
 
 
 _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, "glsl": _compiled}

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from generators.errors import CtsError, GeneratorError
+from generators.glsl.library import find_library
 
 TIMEOUT_SECONDS = 60
 """A compilation takes about 0.05 s; one that takes longer than this does not end."""
@@ -27,7 +28,8 @@ def find_glslang() -> str | None:
 
 
 def compile_glsl(source: str) -> bytes:
-    """The SPIR-V 1.6 module of a compute shader, for Vulkan 1.3. Modules are kept, so that the same source costs once.
+    """The SPIR-V 1.6 module of a compute shader, for Vulkan 1.3. Modules are kept, so that the same source costs once. Where libshaderc is
+    installed too, it compiles what it accepts, and the program glslang the rest.
 
     Raises:
         CtsError: glslang is not installed, or too old.
@@ -41,6 +43,11 @@ def compile_glsl(source: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def _compile(glslang: str, source: str) -> bytes:
+    library = find_library()
+    return (library.compile(source) if library else None) or _compile_by_program(glslang, source)
+
+
+def _compile_by_program(glslang: str, source: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="glslang-") as folder:
         text, module = Path(folder, "shader.comp"), Path(folder, "shader.spv")
         text.write_text(source, encoding="utf-8")

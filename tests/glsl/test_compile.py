@@ -6,7 +6,11 @@ import stat
 import pytest
 
 from generators.errors import CtsError, GeneratorError
+from generators.glsl import compile as compiling
 from generators.glsl.compile import compile_glsl, excerpt, find_glslang
+from generators.glsl.library import find_library
+
+GOOD = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
 
 
 @pytest.fixture
@@ -18,6 +22,7 @@ def pretended(tmp_path, monkeypatch):
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", str(tmp_path) + os.pathsep + "/bin" + os.pathsep + "/usr/bin")
+        monkeypatch.setattr(compiling, "find_library", lambda: None)
         return path
 
     return pretend
@@ -64,13 +69,49 @@ def test_an_excerpt_stays_inside_the_source():
 
 @pytest.mark.skipif(find_glslang() is None, reason="glslang is not installed")
 def test_glslang_itself_compiles_and_rejects():
-    good = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
-    assert compile_glsl(good)[:4] == b"\x03\x02\x23\x07"
+    assert compile_glsl(GOOD)[:4] == b"\x03\x02\x23\x07"
     with pytest.raises(GeneratorError, match=r">    3 \| void main\(\) \{ y = 1; \}"):
-        compile_glsl(good.replace("{}", "{ y = 1; }"))
+        compile_glsl(GOOD.replace("{}", "{ y = 1; }"))
 
 
 @pytest.mark.skipif(find_glslang() is None, reason="glslang is not installed")
 def test_glslang_names_an_extension_that_it_does_not_know():
     with pytest.raises(CtsError, match="GL_EXT_of_tomorrow"):
         compile_glsl("#version 460\n#extension GL_EXT_of_tomorrow : require\nvoid main() {}\n")
+
+
+class LibraryDouble:
+    """Accepts what has no error in it."""
+
+    def compile(self, source):
+        return None if "error" in source else b"from the library"
+
+
+def test_what_the_library_accepts_is_not_compiled_by_the_program(pretended, monkeypatch):
+    pretended("exit 139")
+    monkeypatch.setattr(compiling, "find_library", LibraryDouble)
+    assert compile_glsl("void main() { /* held in the process */ }") == b"from the library"
+
+
+def test_what_the_library_rejects_is_for_the_program_to_judge(pretended, monkeypatch):
+    pretended("printf module > $4")
+    monkeypatch.setattr(compiling, "find_library", LibraryDouble)
+    assert compile_glsl("void main() { /* an error to the library alone */ }") == b"module"
+
+
+@pytest.mark.skipif(find_glslang() is None or find_library() is None, reason="glslang or libshaderc is not installed")
+def test_the_library_says_what_the_program_says(multiply, matrix_copy, monkeypatch):
+    from generators.glsl.emit import emit
+    from generators.spirv.disassemble import disassemble
+
+    def instructions(module):
+        # The header has the generator's word; shaderc names two extensions of its own.
+        return [line for line in disassemble(module).splitlines() if not line.startswith(";") and "GL_GOOGLE_" not in line]
+
+    for program in (multiply(), multiply("bf16", "bf16"), matrix_copy("f16"), matrix_copy("u8", stride_source="specialization")):
+        held = find_library().compile(emit(program))
+        with monkeypatch.context() as without:
+            without.setattr(compiling, "find_library", lambda: None)
+            compiled = compile_glsl(emit(program) + "// by the program\n")
+        assert instructions(held) == instructions(compiled)
+    assert find_library().compile(GOOD.replace("{}", "{ y = 1; }")) is None

@@ -1,0 +1,35 @@
+"""The options by which verbs choose among the cases of a tier."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from cts.commands.context import casebook
+from generators.casebook import Case, Family, Tier, expand
+from generators.errors import CtsError
+
+
+def configure_choice(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--family`` and ``-k``."""
+    parser.add_argument("--family", action="append", metavar="NAME", help="only this family; may be given several times")
+    parser.add_argument(
+        "-k", dest="words", action="append", default=[], metavar="TEXT", help="only ids that contain TEXT; several: all of them"
+    )
+
+
+def chosen_cases(options: argparse.Namespace, tier: Tier) -> Iterator[tuple[Family, list[Case]]]:
+    """The families chosen, in order, each with its chosen cases of the tier; empty lists too.
+
+    Raises:
+        CtsError: a family is unknown.
+    """
+    families = casebook(options).families
+    names = options.family or list(families)
+    for name in names:
+        if name not in families:
+            raise CtsError(f"--family {name}: unknown; the families are {', '.join(families)}")
+    return (
+        (families[name], [case for case in expand(families[name], tier) if all(word in case.id for word in options.words)])
+        for name in names
+    )

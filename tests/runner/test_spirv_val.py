@@ -1,0 +1,77 @@
+"""``cts spirv-val``: what it chooses, how it asks, and that what is rejected is named. A script stands in for spirv-val."""
+
+import stat
+
+import pytest
+
+from cts.cli import main
+from generators.errors import GeneratorError
+from generators.glsl import compile as compiling
+
+from .conftest import REPOSITORY
+
+FAMILY = ("--family", "elements", "--tier", "smoke")
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Puts a spirv-val on PATH that answers by the given lines of shell, $3 being the path; gives what it was asked, in order."""
+
+    def pretend(script):
+        path = tmp_path / "bin" / "spirv-val"
+        path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\necho $(basename $3) >> {tmp_path}/asked\n{script}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
+        return lambda: (tmp_path / "asked").read_text().split()
+
+    return pretend
+
+
+def run(*arguments):
+    return main(["--root", str(REPOSITORY), "spirv-val", *arguments])
+
+
+def test_modules_that_are_accepted_are_judged_by_the_folder(asked, capsys):
+    paths = asked("exit 0")
+    assert run(*FAMILY) == 0
+    captured = capsys.readouterr()
+    assert ", 0 rejected;" in captured.out
+    assert captured.err.startswith("elements: ")
+    assert not any(path.endswith(".spv") for path in paths())
+
+
+def test_a_rejected_module_is_named_with_its_case_and_the_complaint(asked, capsys):
+    asked('case $3 in */0.spv) echo "error: 7: no such type in $3"; exit 1;; *.spv) exit 0;; esac; exit 1')
+    assert run(*FAMILY, "-k", "f16") == 1
+    out = capsys.readouterr().out
+    assert out.startswith("elements[")
+    assert " (spirv)\n    error: 7: no such type in module\n" in out
+    assert ", 1 rejected;" in out
+
+
+def test_a_shader_that_glslang_rejects_is_a_rejected_module(asked, capsys, monkeypatch):
+    asked("exit 0")
+
+    def rejects(source):
+        raise GeneratorError("glslang rejects line 3 of the shader")
+
+    monkeypatch.setattr(compiling, "compile_glsl", rejects)
+    assert run(*FAMILY, "--front-end", "both", "-k", "f16") == 1
+    assert " (glsl)\n    glslang rejects line 3 of the shader\n" in capsys.readouterr().out
+
+
+def test_only_what_is_chosen_is_judged(asked, capsys):
+    asked("exit 0")
+    assert run("--tier", "smoke", "-k", "elements[", "-k", "f16") == 0
+    chosen = capsys.readouterr().err
+    assert [line.partition(":")[0] for line in chosen.splitlines()] == ["elements"]
+
+
+@pytest.mark.parametrize("choice", [("--family", "nonesuch"), ("-k", "nonesuch"), ("--family", "static_types")])
+def test_a_choice_of_nothing_is_bad_input(asked, choice, capsys):
+    asked("exit 0")
+    assert run(*choice, "--tier", "smoke") == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("cts: ")
+    assert captured.out == ""

@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from generators.casebook.document import read_document
 from generators.casebook.requirements import cases_folder
-from generators.errors import CasebookError
 
 FILE = "positions.yaml"
 

@@ -14,7 +14,22 @@ from generators.errors import CtsError
 
 BAD_INPUT = 2
 
-VERBS = ("devices", "list_cases", "show", "repro", "report", "coverage", "new_family", "golden", "spirv_val", "run")
+VERBS = (
+    "devices",
+    "list_cases",
+    "show",
+    "repro",
+    "report",
+    "coverage",
+    "new_family",
+    "golden",
+    "spirv_val",
+    "run",
+    "positions",
+    "bugs",
+    "glsl",
+    "pages",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,6 +4,7 @@ from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
 from generators.casebook.cases import Case, Tier, build_module, build_program, build_query, build_subcases, expand
 from generators.casebook.family import Axis, Family, Product, load_family
+from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, TestKind, load_requirements
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "CaseKind",
     "Casebook",
     "Family",
+    "Position",
     "Product",
     "Requirement",
     "TestKind",
@@ -24,5 +26,6 @@ __all__ = [
     "find_case",
     "load_casebook",
     "load_family",
+    "load_positions",
     "load_requirements",
 ]

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from generators.casebook.cases import Case, violated
 from generators.casebook.family import Family, check_property_row, load_family
+from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, cases_folder, load_requirements
 from generators.errors import CasebookError
 
@@ -25,11 +26,17 @@ class Casebook:
         root: the folder of cases.
         families: by name, in the order of their files.
         requirements: by id.
+        positions: by id.
     """
 
     root: Path
     families: Mapping[str, Family]
     requirements: Mapping[str, Requirement]
+    positions: Mapping[str, Position]
+
+    def resting_on(self, position: str) -> tuple[str, ...]:
+        """Names of the families whose verdicts rest on that position."""
+        return tuple(family.name for family in self if position in family.positions)
 
     def __iter__(self) -> Iterator[Family]:
         return iter(self.families.values())
@@ -61,16 +68,16 @@ def load_casebook(root: Path) -> Casebook:
         CasebookError: see ``load_family``; or two families have one name.
     """
     folder = cases_folder(root)
-    requirements = load_requirements(folder)
+    requirements, positions = load_requirements(folder), load_positions(folder)
     families: dict[str, Family] = {}
     for path in sorted(folder.glob("*/*.yaml")):
         if path.parent.name == "requirements":
             continue
-        family = load_family(path, requirements)
+        family = load_family(path, requirements, positions)
         if family.name in families:
             raise CasebookError(f"{path}:1: family: '{family.name}' is already the family of {families[family.name].path}")
         families[family.name] = family
-    return Casebook(folder, MappingProxyType(families), requirements)
+    return Casebook(folder, MappingProxyType(families), requirements, positions)
 
 
 def find_case(casebook: Casebook, id_: str) -> Case:

@@ -13,6 +13,7 @@ from typing import Any
 from generators.casebook.builders import Builder, CaseKind, kind_of, load_builder
 from generators.casebook.constraints import Constraint, Exclusion, Predicate
 from generators.casebook.document import Element, read_document
+from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
 from generators.errors import CasebookError
 from generators.property_rows import parse_row
@@ -97,6 +98,7 @@ class Family:
         covers: ids of requirements.
         plan: in prose, what is tested and why these axes.
         todo: missing coverage, a line each.
+        positions: ids of the suite's positions on which verdicts of the family rest.
         axes: of the cases, in the order of the labels in an id.
         subcase_axes: of the dispatches of each case.
         constraints: on all these axes.
@@ -110,6 +112,7 @@ class Family:
     covers: tuple[str, ...]
     plan: str
     todo: tuple[str, ...]
+    positions: tuple[str, ...]
     axes: tuple[Axis, ...]
     subcase_axes: tuple[Axis, ...]
     constraints: tuple[ConstraintText, ...]
@@ -324,20 +327,39 @@ def _covers(element: Element, requirements: Mapping[str, Requirement]) -> tuple[
     return tuple(covers)
 
 
-def load_family(path: Path, requirements: Mapping[str, Requirement] | None = None) -> Family:
+def _positions(element: Element, known: Mapping[str, Position]) -> tuple[str, ...]:
+    found: list[str] = []
+    for item in element.items("ids of positions"):
+        id_ = item.text("the id of a position")
+        if id_ not in known:
+            raise item.error(f"there is no position '{id_}'; expected an id from cases/positions.yaml")
+        if id_ in found:
+            raise item.error(f"duplicate position '{id_}'")
+        found.append(id_)
+    return tuple(found)
+
+
+def load_family(
+    path: Path, requirements: Mapping[str, Requirement] | None = None, positions: Mapping[str, Position] | None = None
+) -> Family:
     """The family that ``path`` describes.
 
     Args:
         path: a YAML file in a specification's folder of ``cases``.
         requirements: what ``covers`` may name; by default those beside the specification's folder.
+        positions: what ``positions`` may name; by default those beside the specification's folder.
 
     Raises:
         CasebookError: naming file, line, key and what was expected.
     """
     if requirements is None:
         requirements = load_requirements(path.absolute().parent.parent)
+    if positions is None:
+        positions = load_positions(path.absolute().parent.parent)
     top = read_document(path)
-    fields = top.fields(("family", "specification", "builder", "covers", "plan", "axes", "products"), ("todo", "constraints", "subcases"))
+    fields = top.fields(
+        ("family", "specification", "builder", "covers", "plan", "axes", "products"), ("todo", "positions", "constraints", "subcases")
+    )
     name = fields["family"].text("the family's name")
     if not _NAME.fullmatch(name) or name != path.stem:
         raise fields["family"].error(f"'{name}' must be the file's name without .yaml, '{path.stem}', in lower case")
@@ -374,6 +396,7 @@ def load_family(path: Path, requirements: Mapping[str, Requirement] | None = Non
         covers=covers,
         plan=fields["plan"].text("prose"),
         todo=todo,
+        positions=_positions(fields["positions"], positions) if "positions" in fields else (),
         axes=axes,
         subcase_axes=subcase_axes,
         constraints=tuple(reader.constraint(item) for item in constraints),

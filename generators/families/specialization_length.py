@@ -31,7 +31,7 @@ _BASE = 16
 """Bytes to which a matrix access is aligned at most (KHR-ALIGN-01)."""
 
 POLICY = (
-    "no rule aligns the beginning of a workgroup array, and no program can ask for it (F-KHR-13): "
+    "no rule aligns the beginning of a workgroup array, and no program can ask for it (F-KHR-22): "
     "that element 0 of one is a place for a matrix, whatever lies before it, is the policy of this suite"
 )
 

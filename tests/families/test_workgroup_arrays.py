@@ -1,4 +1,4 @@
-"""No case depends on where a compiler puts workgroup arrays, but those that say so (F-KHR-13)."""
+"""No case depends on where a compiler puts workgroup arrays, but those that say so (F-KHR-22)."""
 
 from __future__ import annotations
 

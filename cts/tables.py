@@ -1,0 +1,94 @@
+"""The tables of ``docs/`` that are made from the casebook, and the pages that show them.
+
+A page has a table between ``<!-- table: NAME -->`` and ``<!-- end of table -->``; ``cts pages`` writes it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from generators.bug_classes import load_bug_classes
+from generators.casebook import Casebook, CaseKind, Tier
+from generators.errors import CtsError
+from generators.glsl_coverage import FamilyInGlsl, Refusal, glsl_coverage
+
+_TABLE = re.compile(r"(?P<begin><!-- table: (?P<name>[^>]*?) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL)
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown; cells are one line."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _questions(casebook: Casebook) -> str:
+    return _markdown(("id", "question", "position"), ((p.id, p.question, p.position) for p in casebook.positions.values()))
+
+
+def _positions(casebook: Casebook) -> str:
+    rows = ((p.id, p.position, p.because, ", ".join(casebook.resting_on(p.id)) or "(none yet)") for p in casebook.positions.values())
+    return _markdown(("id", "position", "because", "families whose verdicts rest on it"), rows)
+
+
+def _bugs(casebook: Casebook) -> str:
+    rows = []
+    for bug in load_bug_classes(casebook):
+        shown = [f"`{family}`: {', '.join(axes)}" for family, axes in bug.families.items()]
+        shown += [f"not yet here: {specification}" for specification in bug.specifications]
+        shown += [f"[{Path(test).name}](../{test})" for test in bug.tests]
+        rows.append((bug.name, str(bug.bugs), str(bug.drivers), bug.what, "; ".join(shown), bug.note))
+    return _markdown(("class", "bugs", "of drivers", "what", "shown by", "note"), rows)
+
+
+def _glsl(casebook: Casebook) -> str:
+    found = glsl_coverage(casebook, Tier.NIGHTLY)
+    return f"{_glsl_families(found)}\n{_glsl_reasons(found)}"
+
+
+def _glsl_families(found: Sequence[FamilyInGlsl]) -> str:
+    rows = []
+    for entry in found:
+        why = "<br>".join(f"{refusal.cases}: {_reason(refusal.reason, refusal.types)}" for refusal in entry.refusals)
+        said = str(entry.said) if entry.family.kind is CaseKind.KERNEL else "runs no shader"
+        rows.append((f"`{entry.family.name}`", str(entry.cases), said, why))
+    return _markdown(("family", "cases", "in GLSL", "not, and why"), rows)
+
+
+def _glsl_reasons(found: Sequence[FamilyInGlsl]) -> str:
+    reasons: dict[str, list[Refusal]] = {}
+    for refusal in (refusal for entry in found for refusal in entry.refusals):
+        reasons.setdefault(refusal.reason, []).append(refusal)
+    rows = []
+    for reason, refusals in sorted(reasons.items(), key=lambda item: (-sum(refusal.cases for refusal in item[1]), item[0])):
+        types = tuple(dict.fromkeys(name for refusal in refusals for name in refusal.types))
+        families = ", ".join(refusal.example.family for refusal in refusals)
+        rows.append((_reason(reason, types), str(sum(refusal.cases for refusal in refusals)), families, f"`{refusals[0].example.id}`"))
+    return _markdown(("reason", "cases", "families", "example"), rows)
+
+
+def _reason(reason: str, types: Sequence[str]) -> str:
+    return reason.replace("…", "/".join(types)) if types else reason
+
+
+TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
+    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl}
+)
+"""The tables by name."""
+
+
+def remade(text: str, casebook: Casebook) -> str:
+    """A page whose tables are made anew.
+
+    Raises:
+        CtsError: it names a table that does not exist.
+    """
+
+    def made(match: re.Match[str]) -> str:
+        if match["name"] not in TABLES:
+            raise CtsError(f"there is no table '{match['name']}'; expected one of {', '.join(TABLES)}")
+        return f"{match['begin']}{TABLES[match['name']](casebook)}{match['end']}"
+
+    return _TABLE.sub(made, text)

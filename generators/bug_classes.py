@@ -1,0 +1,98 @@
+"""Kinds of mistakes that real implementations have made, and what of the suite would show them; from ``cases/bug_classes.yaml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from generators.casebook.book import Casebook
+from generators.casebook.document import Element, read_document
+
+FILE = "bug_classes.yaml"
+
+_NAME = re.compile(r"[A-Z]+")
+_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class BugClass:
+    """A kind of mistake.
+
+    Attributes:
+        name: short, in capitals.
+        bugs, drivers: how many are documented, and how many of them are drivers'.
+        what: the mistake, one line.
+        families: family -> the axes (of cases or subcases) that would show it.
+        specifications: whose families bring more of it.
+        tests: of the suite itself, where suites make the mistake; paths from the checkout.
+        note: what is missing, or how it is meant; may be empty.
+    """
+
+    name: str
+    bugs: int
+    drivers: int
+    what: str
+    families: Mapping[str, tuple[str, ...]]
+    specifications: tuple[str, ...]
+    tests: tuple[str, ...]
+    note: str
+
+
+def load_bug_classes(casebook: Casebook) -> tuple[BugClass, ...]:
+    """Every class, in the order of the file.
+
+    Raises:
+        CasebookError: the file is malformed, or names a family, axis, specification or test that does not exist.
+    """
+    document = read_document(casebook.root / FILE)
+    return tuple(_bug_class(name, element, casebook) for name, element in document.entries("a mapping from class to what it is").items())
+
+
+def _bug_class(name: str, element: Element, casebook: Casebook) -> BugClass:
+    if not _NAME.fullmatch(name):
+        raise element.error(f"'{name}' cannot name a class; expected capitals")
+    fields = element.fields(("bugs", "drivers", "what"), ("families", "specifications", "tests", "note"))
+    if not fields.keys() & {"families", "specifications", "tests"}:
+        raise element.error("expected families that show it, specifications that bring them, or tests of the suite itself")
+    return BugClass(
+        name=name,
+        bugs=fields["bugs"].integer(1, _MOST),
+        drivers=fields["drivers"].integer(0, _MOST),
+        what=fields["what"].text("one line"),
+        families=_families(fields["families"], casebook) if "families" in fields else MappingProxyType({}),
+        specifications=_specifications(fields["specifications"], casebook) if "specifications" in fields else (),
+        tests=_tests(fields["tests"], casebook.root.parent) if "tests" in fields else (),
+        note=fields["note"].text("one line") if "note" in fields else "",
+    )
+
+
+def _families(element: Element, casebook: Casebook) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, item in element.entries("a mapping from family to axes").items():
+        if name not in casebook.families:
+            raise item.error(f"there is no family '{name}'; expected one of {', '.join(casebook.families)}")
+        family = casebook.families[name]
+        axes = [axis.name for axis in (*family.axes, *family.subcase_axes)]
+        for axis in item.items(f"axes of {name}"):
+            if axis.text() not in axes:
+                raise axis.error(f"the family '{name}' has no axis '{axis.text()}'; expected one of {', '.join(axes)}")
+        found[name] = tuple(axis.text() for axis in item.items("axes"))
+    return MappingProxyType(found)
+
+
+def _specifications(element: Element, casebook: Casebook) -> tuple[str, ...]:
+    known = sorted({requirement.specification for requirement in casebook.requirements.values()})
+    for item in element.items("specifications"):
+        if item.text() not in known:
+            raise item.error(f"unknown specification '{item.text()}'; expected one of {', '.join(known)}")
+    return tuple(item.text() for item in element.items("specifications"))
+
+
+def _tests(element: Element, checkout: Path) -> tuple[str, ...]:
+    for item in element.items("paths of tests"):
+        if not (checkout / item.text()).is_file():
+            raise item.error(f"there is no test '{item.text()}'; expected a path from the checkout")
+    return tuple(item.text() for item in element.items("paths of tests"))

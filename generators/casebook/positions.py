@@ -1,0 +1,54 @@
+"""The positions that the suite takes where the specifications are ambiguous, from ``cases/positions.yaml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from generators.casebook.document import read_document
+from generators.casebook.requirements import cases_folder
+
+FILE = "positions.yaml"
+
+_ID = re.compile(r"F-[A-Z0-9]+-[1-9][0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An answer that the documents do not give, or not clearly.
+
+    Attributes:
+        id: for example ``F-KHR-3``.
+        question: what the documents leave open.
+        position: what this suite holds.
+        because: why; a verdict that rests on the position is disputed here.
+    """
+
+    id: str
+    question: str
+    position: str
+    because: str
+
+
+def load_positions(root: Path) -> Mapping[str, Position]:
+    """Every position by its id, in the order of the file; none where there is no file.
+
+    Args:
+        root: the checkout, or its folder ``cases``.
+
+    Raises:
+        CasebookError: the file is malformed.
+    """
+    path = cases_folder(root) / FILE
+    if not path.exists():
+        return MappingProxyType({})
+    positions: dict[str, Position] = {}
+    for id_, element in read_document(path).entries("a mapping from position id to question, position and because").items():
+        if not _ID.fullmatch(id_):
+            raise element.error(f"'{id_}' is not the id of a position; expected one like F-KHR-3")
+        fields = element.fields(("question", "position", "because"))
+        positions[id_] = Position(id_, *(fields[name].text("one line") for name in ("question", "position", "because")))
+    return MappingProxyType(positions)

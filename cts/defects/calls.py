@@ -9,7 +9,7 @@ from itertools import combinations
 from cts.defects.defect import Defect, Substitute, every
 from cts.reference.functions import call
 from cts.reference.state import State
-from generators.program.functions import Call
+from generators.program.functions import Call, PointerParameter
 from generators.program.program import Program
 from generators.program.values import Matrix
 
@@ -46,6 +46,8 @@ def _overwriting(position: int) -> Substitute:
 def _is_like(one: object, other: object) -> bool:
     if isinstance(one, Matrix) or isinstance(other, Matrix):
         return isinstance(one, Matrix) and isinstance(other, Matrix) and one.type == other.type
+    if isinstance(one, PointerParameter) or isinstance(other, PointerParameter):
+        return isinstance(one, PointerParameter) and isinstance(other, PointerParameter) and one.variable.type == other.variable.type
     return True
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cts.reference.state import State
-from cts.reference.variables import Index, changed, define, indices, is_defined, part, value_of
+from cts.reference.trees import is_defined
+from cts.reference.variables import Index, changed, define, indices, part, value_of
 from generators.errors import GeneratorError
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 

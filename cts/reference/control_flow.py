@@ -10,8 +10,9 @@ from cts.reference.selections import holds
 from cts.reference.state import State
 from cts.reference.values import select
 from generators.errors import GeneratorError
-from generators.program.control_flow import Exit, Loop
+from generators.program.control_flow import Exit, Loop, ReturnBoth
 from generators.program.program import Operation
+from generators.program.values import Matrix, ScalarValue
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
@@ -24,14 +25,15 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
     """
     for carried in operation.carried:
         state.matrices[carried.current.name] = state.matrices[carried.initial.name]
-    alive = np.ones(len(state.instances), bool)
+    numbers = state.instances
+    alive = np.ones(len(numbers), bool)
     for iteration, index in enumerate(indices):
         if trips is not None:
             alive = alive & (iteration < trips)
-        positions = np.flatnonzero(alive)
-        if not len(positions):
+        if not alive.any():
             return
-        alive[positions[_iterate(state, operation, index, positions)]] = False
+        left = _iterate(state, operation, index, state.positions(numbers[alive]))
+        alive = alive & np.isin(numbers, state.instances) & ~np.isin(numbers, left)
 
 
 def trip_counts(state: State, operation: Loop) -> np.ndarray:
@@ -49,48 +51,69 @@ def leave(state: State, operation: Exit) -> None:
     """A return: the instances for which the condition holds run the body and nothing after it.
 
     Raises:
-        GeneratorError: a break or continue stands outside of a loop's own body, or a return inside of something.
+        GeneratorError: a break or continue stands outside of a loop's own body.
     """
-    if operation.kind != "return" or not state.whole:
-        raise GeneratorError(f"a {operation.kind} stands where it cannot: put returns among the program's own operations, others in a loop")
-    taken = holds(state, operation.condition)
+    if operation.kind != "return":
+        raise GeneratorError(f"a {operation.kind} stands where it cannot: put it among a loop's own operations")
+    return_where(state, holds(state, operation.condition), operation.body, operation.returned)
+
+
+def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], returned: Matrix | ScalarValue | None) -> None:
+    """The instances of ``taken`` (bool) run ``body`` and return ``returned``."""
     if taken.any():
-        state.run(state.part(np.flatnonzero(taken)), operation.body)
-    state.narrow(np.flatnonzero(~taken))
+        part = state.part(np.flatnonzero(taken))
+        state.run(part, body)
+        if returned is not None and len(part.instances):
+            value = part.matrices[returned.name] if isinstance(returned, Matrix) else part.scalar(returned)
+            state.activation.returned.append((part.instances, value))
+        state.activation.gone = np.union1d(state.activation.gone, part.instances)
+        state.drop_returned()
+
+
+def return_both(state: State, operation: ReturnBoth) -> None:
+    """Every instance returns, from the arm of its condition; nothing after it runs."""
+    taken = holds(state, operation.condition)
+    numbers = state.instances[~taken]
+    return_where(state, taken, operation.then, operation.then_returned)
+    if len(numbers):
+        return_where(state, np.isin(state.instances, numbers), operation.otherwise, operation.otherwise_returned)
 
 
 def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -> np.ndarray:
-    """One iteration in the instances at ``positions``. Returns which of those leave the loop, bool, of the shape of ``positions``."""
+    """One iteration in the instances at ``positions``. Returns the numbers of those that leave the loop."""
     part = state.part(positions)
     part.scalars[operation.index.name] = np.full(len(positions), index, np.uint64)
-    left = np.zeros(len(positions), bool)
-    going = np.arange(len(positions))
+    left = np.zeros(0, np.int64)
     for segment, way_out in _segments(operation.body):
         part.run(part, segment)
-        if way_out is None:
+        if way_out is None or not len(part.instances):
             break
         taken = holds(part, way_out.condition)
         if taken.any():
-            part.run(part.part(np.flatnonzero(taken)), way_out.body)
-            left[going[taken]] = way_out.kind == "break"
-            going = going[~taken]
-            if not len(going):
-                return left
+            leaving = part.part(np.flatnonzero(taken))
+            part.run(leaving, way_out.body)
+            if way_out.kind == "break":
+                left = np.union1d(left, leaving.instances)
             part.narrow(np.flatnonzero(~taken))
+            if not len(part.instances):
+                break
+    state.drop_returned()
+    if not len(part.instances):
+        return left
+    changed = state.positions(part.instances)
+    kept = np.setdiff1d(np.arange(len(state.instances)), changed)
     after = [(carried.current.name, part.matrices[carried.next.name]) for carried in operation.carried]
     for name, value in after:
-        changed = positions[going]
-        kept = np.setdiff1d(np.arange(len(state.instances)), changed)
         before = [(kept, select(state.matrices[name], kept))] if len(kept) else []
         state.merge_matrix(name, [(changed, value), *before])
     return left
 
 
 def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], Exit | None]]:
-    """The operations between exits, each with the exit that follows."""
+    """The operations between exits from the iteration, each with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
-        if isinstance(operation, Exit):
+        if isinstance(operation, Exit) and operation.kind != "return":
             yield segment, operation
             segment = []
         else:

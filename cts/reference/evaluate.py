@@ -9,7 +9,7 @@ from typing import Any
 from cts.expected import Expected
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
-from cts.reference.control_flow import leave, loop
+from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.conversion import convert
 from cts.reference.elements import element_update
 from cts.reference.elementwise import arithmetic, negate, times_scalar
@@ -24,7 +24,7 @@ from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Branch, Exit, Loop, Switch
+from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -71,6 +71,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Switch: switch,
         Exit: leave,
         Call: call,
+        ReturnBoth: return_both,
     }
 )
 """What the specification says of each operation."""
@@ -84,6 +85,7 @@ def _run(state: State, operations: Sequence[Operation]) -> None:
             return
         step = state.substitutes.get(operation) if state.substitutes else None
         (step or STEPS[type(operation)])(state, operation)
+        state.drop_returned()
 
 
 def evaluate(
@@ -100,7 +102,7 @@ def evaluate(
         GeneratorError: the specification leaves the outcome undefined, or the data are unfit.
     """
     state = initial_state(program, subcase, substitutes, _run, beyond)
-    initialize(state)
+    initialize(state, program.variables)
     _run(state, program.operations)
     written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
     placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))

@@ -50,13 +50,18 @@ def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], m
         if len(positions):
             part = state.part(positions)
             state.run(part, body)
-            parts.append((number, positions, part))
+            parts.append((number, part))
+    state.drop_returned()
+    remaining = [(number, state.positions(part.instances), part) for number, part in parts if len(part.instances)]
+    if not remaining:
+        return
     for item in merged:
         if isinstance(item.result, Matrix):
-            state.merge_matrix(item.result.name, [(where, part.matrices[item.sources[number].name]) for number, where, part in parts])
+            sources = [(where, part.matrices[item.sources[number].name]) for number, where, part in remaining]
+            state.merge_matrix(item.result.name, sources)
             continue
         values = np.zeros(len(state.instances), np.uint64)
-        for number, where, part in parts:
+        for number, where, part in remaining:
             source = item.sources[number]
             assert not isinstance(source, Matrix)
             values[where] = part.scalar(source)

@@ -9,11 +9,29 @@ from typing import Any
 import numpy as np
 
 from cts.reference.memory import Memory, buffer, workgroup_memory
+from cts.reference.trees import replaced, selected
 from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError
 from generators.program.program import Operation, Program, Subcase
 from generators.program.values import Operand, ScalarValue
 from generators.types import Scope, StorageClass
+
+
+@dataclass
+class Activation:
+    """One run of a function, or of the program itself.
+
+    Attributes:
+        parameters: by name of a parameter that is a pointer, the name of the caller's variable that it points to.
+        own: names of the function's variables, which end with it.
+        gone: numbers of the scope instances that have returned.
+        returned: what they returned, each with their numbers, where they returned something.
+    """
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
+    gone: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    returned: list[tuple[np.ndarray, MatrixValue | np.ndarray]] = field(default_factory=list)
 
 
 @dataclass
@@ -25,7 +43,8 @@ class State:
         substitutes: steps that take the place of the specification's for some operations: the defects of cts.diagnose.
         beyond: the byte that loads beyond an array give, which only defects make; None where they are an error.
         instances: numbers of the scope instances that execute, ascending, int64; every value has one entry for each.
-        whole: the program's own state, and not a part that an arm of a branch or an iteration of a loop runs in.
+        activation: the function that is running.
+        outside: the state that this one is a part of, None for the program's own.
         memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
             numbers in two's complement of the scalar's own width.
         variables, aggregates: trees of cts.reference.variables, by name.
@@ -37,7 +56,8 @@ class State:
     run: Callable[[State, Sequence[Operation]], None]
     beyond: int | None
     instances: np.ndarray
-    whole: bool = True
+    activation: Activation = field(default_factory=Activation)
+    outside: State | None = None
     memories: dict[str, Memory] = field(default_factory=dict)
     matrices: dict[str, MatrixValue] = field(default_factory=dict)
     scalars: dict[str, np.ndarray] = field(default_factory=dict)
@@ -45,8 +65,8 @@ class State:
     aggregates: dict[str, Any] = field(default_factory=dict)
 
     def part(self, positions: np.ndarray) -> State:
-        """The state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, but
-        compute values of their own."""
+        """The state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, and
+        what they write to variables is known outside as well, but they compute values of their own."""
         everyone = len(positions) == len(self.instances)
         matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
         scalars = self.scalars if everyone else {name: value[positions] for name, value in self.scalars.items()}
@@ -57,12 +77,13 @@ class State:
             self.run,
             self.beyond,
             self.instances[positions],
-            False,
+            self.activation,
+            self,
             self.memories,
             dict(matrices),
             dict(scalars),
-            self.variables if everyone else {name: _selected(tree, positions) for name, tree in self.variables.items()},
-            dict(self.aggregates) if everyone else {name: _selected(tree, positions) for name, tree in self.aggregates.items()},
+            dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
+            dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
         )
 
     def narrow(self, positions: np.ndarray) -> None:
@@ -71,15 +92,30 @@ class State:
         self.instances, self.matrices, self.scalars = remaining.instances, remaining.matrices, remaining.scalars
         self.variables, self.aggregates = remaining.variables, remaining.aggregates
 
-    def set_variable(self, name: str, tree: Any) -> None:
-        """Writes a variable.
+    def drop_returned(self) -> None:
+        """Goes on without the instances that have returned from the function."""
+        gone = self.activation.gone
+        if len(gone):
+            stay = ~np.isin(self.instances, gone)
+            if not stay.all():
+                self.narrow(np.flatnonzero(stay))
 
-        Raises:
-            GeneratorError: only some instances are in this part of the program, so that the others' values would be lost.
-        """
-        if not self.whole and len(self.instances) < self.program.instances:
-            raise GeneratorError(f"only some scope instances write variable {name}; carry values out of branches by merging them")
+    def positions(self, instances: np.ndarray) -> np.ndarray:
+        """Where ``instances``, all of which execute here, are among those that do."""
+        return np.searchsorted(self.instances, instances)
+
+    def set_variable(self, name: str, tree: Any) -> None:
+        """Writes a variable, here and in all that this state is a part of."""
         self.variables[name] = tree
+        if self.outside is None:
+            return
+        if self.outside.activation is not self.activation:
+            if name in self.activation.own:
+                return
+            name = self.activation.parameters.get(name, name)
+        positions = self.outside.positions(self.instances)
+        before = self.outside.variables.get(name)
+        self.outside.set_variable(name, replaced(before, positions, tree, len(self.outside.instances)))
 
     def merge_matrix(self, name: str, parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> None:
         """Gives ``name`` the values that parts of the instances computed; each part with the positions of its instances, which
@@ -109,15 +145,6 @@ class State:
         return np.asarray((workgroup * memory.array.bytes)[:, None, None])
 
 
-def _selected(tree: Any, positions: np.ndarray) -> Any:
-    """A tree of cts.reference.variables in some of the instances."""
-    if isinstance(tree, tuple):
-        return tuple(_selected(part, positions) for part in tree)
-    if isinstance(tree, MatrixValue):
-        return select(tree, positions)
-    return None if tree is None else tree[positions]
-
-
 Step = Callable[[State, Operation], None]
 """One operation's effect on the state."""
 
@@ -137,4 +164,4 @@ def initial_state(
         for array in program.arrays
     }
     instances = np.arange(program.instances, dtype=np.int64)
-    return State(program, subcase, substitutes, run, beyond, instances, True, memories)
+    return State(program, subcase, substitutes, run, beyond, instances, memories=memories)

@@ -8,6 +8,7 @@ import numpy as np
 
 from cts.reference.construction import constant, null
 from cts.reference.state import State
+from cts.reference.trees import Tree, is_defined, replaced, selected
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
@@ -19,15 +20,12 @@ from generators.program.variables import (
     StructType,
     Value,
     ValueType,
+    Variable,
     VariableLoad,
     VariableStore,
     length,
     part_type,
 )
-
-Tree = MatrixValue | np.ndarray | tuple["Tree | None", ...]
-"""A value in every scope instance: a matrix, a scalar (uint64, (instances,)), or the parts of an array or struct, None where
-undefined."""
 
 Index = np.ndarray
 """One step of a path: int64, (instances,)."""
@@ -68,23 +66,6 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
     return found
 
 
-def _blend(mask: np.ndarray, new: Tree | None, old: Tree | None) -> Tree | None:
-    """``new`` in the instances of ``mask``, ``old`` in the others."""
-    if new is None or old is None:
-        if new is old:
-            return None
-        raise GeneratorError("scope instances differ in what they have written; write the whole array before they index it differently")
-    if isinstance(new, MatrixValue) and isinstance(old, MatrixValue):
-        if any(m.envelope or m.history or m.proof or m.choice for m in (new, old)):
-            raise GeneratorError("scope instances index computed floats differently; use matrices that were loaded")
-        return MatrixValue(new.component, np.where(mask[:, None, None], new.bits, old.bits), new.computed or old.computed)
-    if isinstance(new, tuple) and isinstance(old, tuple):
-        return tuple(_blend(mask, n, o) for n, o in zip(new, old, strict=True))
-    assert isinstance(new, np.ndarray)
-    assert isinstance(old, np.ndarray)
-    return np.where(mask, new, old)
-
-
 def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
     """What ``path`` leads to; None if it is undefined."""
     if not path or tree is None:
@@ -94,7 +75,8 @@ def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
     taken = [int(i) for i in np.unique(at)]
     result = part(tree[taken[0]], rest)
     for i in taken[1:]:
-        result = _blend(at == i, part(tree[i], rest), result)
+        positions = np.flatnonzero(at == i)
+        result = replaced(result, positions, selected(part(tree[i], rest), positions), len(at))
     return result
 
 
@@ -106,20 +88,15 @@ def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tre
     parts: list[Tree | None] = list(tree) if isinstance(tree, tuple) else [None] * length(type_)
     at, rest = path[0], path[1:]
     for i in (int(i) for i in np.unique(at)):
-        mask = at == i
+        positions = np.flatnonzero(at == i)
         following = changed(part_type(type_, (i,)), parts[i], rest, new)
-        parts[i] = following if mask.all() else _blend(mask, following, parts[i])
+        parts[i] = replaced(parts[i], positions, selected(following, positions), len(at))
     return tuple(parts)
 
 
-def is_defined(tree: Tree | None) -> bool:
-    """Whether every part has been written."""
-    return tree is not None and (not isinstance(tree, tuple) or all(is_defined(part) for part in tree))
-
-
-def initialize(state: State) -> None:
+def initialize(state: State, variables: Sequence[Variable]) -> None:
     """Gives every variable what its initializer says (OpVariable: the initial value of its contents)."""
-    for variable in state.program.variables:
+    for variable in variables:
         if variable.initializer is not None:
             state.set_variable(variable.name, _initial(state, variable.type, variable.initializer))
 

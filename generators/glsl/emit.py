@@ -20,14 +20,14 @@ from generators.glsl.functions import emit_call
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
-from generators.glsl.selections import emit_branch, emit_exit, emit_switch
+from generators.glsl.selections import emit_branch, emit_exit, emit_return_both, emit_switch
 from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Branch, Exit, Loop, Switch
+from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -74,6 +74,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Switch: emit_switch,
         Exit: emit_exit,
         Call: emit_call,
+        ReturnBoth: emit_return_both,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

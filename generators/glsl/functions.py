@@ -1,12 +1,16 @@
-"""Functions and calls. glslang passes ``in`` parameters as pointers to copies, where the other reading passes values."""
+"""Functions and calls. glslang passes all parameters as pointers to copies, and copies ``out`` and ``inout`` ones back after the call, where
+the other reading passes values and the caller's own variables."""
 
 from __future__ import annotations
 
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.functions import Call, Function
+from generators.glsl.variables import check_movable, declare, type_name
+from generators.program.control_flow import ReturnBoth
+from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter
 from generators.program.values import Matrix, Scalar
+from generators.program.variables import Variable
 
 
 def emit_call(shader: Shader, call: Call) -> None:
@@ -21,13 +25,26 @@ def emit_call(shader: Shader, call: Call) -> None:
         shader.functions[function.name] = _declared(shader, function)
         # A function that this one calls must stand before it.
         shader.functions[function.name] = shader.functions.pop(function.name)
-    arguments = (shader.matrix(value) if isinstance(value, Matrix) else shader.scalar(value) for value in call.arguments)
+    arguments = (_argument(shader, argument) for argument in call.arguments)
     text = f"{identifier(function.name)}({', '.join(arguments)});"
     if isinstance(call.result, Matrix):
         text = f"{shader.assignee(call.result)} = {text}"
     elif call.result is not None:
         text = f"{_type(shader, call.result)} {identifier(call.result.name)} = {text}"
     shader.line(text)
+
+
+def _argument(shader: Shader, argument: Argument) -> str:
+    if isinstance(argument, Variable):
+        check_movable(argument.type)
+        return identifier(argument.name)
+    return shader.matrix(argument) if isinstance(argument, Matrix) else shader.scalar(argument)
+
+
+def _parameter(shader: Shader, parameter: Parameter) -> str:
+    if isinstance(parameter, PointerParameter):
+        return f"{parameter.direction} {type_name(shader, parameter.variable.type)} {identifier(parameter.name)}"
+    return f"{_type(shader, parameter)} {identifier(parameter.name)}"
 
 
 def _type(shader: Shader, value: Matrix | Scalar | None) -> str:
@@ -39,10 +56,12 @@ def _type(shader: Shader, value: Matrix | Scalar | None) -> str:
 def _declared(shader: Shader, function: Function) -> tuple[str, ...]:
     if function.control != "none":
         raise NotExpressible("GLSL has no words for a function control (Inline, DontInline)")
-    parameters = ", ".join(f"{_type(shader, parameter)} {identifier(parameter.name)}" for parameter in function.parameters)
+    parameters = ", ".join(_parameter(shader, parameter) for parameter in function.parameters)
     with shader.apart() as lines, shader.braces(f"{_type(shader, function.returned)} {identifier(function.name)}({parameters})"):
+        declare(shader, function.variables)
         shader.emit(function.body)
-        if function.returned is not None:
+        ended = bool(function.body) and isinstance(function.body[-1], ReturnBoth)
+        if function.returned is not None and not ended:
             value = function.returned
             shader.line(f"return {shader.matrix(value) if isinstance(value, Matrix) else identifier(value.name)};")
     return tuple(lines)

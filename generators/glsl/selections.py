@@ -9,7 +9,7 @@ from generators.errors import GeneratorError
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, Switch
+from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Switch
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation
@@ -56,10 +56,21 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
 
 
 def emit_exit(shader: Shader, operation: Exit) -> None:
-    """Writes an if that ends with return, break or continue."""
+    """Writes an ``if`` that ends with return, break or continue."""
     with shader.braces(f"if ({_condition(shader, operation.condition)})"):
         shader.emit(operation.body)
-        shader.line(f"{operation.kind};")
+        value = "" if operation.returned is None else f" {_expression(shader, operation.returned)}"
+        shader.line(f"{operation.kind}{value};")
+
+
+def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
+    """Writes an if and an else that end with return."""
+    with shader.braces(f"if ({_condition(shader, operation.condition)})"):
+        shader.emit(operation.then)
+        shader.line(f"return {_expression(shader, operation.then_returned)};")
+    with shader.braces("else"):
+        shader.emit(operation.otherwise)
+        shader.line(f"return {_expression(shader, operation.otherwise_returned)};")
 
 
 def _attribute(shader: Shader, hint: Hint) -> str:

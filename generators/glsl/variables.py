@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from generators.errors import NotExpressible
 from generators.glsl.construction import constant_text
 from generators.glsl.shader import Shader
@@ -51,7 +53,12 @@ def member_name(index: int) -> str:
 
 def declare_variables(shader: Shader) -> None:
     """Declares the variables: those of Function storage in main, the others before it."""
-    for variable in shader.program.variables:
+    declare(shader, shader.program.variables)
+
+
+def declare(shader: Shader, variables: Sequence[Variable]) -> None:
+    """Declares variables; those of Function storage here, the others before all functions."""
+    for variable in variables:
         start = "" if variable.initializer is None else f" = {_initializer(shader, variable.initializer)}"
         declaration = f"{type_name(shader, variable.type)} {identifier(variable.name)}{start};"
         if variable.storage == "private":

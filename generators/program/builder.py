@@ -12,7 +12,7 @@ from generators.program.construction import MatrixConstant, MatrixNull, MatrixSp
 from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Hint, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
-from generators.program.functions import Call, Function
+from generators.program.functions import Argument, Call, Function
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
@@ -278,11 +278,17 @@ class ProgramBuilder:
         """Runs one of several arms."""
         self._operations.append(Switch(selector, tuple(arms), tuple(default), tuple(merged), hint))
 
-    def exit(self, kind: Literal["return", "break", "continue"], condition: Condition, body: Sequence[Operation] = ()) -> None:
-        """Ends the program, the loop, or the iteration, where the condition holds."""
-        self._operations.append(Exit(kind, condition, tuple(body)))
+    def exit(
+        self,
+        kind: Literal["return", "break", "continue"],
+        condition: Condition,
+        body: Sequence[Operation] = (),
+        returned: Matrix | ScalarValue | None = None,
+    ) -> None:
+        """Ends the program or the function, the loop, or the iteration, where the condition holds."""
+        self._operations.append(Exit(kind, condition, tuple(body), returned))
 
-    def call(self, name: str, function: Function, arguments: Sequence[Matrix | ScalarValue]) -> Matrix | Scalar | None:
+    def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> Matrix | Scalar | None:
         """What ``function`` returns for ``arguments``, called ``name``."""
         returned = function.returned
         result: Matrix | Scalar | None = None

@@ -96,16 +96,29 @@ class Switch:
 
 @dataclass(frozen=True)
 class Exit:
-    """Where the condition holds, ``body`` runs and then: the program ends (``return``, among the program's own operations), the loop
-    ends (``break``), or its next iteration begins (``continue``; both among the loop's own operations). After ``break`` and
-    ``continue`` carried matrices have the values that they had when the iteration began."""
+    """Where the condition holds, ``body`` runs and then: the program or the function ends (``return``), the loop ends (``break``), or
+    its next iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue`` carried matrices
+    have the values that they had when the iteration began. ``returned`` is what the function returns, of a return inside of one."""
 
     kind: Literal["return", "break", "continue"]
     condition: Condition
     body: tuple[Operation, ...] = ()
+    returned: Matrix | ScalarValue | None = None
 
 
-ControlFlow = Branch | Switch | Exit
+@dataclass(frozen=True)
+class ReturnBoth:
+    """A branch in a function both of whose arms return: ``then_returned`` after ``then`` where the condition holds, else
+    ``otherwise_returned`` after ``otherwise``. What follows is never executed."""
+
+    condition: Condition
+    then: tuple[Operation, ...]
+    then_returned: Matrix | ScalarValue
+    otherwise: tuple[Operation, ...]
+    otherwise_returned: Matrix | ScalarValue
+
+
+ControlFlow = Branch | Switch | Exit | ReturnBoth
 """What decides, besides loops."""
 
 
@@ -114,7 +127,7 @@ def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
     match operation:
         case Loop() | Exit() | LastWorkgroup():
             return (operation.body,)
-        case Branch():
+        case Branch() | ReturnBoth():
             return operation.then, operation.otherwise
         case Call():
             return (operation.function.body,)

@@ -3,39 +3,91 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from generators.program.values import Matrix, Operand, Scalar
+from generators.program.variables import Value, Variable
 
 if TYPE_CHECKING:
     from generators.program.control_flow import Hint
     from generators.program.program import Operation
 
+Direction = Literal["in", "out", "inout"]
+
+
+@dataclass(frozen=True)
+class PointerParameter:
+    """A parameter that is a pointer to a variable of the caller, or of the module.
+
+    Attributes:
+        variable: what the body calls the variable, and its type. Its storage is that of the variables that are passed; it has no
+            initializer.
+        direction: what the body does with it, which decides how GLSL declares it: ``in`` reads only, ``out`` writes all of it before it
+            reads. GLSL copies where SPIR-V passes a pointer, so that the body must not use the caller's variable in another way.
+    """
+
+    variable: Variable
+    direction: Direction = "inout"
+
+    @property
+    def name(self) -> str:
+        """That of the variable."""
+        return self.variable.name
+
+
+Parameter = Matrix | Scalar | PointerParameter
+Argument = Matrix | Scalar | Operand | Variable
+
 
 @dataclass(frozen=True)
 class Function:
-    """A function whose parameters are passed by value (KHR-TYPE-06).
+    """A function whose parameters are values, or pointers to whole variables (KHR-TYPE-06).
+
+    A pointer to a part of a variable is no argument: with logical addressing, pointer operands of OpFunctionCall are memory object
+    declarations (SPIR-V 2.16.1), which are variables and parameters.
 
     Attributes:
         name: unique in the program.
         parameters: what the body calls its arguments.
-        body: uses parameters, literals, specialization constants and arrays in bindings, but no other value of its caller; its names are
-            unique in the program.
-        returned: what it returns: a parameter or a value of its body; None for void.
+        body: uses parameters, literals, specialization constants, arrays in bindings, its variables and those of Private storage, but
+            no other value of its caller; its names are unique in the program.
+        returned: what it returns at its end: a parameter or a value of its body; None for void.
         control: Inline for ``for``, DontInline for ``against``. It changes no result.
+        variables: those of Function storage that each call has anew.
     """
 
     name: str
-    parameters: tuple[Matrix | Scalar, ...]
+    parameters: tuple[Parameter, ...]
     body: tuple[Operation, ...]
     returned: Matrix | Scalar | None
     control: Hint = "none"
+    variables: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True)
 class Call:
-    """``result`` is what ``function`` returns for ``arguments``; None for void."""
+    """``result`` is what ``function`` returns for ``arguments``; None for void. A variable is the argument of a pointer; no variable
+    is that of two."""
 
     result: Matrix | Scalar | None
     function: Function
-    arguments: tuple[Matrix | Scalar | Operand, ...]
+    arguments: tuple[Argument, ...]
+
+
+def mistake(call: Call) -> str:
+    """What is wrong with the arguments of a call; empty if nothing is."""
+    function = call.function
+    if [_kind(argument) for argument in call.arguments] != [_kind(parameter) for parameter in function.parameters]:
+        return f"a call of {function.name} needs arguments of the types of its parameters, in their order"
+    passed = [argument.name for argument in call.arguments if isinstance(argument, Variable)]
+    if len(set(passed)) < len(passed):
+        return f"a call of {function.name} passes two pointers to one variable; pass each variable once"
+    return ""
+
+
+def _kind(value: Parameter | Argument | Value) -> object:
+    if isinstance(value, PointerParameter):
+        value = value.variable
+    if isinstance(value, Variable):
+        return "pointer", value.type, value.storage
+    return value.component if isinstance(value, Scalar | Operand) else value.type

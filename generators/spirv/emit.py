@@ -8,7 +8,7 @@ from typing import Any
 
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Branch, Exit, Loop, Switch
+from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -30,7 +30,7 @@ from generators.spirv.functions import emit_call
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
-from generators.spirv.selections import emit_branch, emit_exit, emit_switch
+from generators.spirv.selections import emit_branch, emit_exit, emit_return_both, emit_switch
 from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
 from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
@@ -70,6 +70,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Switch: emit_switch,
         Exit: emit_exit,
         Call: emit_call,
+        ReturnBoth: emit_return_both,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

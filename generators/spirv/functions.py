@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError
-from generators.program.control_flow import Hint
-from generators.program.functions import Call, Function
-from generators.program.values import Matrix, Operand, Scalar
+from generators.program.control_flow import Hint, ReturnBoth
+from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, mistake
+from generators.program.values import Matrix
+from generators.program.variables import Variable
 from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import FunctionControl, Op
+from generators.spirv.selections import emit_return
 from generators.spirv.shader import Shader
+from generators.spirv.variables import declare, part_pointer, variable_pointer
 
 _CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
     {"none": FunctionControl.None_, "for": FunctionControl.Inline, "against": FunctionControl.DontInline}
@@ -22,25 +25,29 @@ def emit_call(shader: Shader, call: Call) -> None:
     """Emits a call, and before the first one the function.
 
     Raises:
-        GeneratorError: arguments and parameters differ in type or number.
+        GeneratorError: arguments and parameters differ in type or number, or two pointers lead to one variable.
     """
     function = call.function
-    given = [_kind(argument) for argument in call.arguments]
-    if given != [_kind(parameter) for parameter in function.parameters]:
-        raise GeneratorError(f"a call of {function.name} needs arguments of the types of its parameters, in their order")
+    wrong = mistake(call)
+    if wrong:
+        raise GeneratorError(wrong)
     id_ = shader.module.once(("function", function.name), lambda: _declare(shader, function))
-    arguments = [shader.define(value) if isinstance(value, Matrix) else shader.scalar(value) for value in call.arguments]
+    arguments = [_argument(shader, argument) for argument in call.arguments]
     result = None if call.result is None else shader.define(call.result)
     shader.module.value(Op.FunctionCall, _type(shader, function.returned), id_, *arguments, result=result)
 
 
-def _kind(value: Matrix | Scalar | Operand) -> object:
-    return value.type if isinstance(value, Matrix) else value.component
+def _argument(shader: Shader, argument: Argument) -> int:
+    if isinstance(argument, Variable):
+        return part_pointer(shader, argument, ())
+    return shader.define(argument) if isinstance(argument, Matrix) else shader.scalar(argument)
 
 
-def _type(shader: Shader, value: Matrix | Scalar | None) -> int:
+def _type(shader: Shader, value: Parameter | None) -> int:
     if value is None:
         return shader.module.type(Op.TypeVoid)
+    if isinstance(value, PointerParameter):
+        return variable_pointer(shader, value.variable)
     return shader.matrix_type(value.type) if isinstance(value, Matrix) else scalar(shader.module, value.component)
 
 
@@ -52,13 +59,17 @@ def _declare(shader: Shader, function: Function) -> int:
     outside = shader.block, shader.loops
     with module.function(result, type_, function.name, _CONTROLS[function.control]) as id_:
         for parameter, parameter_type in zip(function.parameters, types, strict=True):
-            module.value(Op.FunctionParameter, parameter_type, result=shader.define(parameter))
+            if isinstance(parameter, PointerParameter):
+                shader.variables[parameter.name] = module.value(Op.FunctionParameter, parameter_type, result=module.new_id(parameter.name))
+            else:
+                module.value(Op.FunctionParameter, parameter_type, result=shader.define(parameter))
         shader.loops = []
         shader.begin_block(module.new_id(f"{function.name}_entry"))
+        declare(shader, function.variables)
         shader.emit(function.body)
-        if function.returned is None:
-            module.instruction(Op.Return)
+        if function.body and isinstance(function.body[-1], ReturnBoth):
+            module.instruction(Op.Unreachable)
         else:
-            module.instruction(Op.ReturnValue, shader.define(function.returned))
+            emit_return(shader, function.returned)
     shader.block, shader.loops = outside
     return id_

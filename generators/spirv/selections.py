@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from generators.errors import GeneratorError
-from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, Switch
+from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Switch
 from generators.program.program import Operation
 from generators.program.values import Matrix, ScalarValue
 from generators.spirv.declarations import scalar
@@ -79,7 +79,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
     shader.begin_block(leave)
     shader.emit(operation.body)
     if operation.kind == "return":
-        module.instruction(Op.Return)
+        emit_return(shader, operation.returned)
     elif not shader.loops:
         raise GeneratorError(f"a {operation.kind} stands outside of a loop")
     elif operation.kind == "break":
@@ -88,6 +88,29 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
         shader.loops[-1].skipped.append(shader.block)
         module.instruction(Op.Branch, shader.loops[-1].proceed)
     shader.begin_block(stay)
+
+
+def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
+    """Emits a selection whose arms both return; the block after it is never reached."""
+    module = shader.module
+    decision = emit_condition(shader, operation.condition)
+    yes, no, merge = (module.new_id(name) for name in ("then", "otherwise", "unreachable"))
+    module.instruction(Op.SelectionMerge, merge, SelectionControl.None_)
+    module.instruction(Op.BranchConditional, decision, yes, no)
+    ways = ((yes, operation.then, operation.then_returned), (no, operation.otherwise, operation.otherwise_returned))
+    for label, body, returned in ways:
+        shader.begin_block(label)
+        shader.emit(body)
+        emit_return(shader, returned)
+    shader.begin_block(merge)
+
+
+def emit_return(shader: Shader, returned: Matrix | ScalarValue | None) -> None:
+    """Emits the end of a function that returns ``returned``, or nothing."""
+    if returned is None:
+        shader.module.instruction(Op.Return)
+    else:
+        shader.module.instruction(Op.ReturnValue, _value(shader, returned))
 
 
 def _arm(shader: Shader, label: int, body: Sequence[Operation], merge: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.values import MatrixType, Operand, Scalar
@@ -33,11 +35,20 @@ def type_id(shader: Shader, type_: ValueType) -> int:
 
 def declare_variables(shader: Shader) -> None:
     """Declares every variable of the program, where those of Function storage must be: first in the function's first block."""
+    declare(shader, shader.program.variables)
+
+
+def variable_pointer(shader: Shader, variable: Variable) -> int:
+    """The id of the type of a pointer to ``variable``."""
+    return pointer(shader.module, _STORAGE[variable.storage], type_id(shader, variable.type))
+
+
+def declare(shader: Shader, variables: Sequence[Variable]) -> None:
+    """Declares variables; those of Function storage in the current block, which must be the first of its function."""
     module = shader.module
-    for variable in shader.program.variables:
+    for variable in variables:
         start = () if variable.initializer is None else (_initializer(shader, variable.type, variable.initializer),)
-        storage = _STORAGE[variable.storage]
-        type_ = pointer(module, storage, type_id(shader, variable.type))
+        storage, type_ = _STORAGE[variable.storage], variable_pointer(shader, variable)
         if storage is StorageClass.Private:
             shader.variables[variable.name] = module.variable(type_, storage, variable.name, *start)
         else:

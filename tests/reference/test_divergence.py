@@ -112,13 +112,79 @@ def test_each_instance_runs_a_loop_as_often_as_its_own_count() -> None:
     assert stored(builder.build()) == {0: 100, 1: 0, 2: 1}
 
 
-def test_a_return_inside_of_a_branch_is_refused() -> None:
+def test_what_returns_inside_of_a_branch_runs_no_further() -> None:
     writer = _Writer()
     with writer.builder.arm() as then:
-        writer.builder.exit("return", writer.less(2))
+        writer.builder.exit("return", writer.less(1))
     writer.builder.branch(writer.less(2), then)
-    with pytest.raises(GeneratorError, match="return"):
+    writer.store(writer.splat("late", 20))
+    assert stored(writer.builder.build()) == {1: 20, 2: 20}
+
+
+def test_what_returns_inside_of_a_loop_runs_no_further() -> None:
+    writer = _Writer()
+    builder = writer.builder
+    current, index = Matrix("current", TYPE), Scalar("i", U32)
+    initial = writer.splat("initial", 100)
+    carried: list[Carried] = []
+    with builder.loop(index, builder.literal(2), carried):
+        builder.exit("return", Condition(index, "equal", writer.index))
+        carried.append(Carried(initial, current, builder.splat("following", TYPE, index)))
+    writer.store(current)
+    assert stored(builder.build()) == {2: 1}
+
+
+def test_a_break_inside_of_a_branch_is_refused() -> None:
+    writer = _Writer()
+    with writer.builder.arm() as then:
+        writer.builder.exit("break", writer.less(2))
+    writer.builder.branch(writer.less(2), then)
+    with pytest.raises(GeneratorError, match="loop's own"):
         evaluate(writer.builder.build(), Subcase("one", {}))
+
+
+def _written_in_a_branch(before: bool) -> Program:
+    writer = _Writer()
+    variable = writer.builder.variable("variable", TYPE)
+    if before:
+        writer.builder.set(variable, (), writer.splat("before", 10))
+    with writer.builder.arm() as then:
+        writer.builder.set(variable, (), writer.splat("inside", 20))
+    writer.builder.branch(writer.less(2), then)
+    with writer.builder.arm() as again:
+        writer.store(writer.builder.get_matrix("got", variable))
+    writer.builder.branch(writer.less(3 if before else 2), again)
+    return writer.builder.build()
+
+
+def test_a_variable_written_in_a_branch_keeps_its_value_in_the_other_instances() -> None:
+    assert stored(_written_in_a_branch(before=True)) == {0: 20, 1: 20, 2: 10}
+
+
+def test_a_variable_that_only_some_instances_have_written_may_be_read_by_those() -> None:
+    assert stored(_written_in_a_branch(before=False)) == {0: 20, 1: 20}
+
+
+def test_a_variable_that_only_some_instances_have_written_may_not_be_read_by_others() -> None:
+    writer = _Writer()
+    variable = writer.builder.variable("variable", TYPE)
+    with writer.builder.arm() as then:
+        writer.builder.set(variable, (), writer.splat("inside", 20))
+    writer.builder.branch(writer.less(2), then)
+    writer.store(writer.builder.get_matrix("got", variable))
+    with pytest.raises(GeneratorError, match="before it is written"):
+        evaluate(writer.builder.build(), Subcase("one", {}))
+
+
+def test_each_instance_has_written_its_variable_as_often_as_its_loop_ran() -> None:
+    writer = _Writer()
+    builder = writer.builder
+    variable, index = builder.variable("variable", TYPE), Scalar("i", U32)
+    builder.set(variable, (), writer.splat("before", 10))
+    with builder.loop(index, writer.index, []):
+        builder.set(variable, (), builder.splat("inside", TYPE, index))
+    writer.store(builder.get_matrix("got", variable))
+    assert stored(builder.build()) == {0: 10, 1: 0, 2: 1}
 
 
 def test_joined_parts_keep_their_terms() -> None:

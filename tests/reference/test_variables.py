@@ -156,7 +156,7 @@ def test_matrices_that_instances_would_mix_are_not_mixed_if_one_is_undefined() -
         builder.set(array, (builder.instance_index(),), given[1])
         return [builder.get_matrix("out", array, 0)]
 
-    with pytest.raises(GeneratorError, match="write the whole array"):
+    with pytest.raises(GeneratorError, match="before it is written"):
         stored(body, subgroups=2)
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
-from cts.devices.embedded.spirv_types import FunctionType, Number, Void
+from cts.devices.embedded.spirv_types import FunctionType, Number, PointerType, Void
 from cts.devices.embedded.translation import RESULT_OPS, Handler, Translation, Words, literal_words
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import Instruction
@@ -72,7 +72,10 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
         elif op not in _IGNORED:
             run = translation.prepare(op, words)
             if op in RESULT_OPS:
-                block.entries.append((words[1], run, number, translation.types[words[0]]))
+                type_ = translation.types[words[0]]
+                block.entries.append((words[1], run, number, type_))
+                if isinstance(type_, PointerType):
+                    function.pointers.append(words[1])
             else:
                 block.entries.append((0, run, number, _VOID))
     if not function.blocks:

@@ -89,6 +89,7 @@ class Function:
         parameters: ids. ``result``: its return type.
         blocks: by label. ``entry``: label of the first.
         begin: run when it is called, before its first block: they make its variables anew.
+        pointers: ids of its results that are pointers.
     """
 
     parameters: tuple[int, ...]
@@ -96,6 +97,7 @@ class Function:
     entry: int
     blocks: dict[int, Block] = field(default_factory=dict)
     begin: list[Callable[[], None]] = field(default_factory=list)
+    pointers: list[int] = field(default_factory=list)
 
 
 class Machine:
@@ -197,6 +199,9 @@ class Machine:
             values[parameter] = argument
         for begin in function.begin:
             begin()
+        # Those of an earlier call may lead to other variables, and no invocation uses them any more.
+        for pointer in function.pointers:
+            values[pointer] = None
         caller = self.mask, self.full
         returned: Value = None
         pending: dict[int, list[tuple[int, Mask]]] = {}

@@ -1,0 +1,92 @@
+"""Trees: what variables and aggregates hold in every scope instance, also where only some instances have written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.reference.values import MatrixValue, join, select
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A matrix or scalar that only some scope instances have.
+
+    Attributes:
+        value: of those instances alone, in their order.
+        defined: which they are, bool, (instances,); some, and not all.
+    """
+
+    value: MatrixValue | np.ndarray
+    defined: np.ndarray
+
+
+Tree = MatrixValue | np.ndarray | Partial | tuple["Tree | None", ...]
+"""A value in every scope instance: a matrix, a scalar (uint64, (instances,)), or the parts of an array or struct, None where undefined."""
+
+
+def is_defined(tree: Tree | None) -> bool:
+    """Whether every part has been written in every instance."""
+    if isinstance(tree, tuple):
+        return all(map(is_defined, tree))
+    return tree is not None and not isinstance(tree, Partial)
+
+
+def selected(tree: Tree | None, positions: np.ndarray) -> Tree | None:
+    """The tree in some of the instances, ``positions`` of which are ascending."""
+    if isinstance(tree, tuple):
+        return tuple(selected(part, positions) for part in tree)
+    if isinstance(tree, Partial):
+        defined = tree.defined[positions]
+        places = (np.cumsum(tree.defined) - 1)[positions[defined]]
+        return _where(_leaf(tree.value, places), defined)
+    return None if tree is None else _leaf(tree, positions)
+
+
+def replaced(old: Tree | None, positions: np.ndarray, new: Tree | None, count: int) -> Tree | None:
+    """The tree ``old`` of ``count`` instances with ``new`` in those at ``positions``, of which alone ``new`` is."""
+    if len(positions) == count:
+        return new
+    if isinstance(old, tuple) or isinstance(new, tuple):
+        length = len(old if isinstance(old, tuple) else new)  # type: ignore[arg-type]
+        pairs = zip(_parts(old, length), _parts(new, length), strict=True)
+        return tuple(replaced(before, positions, after, count) for before, after in pairs)
+    rest = np.setdiff1d(np.arange(count), positions)
+    pieces: list[tuple[np.ndarray, MatrixValue | np.ndarray]] = []
+    for where, tree in ((positions, new), (rest, selected(old, rest))):
+        if isinstance(tree, Partial):
+            pieces.append((where[tree.defined], tree.value))
+        elif tree is not None and len(where):
+            assert not isinstance(tree, tuple)
+            pieces.append((where, tree))
+    if not pieces:
+        return None
+    defined = np.zeros(count, bool)
+    for where, _ in pieces:
+        defined[where] = True
+    return _where(_joined(pieces), defined)
+
+
+def _leaf(value: MatrixValue | np.ndarray, positions: np.ndarray) -> MatrixValue | np.ndarray:
+    return select(value, positions) if isinstance(value, MatrixValue) else value[positions]
+
+
+def _where(value: MatrixValue | np.ndarray, defined: np.ndarray) -> MatrixValue | np.ndarray | Partial | None:
+    if defined.all():
+        return value
+    return Partial(value, defined) if defined.any() else None
+
+
+def _parts(tree: Tree | None, length: int) -> tuple[Tree | None, ...]:
+    """The parts of an array or struct that may not have been written at all."""
+    return tree if isinstance(tree, tuple) else (None,) * length
+
+
+def _joined(pieces: Sequence[tuple[np.ndarray, MatrixValue | np.ndarray]]) -> MatrixValue | np.ndarray:
+    matrices = [(where, value) for where, value in pieces if isinstance(value, MatrixValue)]
+    if matrices:
+        return join(matrices)
+    order = np.argsort(np.concatenate([where for where, _ in pieces]))
+    return np.concatenate([value for _, value in pieces if isinstance(value, np.ndarray)])[order]

@@ -24,45 +24,7 @@ from generators.types import Layout, StorageClass
 _LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 
 
-class _Functions:
-    """Writes functions with the control of the case, and calls of them."""
-
-    def __init__(self, writer: ChainWriter, decisions: Decisions, control: Hint) -> None:
-        self.writer = writer
-        self.decisions = decisions
-        self.control = control
-
-    def parameters(self, *kinds: str) -> list[Matrix]:
-        """One matrix parameter for each operand that is named."""
-        return [Matrix(self.writer.name(f"parameter_{kind}"), self.writer.type(kind)) for kind in kinds]
-
-    def scalars(self, *names: str) -> list[Scalar]:
-        """u32 parameters."""
-        return [Scalar(self.writer.name(f"parameter_{name}"), U32) for name in names]
-
-    def function(self, name: str, parameters: Sequence[Matrix | Scalar], body: Callable[[], Matrix | None]) -> Function:
-        """A function; ``body`` writes it and gives what it returns."""
-        with self.writer.builder.arm() as operations:
-            returned = body()
-        return Function(self.writer.name(name), tuple(parameters), tuple(operations), returned, self.control)
-
-    def call(self, function: Function, *arguments: Matrix | ScalarValue) -> Matrix:
-        """The matrix that a function returns."""
-        result = self.writer.builder.call(self.writer.name("result"), function, arguments)
-        assert isinstance(result, Matrix)
-        return result
-
-    def product(self) -> Function:
-        """(a, b, c) -> a x b + c."""
-        a, b, c = self.parameters("a", "b", "c")
-        return self.function("multiply", [a, b, c], lambda: self.writer.muladd(a, b, c))
-
-    def tiles(self, tile: int) -> tuple[Matrix, Matrix]:
-        """A tile of A and the same one of B."""
-        return self.writer.load("a", tile), self.writer.load("b", tile)
-
-
-def _identity(functions: _Functions) -> None:
+def _identity(functions: FunctionWriter) -> None:
     """A function for each type returns its parameter."""
     writer = functions.writer
     passed = []
@@ -73,13 +35,13 @@ def _identity(functions: _Functions) -> None:
     writer.store(writer.muladd(*passed))
 
 
-def _product(functions: _Functions) -> None:
+def _product(functions: FunctionWriter) -> None:
     """All three operands are parameters."""
     writer = functions.writer
     writer.store(functions.call(functions.product(), *functions.tiles(0), writer.load("c", 0)))
 
 
-def _same_types(functions: _Functions) -> None:
+def _same_types(functions: FunctionWriter) -> None:
     """Two parameters of one type for each operand, of which one call uses the first and another, with arguments exchanged, the other."""
     writer = functions.writer
     a, other_a, b, other_b, c, other_c = functions.parameters("a", "a", "b", "b", "c", "c")
@@ -92,7 +54,7 @@ def _same_types(functions: _Functions) -> None:
     writer.store(functions.call(chained, y[0], x[0], x[1], y[1], second, first), "d1")
 
 
-def _unused(functions: _Functions) -> None:
+def _unused(functions: FunctionWriter) -> None:
     """Parameters that the body does not use, before, between and after those that it does."""
     writer = functions.writer
     before, a, between, b, c, after = functions.parameters("c", "a", "b", "b", "c", "a")
@@ -101,7 +63,7 @@ def _unused(functions: _Functions) -> None:
     writer.store(functions.call(some, writer.load("c", 1), x[0], y[1], x[1], writer.load("c", 0), y[0]))
 
 
-def _twice(functions: _Functions) -> None:
+def _twice(functions: FunctionWriter) -> None:
     """The result of one call is an argument of the next one of the same function; the first arguments are used again after."""
     writer, multiply = functions.writer, functions.product()
     a, b = functions.tiles(0)
@@ -111,7 +73,7 @@ def _twice(functions: _Functions) -> None:
     writer.store(functions.call(multiply, a, b, first), "d1")
 
 
-def _nested(functions: _Functions) -> None:
+def _nested(functions: FunctionWriter) -> None:
     """A function that calls another one twice, and is called with the same matrices for two parameters each, and with others."""
     writer, multiply = functions.writer, functions.product()
     a, other_a, b, other_b, c = functions.parameters("a", "a", "b", "b", "c")
@@ -129,12 +91,12 @@ def _nested(functions: _Functions) -> None:
     writer.store(functions.call(middle, x[0], y[0], x[1], y[1], writer.load("c", 1)), "d1")
 
 
-def _load_function(functions: _Functions, operand: str) -> Function:
+def _load_function(functions: FunctionWriter, operand: str) -> Function:
     first, stride = functions.scalars("first", "stride")
     return functions.function("fetch", [first, stride], lambda: functions.writer.load(operand, 0, None, stride, first))
 
 
-def _memory(functions: _Functions) -> None:
+def _memory(functions: FunctionWriter) -> None:
     """Loads and stores in functions; first element and stride are parameters."""
     writer, builder = functions.writer, functions.writer.builder
     fetch_a, fetch_b = _load_function(functions, "a"), _load_function(functions, "b")
@@ -151,10 +113,10 @@ def _memory(functions: _Functions) -> None:
         builder.store(matrix, writer.arrays["d0"], first, stride, writer.layouts["d"])
 
     keep = functions.function("keep", [matrix, first, stride], put)
-    builder.call(writer.name("nothing"), keep, [total, writer.first("d", 0), builder.literal(writer.squares["d"].stride)])
+    functions.run(keep, total, writer.first("d", 0), builder.literal(writer.squares["d"].stride))
 
 
-def _in_loop(functions: _Functions) -> None:
+def _in_loop(functions: FunctionWriter) -> None:
     """Calls in a loop, whose results it carries."""
     writer, multiply = functions.writer, functions.product()
 
@@ -165,7 +127,7 @@ def _in_loop(functions: _Functions) -> None:
     writer.store(d)
 
 
-def _in_branch(functions: _Functions) -> None:
+def _in_branch(functions: FunctionWriter) -> None:
     """Calls in both arms of a branch, with other arguments."""
     writer, multiply = functions.writer, functions.product()
     c = writer.load("c", 0)
@@ -175,7 +137,7 @@ def _in_branch(functions: _Functions) -> None:
     writer.store(d)
 
 
-def _with_loop(functions: _Functions) -> None:
+def _with_loop(functions: FunctionWriter) -> None:
     """A function with a loop, whose count is a parameter."""
     writer = functions.writer
     a, b, c = functions.parameters("a", "b", "c")
@@ -189,7 +151,7 @@ def _with_loop(functions: _Functions) -> None:
     writer.store(functions.call(repeated, *functions.tiles(1), first, writer.builder.literal(2)))
 
 
-def _with_branch(functions: _Functions) -> None:
+def _with_branch(functions: FunctionWriter) -> None:
     """A function that chooses among its parameters by another one."""
     writer, decisions = functions.writer, functions.decisions
     a, x, y = functions.parameters("a", "c", "c")
@@ -206,7 +168,7 @@ def _with_branch(functions: _Functions) -> None:
     writer.store(functions.call(chosen, *functions.tiles(1), second, first, writer.builder.literal(1)), "d1")
 
 
-_FORMS: Mapping[str, Callable[[_Functions], None]] = {
+_FORMS: Mapping[str, Callable[[FunctionWriter], None]] = {
     "identity": _identity,
     "product": _product,
     "same_types": _same_types,
@@ -218,6 +180,7 @@ _FORMS: Mapping[str, Callable[[_Functions], None]] = {
     "in_branch": _in_branch,
     "with_loop": _with_loop,
     "with_branch": _with_branch,
+    **RETURNS,
 }
 
 AXES: TakenValues = {
@@ -248,7 +211,7 @@ def program(values: Values) -> Program:
     else:
         n = builder.operand("n", U32, source, 3, 1)
     writer = ChainWriter(parse_row(values["row"]), builder, scope, _layouts(values), StorageClass.STORAGE_BUFFER)
-    _FORMS[values["form"]](_Functions(writer, Decisions(writer, n, "less", "none"), values["control"]))
+    _FORMS[values["form"]](FunctionWriter(writer, Decisions(writer, n, "less", "none"), values["control"]))
     return builder.build()
 
 

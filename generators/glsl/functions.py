@@ -1,5 +1,5 @@
-"""Functions and calls. glslang passes all parameters as pointers to copies, and copies ``out`` and ``inout`` ones back after the call, where
-the other reading passes values and the caller's own variables."""
+"""Functions and calls. glslang passes all parameters as pointers to copies, and copies those that are ``out`` and ``inout`` back after the
+call, where the other reading passes values and the caller's own variables."""
 
 from __future__ import annotations
 

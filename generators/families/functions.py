@@ -13,8 +13,10 @@ from generators.families import chain_tiles
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.chain_tiles import ChainWriter
 from generators.families.decisions import U32, Decisions
+from generators.families.function_returns import RETURNS
+from generators.families.function_writer import FunctionWriter
 from generators.program.builder import ProgramBuilder
-from generators.program.control_flow import Condition, Hint
+from generators.program.control_flow import Condition
 from generators.program.functions import Function
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, Scalar, ScalarValue

@@ -178,7 +178,7 @@ def _wrong_elements(placed: Placed, got: np.ndarray, wrong: np.ndarray) -> tuple
             return None if bounds is None else float(bounds[at])
 
         return WrongElement(
-            *at,
+            *placed.cell(at),
             int(placed.offsets[at]),
             allowed.component,
             int(allowed.bits[at]),
@@ -214,9 +214,9 @@ def _element_mismatches(placed: Placed, before: np.ndarray, after: np.ndarray) -
                 elements[0].instance,
                 int(np.count_nonzero(wrong)),
                 wrong.size,
-                pattern(wrong),
+                pattern(placed.in_matrix(wrong)),
                 elements,
-                Picture(wrong, allowed.bits, got, allowed.component),
+                Picture(placed.in_matrix(wrong), placed.in_matrix(allowed.bits), placed.in_matrix(got), allowed.component),
                 str(allowed.proof or ""),
             )
 

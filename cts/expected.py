@@ -70,12 +70,32 @@ class Placed:
         offsets: int64 byte offsets from the start of the array, shape (instances, rows, columns).
         allowed: of the same shape.
         what: the name of the stored value, for messages.
+        cells: where only some of a matrix's elements are written: instance, row and column of each, int64, (count, 3). ``offsets`` and
+            ``allowed`` have the shape (1, 1, count) then. None where all are.
+        shape: (instances, rows, columns) of that matrix, None where ``cells`` is.
     """
 
     array: str
     offsets: np.ndarray
     allowed: Allowed
     what: str
+    cells: np.ndarray | None = None
+    shape: tuple[int, int, int] | None = None
+
+    def cell(self, at: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Instance, row and column of the element at a position of ``offsets``."""
+        if self.cells is None:
+            return at
+        instance, row, column = self.cells[at[2]].tolist()
+        return instance, row, column
+
+    def in_matrix(self, values: np.ndarray) -> np.ndarray:
+        """``values`` of the shape of ``offsets`` where they belong in the matrix, zero where it writes nothing."""
+        if self.cells is None or self.shape is None:
+            return values
+        whole = np.zeros(self.shape, values.dtype)
+        whole[tuple(self.cells.T)] = values.reshape(-1)
+        return whole
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def _elements(expected: Expected) -> Iterator[tuple[object, ...]]:
             yield (
                 placed.array,
                 placed.what,
-                *at,
+                *placed.cell((at[0], at[1], at[2])),
                 int(placed.offsets[at]),
                 allowed.kind,
                 allowed.component.name,

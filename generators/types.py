@@ -103,6 +103,16 @@ class Scope(enum.IntEnum):
     SUBGROUP = 3
 
 
+class ClampMode(enum.IntEnum):
+    """Tensor Clamp Mode (SPV_NV_tensor_addressing, 3.X)."""
+
+    UNDEFINED = 0
+    CONSTANT = 1
+    CLAMP_TO_EDGE = 2
+    REPEAT = 3
+    REPEAT_MIRRORED = 4
+
+
 class MemoryScope(enum.IntEnum):
     """The Scope of a barrier's memory, or of an availability or visibility operation (Vulkan memory model)."""
 

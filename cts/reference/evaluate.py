@@ -20,6 +20,8 @@ from cts.reference.scalars import built_in_index, instance_index, scalar_arithme
 from cts.reference.selections import branch, switch
 from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
+from cts.reference.tensor import layout_create, layout_set, view_create, view_set
+from cts.reference.tensor_access import tensor_load, tensor_store
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -34,6 +36,8 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
+from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
+from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
@@ -72,6 +76,12 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Exit: leave,
         Call: call,
         ReturnBoth: return_both,
+        LayoutCreate: layout_create,
+        LayoutSet: layout_set,
+        ViewCreate: view_create,
+        ViewSet: view_set,
+        TensorLoad: tensor_load,
+        TensorStore: tensor_store,
     }
 )
 """What the specification says of each operation."""

@@ -50,8 +50,15 @@ class Memory:
                 raise GeneratorError(f"the program reloads from {self.array.name} floats that are not proved exact; use exact data")
         return gather(self.contents, offsets, component)
 
-    def store(self, offsets: np.ndarray, allowed: Allowed, what: str) -> None:
-        """Writes elements.
+    def store(
+        self,
+        offsets: np.ndarray,
+        allowed: Allowed,
+        what: str,
+        cells: np.ndarray | None = None,
+        shape: tuple[int, int, int] | None = None,
+    ) -> None:
+        """Writes elements; ``cells`` and ``shape`` as in Placed.
 
         Raises:
             GeneratorError: elements overlap each other, or an earlier store in part, or the array is an input.
@@ -67,7 +74,7 @@ class Memory:
             self._supersede(at, what)
         scatter(self.contents, offsets, allowed.bits)
         self.status[at] = STORED if allowed.kind == "exact" else UNCERTAIN
-        self.placed.append(Placed(self.array.name, offsets, allowed, what))
+        self.placed.append(Placed(self.array.name, offsets, allowed, what, cells, shape))
 
     def _supersede(self, at: np.ndarray, what: str) -> None:
         """Drops the stores that bytes ``at`` cover."""
@@ -194,7 +201,7 @@ def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
         bits=placed.allowed.bits[rest].reshape(1, 1, -1),
         nan=nan[rest].reshape(1, 1, -1) if isinstance(nan, np.ndarray) else nan,
     )
-    return replace(placed, offsets=placed.offsets[rest].reshape(1, 1, -1), allowed=allowed)
+    return replace(placed, offsets=placed.offsets[rest].reshape(1, 1, -1), allowed=allowed, cells=None, shape=None)
 
 
 def buffer(array: Array, data: np.ndarray | None) -> Memory:

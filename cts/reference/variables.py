@@ -14,7 +14,6 @@ from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.program.variables import (
-    Aggregate,
     ArrayType,
     Initializer,
     StructType,
@@ -35,7 +34,7 @@ def value_of(state: State, value: Value | Operand) -> Tree:
     """What a name stands for."""
     if isinstance(value, Matrix):
         return state.matrices[value.name]
-    return state.aggregates[value.name] if isinstance(value, Aggregate) else state.scalar(value)
+    return state.scalar(value) if isinstance(value, Scalar | Operand) else state.aggregates[value.name]
 
 
 def define(state: State, result: Value, tree: Tree) -> None:

@@ -64,6 +64,7 @@ def _leaves(type_: ValueType, path: tuple[int, ...] = ()) -> Iterator[Leaf]:
     if isinstance(type_, MatrixType | ComponentType):
         yield path, type_
         return
+    assert isinstance(type_, ArrayType | StructType), "holders have matrices and scalars"
     for index in range(length(type_)):
         yield from _leaves(part_type(type_, (index,)), (*path, index))
 

@@ -23,6 +23,8 @@ from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_i
 from generators.glsl.selections import emit_branch, emit_exit, emit_return_both, emit_switch
 from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
+from generators.glsl.tensor import emit_create, emit_layout_set, emit_view_set
+from generators.glsl.tensor_access import emit_tensor_load, emit_tensor_store
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -37,6 +39,8 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
+from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
+from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
@@ -75,6 +79,12 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Exit: emit_exit,
         Call: emit_call,
         ReturnBoth: emit_return_both,
+        LayoutCreate: emit_create,
+        LayoutSet: emit_layout_set,
+        ViewCreate: emit_create,
+        ViewSet: emit_view_set,
+        TensorLoad: emit_tensor_load,
+        TensorStore: emit_tensor_store,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -19,10 +19,11 @@ from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.program import Operation
+from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.types import MemoryAccess, MemoryScope, StorageClass
 
-Access = MatrixLoad | MatrixStore
+Access = MatrixLoad | MatrixStore | TensorLoad | TensorStore
 
 _HAND_OVER_QUALIFIERS = {
     MemoryScope.SUBGROUP: "subgroupcoherent",
@@ -47,7 +48,7 @@ class Qualification:
 def accesses(operations: Sequence[Operation], array: Array) -> Iterator[Access]:
     """The loads and stores of ``array``, those in loops and branches included."""
     for operation in flattened(operations):
-        if isinstance(operation, MatrixLoad | MatrixStore) and operation.array == array:
+        if isinstance(operation, Access) and operation.array == array:
             yield operation
 
 
@@ -85,13 +86,13 @@ def _widest(operations: Sequence[Operation]) -> MemoryScope:
 
 def _scope(access: Access) -> MemoryScope:
     assert access.memory is not None
-    matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
+    matrix = access.result if isinstance(access, MatrixLoad | TensorLoad) else access.matrix
     return MemoryScope(int(matrix.type.scope_value)) if access.memory.scope is None else access.memory.scope
 
 
 def _hand_over(access: Access) -> MemoryAccess:
     """What a coherent access has."""
-    load = isinstance(access, MatrixLoad)
+    load = isinstance(access, MatrixLoad | TensorLoad)
     return MemoryAccess.NON_PRIVATE_POINTER | (MemoryAccess.MAKE_POINTER_VISIBLE if load else MemoryAccess.MAKE_POINTER_AVAILABLE)
 
 
@@ -118,6 +119,8 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
 
 
 def _guaranteed_alignment(array: Array, access: Access) -> int:
+    if isinstance(access, TensorLoad | TensorStore):
+        return POINTER_ALIGNMENT
     matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
     return guaranteed_alignment(matrix.type, layout_value(access.layout), array)
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.errors import NotExpressible
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
+from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, Scope, Use
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,15 @@ SPELLINGS: Mapping[str, Spelling] = MappingProxyType(
 
 SCOPES: Mapping[Scope, str] = MappingProxyType({Scope.SUBGROUP: "gl_ScopeSubgroup", Scope.WORKGROUP: "gl_ScopeWorkgroup"})
 USES: Mapping[Use, str] = MappingProxyType({Use.A: "gl_MatrixUseA", Use.B: "gl_MatrixUseB", Use.ACCUMULATOR: "gl_MatrixUseAccumulator"})
+CLAMP_MODES: Mapping[ClampMode, str] = MappingProxyType(
+    {
+        ClampMode.UNDEFINED: "gl_CooperativeMatrixClampModeUndefinedNV",
+        ClampMode.CONSTANT: "gl_CooperativeMatrixClampModeConstantNV",
+        ClampMode.CLAMP_TO_EDGE: "gl_CooperativeMatrixClampModeClampToEdgeNV",
+        ClampMode.REPEAT: "gl_CooperativeMatrixClampModeRepeatNV",
+        ClampMode.REPEAT_MIRRORED: "gl_CooperativeMatrixClampModeMirrorRepeatNV",
+    }
+)
 LAYOUTS: Mapping[Layout, str] = MappingProxyType(
     {
         Layout.ROW_MAJOR: "gl_CooperativeMatrixLayoutRowMajor",

@@ -8,7 +8,9 @@ from generators.errors import NotExpressible
 from generators.glsl.construction import constant_text
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
+from generators.glsl.tensor import tensor_type
 from generators.program.construction import MatrixConstant
+from generators.program.tensor import TensorLayoutType, TensorViewType
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.program.variables import (
     ArrayType,
@@ -31,6 +33,8 @@ def type_name(shader: Shader, type_: ValueType) -> str:
         return shader.matrix_type(type_)
     if isinstance(type_, ComponentType):
         return shader.scalar_type(type_)
+    if isinstance(type_, TensorLayoutType | TensorViewType):
+        return tensor_type(shader, type_)
     if isinstance(type_, ArrayType):
         # float[2][3] is two arrays of three: the outermost length comes first.
         lengths, element = "", type_

@@ -22,6 +22,8 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
+from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
+from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Operand
 from generators.program.variables import Variable, VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
@@ -58,6 +60,12 @@ Operation = (
     | ControlFlow
     | BuiltInIndex
     | Call
+    | LayoutCreate
+    | LayoutSet
+    | ViewCreate
+    | ViewSet
+    | TensorLoad
+    | TensorStore
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

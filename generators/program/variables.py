@@ -1,4 +1,5 @@
-"""Variables of Function and Private storage that hold matrices, and arrays and structs of them (KHR-TYPE-05, KHR-TYPE-06)."""
+"""Variables of Function and Private storage that hold matrices, arrays and structs of them (KHR-TYPE-05, KHR-TYPE-06), or tensor layouts
+and views (TA-VAR-01)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import Literal
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.values import Extent, Matrix, MatrixType, Scalar, ScalarValue, extent
+from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
+from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, extent
 from generators.types import ComponentType
 
 
@@ -28,7 +30,7 @@ class StructType:
     members: tuple[ValueType, ...]
 
 
-ValueType = MatrixType | ArrayType | StructType | ComponentType
+ValueType = MatrixType | ArrayType | StructType | ComponentType | TensorLayoutType | TensorViewType
 """What a variable can hold; a ComponentType is a scalar."""
 
 
@@ -40,7 +42,7 @@ class Aggregate:
     type: ArrayType | StructType
 
 
-Value = Matrix | Scalar | Aggregate
+Value = Matrix | Scalar | Aggregate | TensorLayout | TensorView
 """What a shader computes."""
 
 
@@ -98,7 +100,7 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         GeneratorError: it leads nowhere.
     """
     for index in path:
-        if isinstance(type_, MatrixType | ComponentType):
+        if not isinstance(type_, ArrayType | StructType):
             raise GeneratorError(f"a path goes on into a {type(type_).__name__}; end it there")
         if isinstance(index, int) and not 0 <= index < length(type_):
             raise GeneratorError(f"index {index} of {length(type_)} parts; give one that is there")
@@ -115,9 +117,13 @@ def named_value(name: str, type_: ValueType) -> Value:
     """A value of ``type_``."""
     if isinstance(type_, MatrixType):
         return Matrix(name, type_)
+    if isinstance(type_, TensorLayoutType):
+        return TensorLayout(name, type_)
+    if isinstance(type_, TensorViewType):
+        return TensorView(name, type_)
     return Scalar(name, type_) if isinstance(type_, ComponentType) else Aggregate(name, type_)
 
 
 def value_type(value: Value | ScalarValue) -> ValueType:
     """The type of a value."""
-    return value.type if isinstance(value, Matrix | Aggregate) else value.component
+    return value.component if isinstance(value, Scalar | Operand) else value.type

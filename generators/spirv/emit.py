@@ -18,6 +18,8 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
+from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
+from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
@@ -33,6 +35,8 @@ from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_
 from generators.spirv.selections import emit_branch, emit_exit, emit_return_both, emit_switch
 from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
+from generators.spirv.tensor import emit_create, emit_layout_set, emit_view_set
+from generators.spirv.tensor_access import emit_tensor_load, emit_tensor_store
 from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.spirv.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 
@@ -71,6 +75,12 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Exit: emit_exit,
         Call: emit_call,
         ReturnBoth: emit_return_both,
+        LayoutCreate: emit_create,
+        LayoutSet: emit_layout_set,
+        ViewCreate: emit_create,
+        ViewSet: emit_view_set,
+        TensorLoad: emit_tensor_load,
+        TensorStore: emit_tensor_store,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -12,39 +12,49 @@ from generators.types import Layout, MemoryAccess, StorageClass
 
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
     """Emits a load."""
-    pointer = shader.element(load.array, shader.scalar(load.first))
+    pointer, type_ = shader.element(load.array, shader.scalar(load.first)), load.result.type
     shader.module.value(
         Op.CooperativeMatrixLoadKHR,
-        shader.matrix_type(load.result.type),
+        shader.matrix_type(type_),
         pointer,
         _layout(shader, load.layout),
         shader.scalar(load.stride),
-        *_memory_operands(shader, load.array, load.result.type, load.layout, load.memory, writes=False),
+        *memory_operands(
+            shader, load.array, type_, guaranteed_alignment(type_, layout_value(load.layout), load.array), load.memory, writes=False
+        ),
         result=shader.define(load.result),
     )
 
 
 def emit_store(shader: Shader, store: MatrixStore) -> None:
     """Emits a store."""
-    pointer = shader.element(store.array, shader.scalar(store.first))
+    pointer, type_ = shader.element(store.array, shader.scalar(store.first)), store.matrix.type
     shader.module.instruction(
         Op.CooperativeMatrixStoreKHR,
         pointer,
         shader.define(store.matrix),
         _layout(shader, store.layout),
         shader.scalar(store.stride),
-        *_memory_operands(shader, store.array, store.matrix.type, store.layout, store.memory, writes=True),
+        *memory_operands(
+            shader, store.array, type_, guaranteed_alignment(type_, layout_value(store.layout), store.array), store.memory, writes=True
+        ),
     )
+
+
+def _alignment(access: MatrixLoad | MatrixStore) -> int:
+    matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
+    return guaranteed_alignment(matrix.type, layout_value(access.layout), access.array)
 
 
 def _layout(shader: Shader, layout: MemoryLayout) -> int:
     return shader.u32(layout) if isinstance(layout, Layout) else shader.scalar(layout)
 
 
-def _memory_operands(
-    shader: Shader, array: Array, type_: MatrixType, layout: MemoryLayout, memory: MemoryOperand | None, writes: bool
+def memory_operands(
+    shader: Shader, array: Array, type_: MatrixType, alignment: int, memory: MemoryOperand | None, writes: bool
 ) -> tuple[int, ...]:
-    """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed."""
+    """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed. ``alignment`` in bytes is
+    what the access is sure to have, where Aligned must say something."""
     mask = 0 if memory is None else int(memory.mask)
     shared = shader.is_shared(array)
     scope = int(type_.scope_value) if memory is None or memory.scope is None else int(memory.scope)
@@ -61,7 +71,7 @@ def _memory_operands(
     words = [mask]
     if mask & MemoryAccess.ALIGNED:
         given = None if memory is None else memory.alignment
-        words.append(guaranteed_alignment(type_, layout_value(layout), array) if given is None else given)
+        words.append(alignment if given is None else given)
     if mask & MemoryAccess.MAKE_POINTER_AVAILABLE:
         words.append(shader.u32(scope))
     if mask & MemoryAccess.MAKE_POINTER_VISIBLE:

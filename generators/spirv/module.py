@@ -36,6 +36,12 @@ EXTENSIONS: Mapping[Capability, str] = MappingProxyType(
         Capability.Float8EXT: "SPV_EXT_float8",
         Capability.Float8CooperativeMatrixEXT: "SPV_EXT_float8",
         Capability.ReplicatedCompositesEXT: "SPV_EXT_replicated_composites",
+        Capability.TensorAddressingNV: "SPV_NV_tensor_addressing",
+        Capability.CooperativeMatrixTensorAddressingNV: "SPV_NV_cooperative_matrix2",
+        Capability.CooperativeMatrixBlockLoadsNV: "SPV_NV_cooperative_matrix2",
+        Capability.CooperativeMatrixReductionsEXT: "SPV_NV_cooperative_matrix2",
+        Capability.CooperativeMatrixConversionsNV: "SPV_NV_cooperative_matrix2",
+        Capability.CooperativeMatrixPerElementOperationsEXT: "SPV_NV_cooperative_matrix2",
     }
 )
 """The extension that a capability needs declared. A capability that is not here belongs to SPIR-V 1.6 itself."""

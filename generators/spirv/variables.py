@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.tensor import TensorLayoutType, TensorViewType
 from generators.program.values import MatrixType, Operand, Scalar
 from generators.program.variables import ArrayType, Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, part_type
 from generators.spirv.construction import emit_constant, emit_null
 from generators.spirv.declarations import pointer, scalar
 from generators.spirv.enumerants import Op, StorageClass
 from generators.spirv.shader import Shader
+from generators.spirv.tensor import tensor_type
 from generators.types import ComponentType
 
 _STORAGE = {"function": StorageClass.Function, "private": StorageClass.Private}
@@ -24,6 +26,8 @@ def type_id(shader: Shader, type_: ValueType) -> int:
         return shader.matrix_type(type_)
     if isinstance(type_, ComponentType):
         return scalar(module, type_)
+    if isinstance(type_, TensorLayoutType | TensorViewType):
+        return tensor_type(shader, type_)
     if isinstance(type_, ArrayType):
         return module.type(Op.TypeArray, type_id(shader, type_.element), shader.extent(type_.length))
 

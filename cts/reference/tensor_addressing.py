@@ -1,0 +1,173 @@
+"""Where tensor addressing finds each element of a matrix (SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState
+from generators.errors import GeneratorError
+from generators.program.tensor import TensorLayoutType, TensorViewType
+from generators.program.values import extent
+from generators.types import ClampMode
+
+LIMIT = 1 << 31
+"""What sums stay below: whether an index is 32 bits wide and a coordinate signed decides nothing then (F-TA-6, F-TA-7)."""
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """What addressing gives for every element, each of shape (instances, rows, columns).
+
+    Attributes:
+        index: in units of the component, or of a block's struct; int64. Where nothing is accessed it is 0.
+        clipped: whether the view's clip window leaves the element out.
+        outside: whether a coordinate is out of bounds and the mode does not move it inside: a load takes the clamp value, a store
+            discards the element. No element is both this and clipped.
+        block: the number of the element's block in each dimension, int64, (instances, rows, columns, rank).
+        within: the place in the block, of the same shape.
+        span: the coordinate in the slice, of the same shape; 0 where clipped.
+    """
+
+    index: np.ndarray
+    clipped: np.ndarray
+    outside: np.ndarray
+    block: np.ndarray
+    within: np.ndarray
+    span: np.ndarray
+
+    @property
+    def accessed(self) -> np.ndarray:
+        """Which elements are in memory."""
+        return np.asarray(~(self.clipped | self.outside))
+
+
+def addresses(
+    shape: tuple[int, int],
+    layout_type: TensorLayoutType,
+    layout: LayoutState,
+    view_type: TensorViewType | None,
+    view: ViewState | None,
+    store: bool,
+) -> Addresses:
+    """The addressing function, for all elements at once.
+
+    Args:
+        shape: rows and columns of the matrix.
+        layout_type, layout, view_type, view: as the access has them.
+        store: whether elements are written.
+
+    Raises:
+        GeneratorError: the specification leaves a result undefined, or it depends on the width of integers.
+    """
+    rows, columns = shape
+    count, rank = layout.dimension.shape
+    for name, sizes in (("span", layout.span), ("dimension", layout.dimension), ("block size", layout.block_size)):
+        if (sizes <= 0).any() or (sizes >= LIMIT).any():
+            raise GeneratorError(f"a {name} of the tensor layout is 0, or not below 2^31; set it first (F-TA-6, F-TA-12)")
+    row, column = np.meshgrid(np.arange(rows, dtype=np.int64), np.arange(columns, dtype=np.int64), indexing="ij")
+    row, column = np.tile(row, (count, 1, 1)), np.tile(column, (count, 1, 1))
+    clipped = np.zeros((count, rows, columns), bool)
+    if view is None or view_type is None:
+        index = row * columns + column
+    else:
+        index, clipped = _linear_in_clip(row, column, columns, view)
+        index = _through_view(index, view_type, view, layout)
+    index = np.where(clipped, 0, index)
+    _bounded(index, "the index in the slice")
+    span = np.zeros((count, rows, columns, rank), np.int64)
+    for dimension in range(rank - 1, -1, -1):
+        size = _per_instance(layout.span[:, dimension])
+        span[..., dimension] = index % size
+        # What is left over goes on to the next dimension; the outermost one wraps as well (F-TA-11).
+        index = index // size
+    block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store)
+    places = (block * layout.stride[:, None, None, :]).sum(axis=-1)
+    _bounded(places, "the index in the tensor")
+    return Addresses(np.where(clipped | outside, 0, places), clipped, outside & ~clipped, block, within, span)
+
+
+def _per_instance(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values[:, None, None])
+
+
+def _bounded(values: np.ndarray, what: str) -> None:
+    if (values >= LIMIT).any():
+        raise GeneratorError(f"{what} is not below 2^31, so that the width of integers decides; make the tensor smaller (F-TA-7)")
+
+
+def _linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
+    """The index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
+    elements are outside of it."""
+    row_offset, row_span, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+    if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
+        raise GeneratorError("a clip window ends beyond 2^32, so that the width of integers decides; give a smaller span (F-TA-8)")
+    outside = (row < row_offset) | (row >= row_offset + row_span) | (column < column_offset) | (column >= column_offset + column_span)
+    return (row - row_offset) * np.minimum(columns, column_span) + (column - column_offset), outside
+
+
+def _through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layout: LayoutState) -> np.ndarray:
+    """From the index in the view, taken apart in permuted order, to the index in the slice (CM2-VW-05 to CM2-VW-07)."""
+    rank = len(type_.permutation)
+    own = type_.has_dimensions if isinstance(type_.has_dimensions, bool) else bool(extent(type_.has_dimensions))
+    if own:
+        sizes, strides = view.dimension, view.stride
+    else:
+        if rank != layout.span.shape[1]:
+            raise GeneratorError("a view without dimensions needs the rank of the layout (F-TA-10)")
+        sizes = layout.span
+        strides = np.ones_like(sizes)
+        for dimension in range(rank - 2, -1, -1):
+            strides[:, dimension] = strides[:, dimension + 1] * sizes[:, dimension + 1]
+    if (sizes <= 0).any():
+        raise GeneratorError("a dimension of the tensor view is 0; set it first (F-TA-12)")
+    result = np.zeros_like(index)
+    for place in range(rank - 1, -1, -1):
+        dimension = extent(type_.permutation[place])
+        size = _per_instance(sizes[:, dimension])
+        result += index % size * _per_instance(strides[:, dimension])
+        index = index // size
+    return result
+
+
+def _in_tensor(
+    span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Blocks, places in the blocks, and which elements lie outside of the tensor."""
+    coordinate = span + layout.offset[:, None, None, :]
+    size = layout.dimension[:, None, None, :]
+    if (np.abs(coordinate) >= LIMIT).any():
+        raise GeneratorError("a coordinate is beyond 31 bits, so that its signedness decides; give smaller offsets (F-TA-6)")
+    out = (coordinate < 0) | (coordinate >= size)
+    out &= ~clipped[..., None]
+    outside = np.zeros(clipped.shape, bool)
+    if mode is ClampMode.UNDEFINED and out.any():
+        raise GeneratorError("elements lie outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice")
+    if store or mode is ClampMode.CONSTANT:
+        # A store discards what is out of bounds in every mode but Undefined (CM2-CL-07, F-TA-18).
+        outside = out.any(axis=-1)
+        moved = coordinate
+    else:
+        moved = np.where(out, _clamped(coordinate, size, mode, out), coordinate)
+    moved = np.where((clipped | outside)[..., None], 0, moved)
+    sizes = layout.block_size[:, None, None, :]
+    return moved // sizes, moved % sizes, outside
+
+
+def _clamped(coordinate: np.ndarray, size: np.ndarray, mode: ClampMode, out: np.ndarray) -> np.ndarray:
+    """What a coordinate out of bounds becomes. Remainders have the sign of the divisor (F-TA-4), as Python's have."""
+    match mode:
+        case ClampMode.CLAMP_TO_EDGE:
+            return np.asarray(np.clip(coordinate, 0, size - 1))
+        case ClampMode.REPEAT:
+            return np.asarray(coordinate % size)
+        case ClampMode.REPEAT_MIRRORED:
+            if (out & (size == 1)).any():
+                raise GeneratorError("mirroring in a dimension of size 1 divides by zero (F-TA-2); give it 2 or more, or stay inside")
+            period = np.where(size == 1, 1, 2 * size - 2)
+            folded = coordinate % period
+            # F-TA-1: compared with the dimension's size.
+            return np.where(folded >= size, period - folded, folded)
+        case _:
+            return coordinate

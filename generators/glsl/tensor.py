@@ -1,0 +1,91 @@
+"""tensorLayoutNV and tensorViewNV (GL_NV_cooperative_matrix2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import CLAMP_MODES, identifier
+from generators.program.tensor import (
+    LayoutCreate,
+    LayoutSet,
+    LayoutSetting,
+    TensorLayoutType,
+    TensorViewType,
+    ViewCreate,
+    ViewSet,
+    ViewSetting,
+)
+from generators.program.values import Operand, ScalarValue
+from generators.types import ClampMode
+
+_LAYOUT_SETTINGS: Mapping[LayoutSetting, str] = MappingProxyType(
+    {
+        "dimension": "setTensorLayoutDimensionNV",
+        "stride": "setTensorLayoutStrideNV",
+        "slice": "sliceTensorLayoutNV",
+        "clamp_value": "setTensorLayoutClampValueNV",
+        "block_size": "setTensorLayoutBlockSizeNV",
+    }
+)
+_VIEW_SETTINGS: Mapping[ViewSetting, str] = MappingProxyType(
+    {"dimension": "setTensorViewDimensionsNV", "stride": "setTensorViewStrideNV", "clip": "setTensorViewClipNV"}
+)
+
+
+def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> str:
+    """``tensorLayoutNV<…>`` or ``tensorViewNV<…>``."""
+    shader.require("GL_NV_cooperative_matrix2")
+    if isinstance(type_, TensorLayoutType):
+        return f"tensorLayoutNV<{_layout_parameters(shader, type_)}>"
+    return f"tensorViewNV<{_view_parameters(shader, type_)}>"
+
+
+def _layout_parameters(shader: Shader, type_: TensorLayoutType) -> str:
+    clamp = CLAMP_MODES[type_.clamp] if isinstance(type_.clamp, ClampMode) else shader.extent(type_.clamp)
+    return f"{shader.extent(type_.rank)}, {clamp}"
+
+
+def _view_parameters(shader: Shader, type_: TensorViewType) -> str:
+    rank = shader.extent(len(type_.permutation) if type_.rank is None else type_.rank)
+    given = type_.has_dimensions
+    has_dimensions = f"{shader.extent(given)} != 0" if isinstance(given, Operand) else str(given).lower()
+    return ", ".join((rank, has_dimensions, *(shader.extent(dimension) for dimension in type_.permutation)))
+
+
+def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
+    """Writes the creation of a layout or view."""
+    type_ = create.result.type
+    if isinstance(type_, TensorLayoutType):
+        made = f"createTensorLayoutNV({_layout_parameters(shader, type_)})"
+    else:
+        made = f"createTensorViewNV({_view_parameters(shader, type_)})"
+    shader.line(f"{tensor_type(shader, type_)} {identifier(create.result.name)} = {made};")
+
+
+def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
+    """Writes a copy of a layout with another setting."""
+    _emit_set(shader, change, change.layout.name, _LAYOUT_SETTINGS[change.setting])
+
+
+def emit_view_set(shader: Shader, change: ViewSet) -> None:
+    """Writes a copy of a view with another setting."""
+    _emit_set(shader, change, change.view.name, _VIEW_SETTINGS[change.setting])
+
+
+def _emit_set(shader: Shader, change: LayoutSet | ViewSet, base: str, function: str) -> None:
+    operands = ", ".join((identifier(base), *(_operand(shader, operand) for operand in change.operands)))
+    shader.line(f"{tensor_type(shader, change.result.type)} {identifier(change.result.name)} = {function}({operands});")
+
+
+def _operand(shader: Shader, value: ScalarValue) -> str:
+    """Parameters are uint, those of a slice's offsets int: the other one of the two is converted, which keeps its bits.
+
+    Raises:
+        NotExpressible: it has not 32 bits.
+    """
+    if value.component.is_float or value.component.bits != 32:
+        raise NotExpressible(f"the operands of tensor layouts and views have 32 bits in GLSL, not {value.component}")
+    return shader.scalar(value)

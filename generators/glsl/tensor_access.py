@@ -1,0 +1,35 @@
+"""coopMatLoadTensorNV and coopMatStoreTensorNV (GL_NV_cooperative_matrix2)."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import identifier
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import ScalarValue
+
+
+def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
+    """Writes a load into a matrix that holds the old elements."""
+    result = shader.assignee(load.result)
+    shader.line(f"{result} = {shader.matrix(load.before)};")
+    shader.line(f"coopMatLoadTensorNV({_arguments(shader, shader.matrix(load.result), load)});")
+
+
+def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
+    """Writes a store."""
+    shader.line(f"coopMatStoreTensorNV({_arguments(shader, shader.matrix(store.matrix), store)});")
+
+
+def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) -> str:
+    shader.require("GL_NV_cooperative_matrix2")
+    parts = [matrix, shader.elements(access.array), _first(shader, access.first), identifier(access.layout.name)]
+    if access.view is not None:
+        parts.append(identifier(access.view.name))
+    return ", ".join(parts)
+
+
+def _first(shader: Shader, value: ScalarValue) -> str:
+    if value.component.is_float or value.component.bits != 32:
+        raise NotExpressible(f"the first element is a uint in GLSL, not {value.component}")
+    return shader.scalar(value)

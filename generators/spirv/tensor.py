@@ -1,0 +1,83 @@
+"""Tensor layouts and views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.program.tensor import (
+    LayoutCreate,
+    LayoutSet,
+    LayoutSetting,
+    TensorLayoutType,
+    TensorViewType,
+    ViewCreate,
+    ViewSet,
+    ViewSetting,
+)
+from generators.program.values import Operand
+from generators.spirv.enumerants import Capability, Op
+from generators.spirv.shader import Shader
+
+_LAYOUT_SETTINGS: Mapping[LayoutSetting, Op] = MappingProxyType(
+    {
+        "dimension": Op.TensorLayoutSetDimensionNV,
+        "stride": Op.TensorLayoutSetStrideNV,
+        "slice": Op.TensorLayoutSliceNV,
+        "clamp_value": Op.TensorLayoutSetClampValueNV,
+        "block_size": Op.TensorLayoutSetBlockSizeNV,
+    }
+)
+_VIEW_SETTINGS: Mapping[ViewSetting, Op] = MappingProxyType(
+    {"dimension": Op.TensorViewSetDimensionNV, "stride": Op.TensorViewSetStrideNV, "clip": Op.TensorViewSetClipNV}
+)
+
+
+def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> int:
+    """The id of a tensor layout's or view's type."""
+    module = shader.module
+    module.require(Capability.TensorAddressingNV)
+    if isinstance(type_, TensorLayoutType):
+        # ClampMode is an IntEnum: a literal one is an extent, too.
+        return module.type(Op.TypeTensorLayoutNV, shader.extent(type_.rank), shader.extent(type_.clamp))
+    rank = shader.extent(len(type_.permutation) if type_.rank is None else type_.rank)
+    permutation = [shader.extent(dimension) for dimension in type_.permutation]
+    return module.type(Op.TypeTensorViewNV, rank, _has_dimensions(shader, type_.has_dimensions), *permutation)
+
+
+def _has_dimensions(shader: Shader, value: bool | Operand) -> int:
+    module = shader.module
+    boolean = module.type(Op.TypeBool)
+    if isinstance(value, Operand):
+        return module.constant(Op.SpecConstantOp, boolean, Op.INotEqual, shader.scalar(value), shader.u32(0))
+    return module.constant(Op.ConstantTrue if value else Op.ConstantFalse, boolean)
+
+
+def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
+    """Emits the creation of a layout or view."""
+    op = Op.CreateTensorLayoutNV if isinstance(create, LayoutCreate) else Op.CreateTensorViewNV
+    shader.module.value(op, tensor_type(shader, create.result.type), result=shader.define(create.result))
+
+
+def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
+    """Emits a copy of a layout with another setting."""
+    operands = [shader.scalar(operand) for operand in change.operands]
+    shader.module.value(
+        _LAYOUT_SETTINGS[change.setting],
+        tensor_type(shader, change.result.type),
+        shader.define(change.layout),
+        *operands,
+        result=shader.define(change.result),
+    )
+
+
+def emit_view_set(shader: Shader, change: ViewSet) -> None:
+    """Emits a copy of a view with another setting."""
+    operands = [shader.scalar(operand) for operand in change.operands]
+    shader.module.value(
+        _VIEW_SETTINGS[change.setting],
+        tensor_type(shader, change.result.type),
+        shader.define(change.view),
+        *operands,
+        result=shader.define(change.result),
+    )

@@ -1,0 +1,43 @@
+"""OpCooperativeMatrixLoadTensorNV and OpCooperativeMatrixStoreTensorNV."""
+
+from __future__ import annotations
+
+from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
+from generators.spirv.enumerants import Capability, Op, TensorAddressingOperands
+from generators.spirv.load_store import memory_operands
+from generators.spirv.shader import Shader
+
+
+def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
+    """Emits a load. Both masks are always there (CM2-LT-03)."""
+    shader.module.require(Capability.CooperativeMatrixTensorAddressingNV)
+    shader.module.value(
+        Op.CooperativeMatrixLoadTensorNV,
+        shader.matrix_type(load.result.type),
+        shader.element(load.array, shader.scalar(load.first)),
+        shader.define(load.before),
+        shader.define(load.layout),
+        *(memory_operands(shader, load.array, load.result.type, POINTER_ALIGNMENT, load.memory, writes=False) or (0,)),
+        *_addressing(shader, load),
+        result=shader.define(load.result),
+    )
+
+
+def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
+    """Emits a store."""
+    shader.module.require(Capability.CooperativeMatrixTensorAddressingNV)
+    shader.module.instruction(
+        Op.CooperativeMatrixStoreTensorNV,
+        shader.element(store.array, shader.scalar(store.first)),
+        shader.define(store.matrix),
+        shader.define(store.layout),
+        *(memory_operands(shader, store.array, store.matrix.type, POINTER_ALIGNMENT, store.memory, writes=True) or (0,)),
+        *_addressing(shader, store),
+    )
+
+
+def _addressing(shader: Shader, access: TensorLoad | TensorStore) -> tuple[int, ...]:
+    """The mask and what follows it, in the order of the mask's bits."""
+    if access.view is None:
+        return (0,)
+    return TensorAddressingOperands.TensorView, shader.define(access.view)

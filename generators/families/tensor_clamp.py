@@ -1,0 +1,236 @@
+"""tensor_clamp: what loads and stores do with coordinates that are out of bounds.
+
+Axis values are those of cases/nv_cooperative_matrix2/tensor_clamp.yaml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from generators.errors import GeneratorError
+from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values
+from generators.families.placement import fills
+from generators.families.tensor_tiles import PATTERNS, contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
+from generators.families.tensor_writer import LayoutStep, TensorWriter
+from generators.program.builder import ProgramBuilder
+from generators.program.program import Program, Subcase
+from generators.program.tensor import TensorLayoutType
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import Matrix, MatrixType
+from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
+
+_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
+_MODES: Mapping[str, ClampMode] = MappingProxyType(
+    {
+        "undefined": ClampMode.UNDEFINED,
+        "constant": ClampMode.CONSTANT,
+        "edge": ClampMode.CLAMP_TO_EDGE,
+        "repeat": ClampMode.REPEAT,
+        "mirrored": ClampMode.REPEAT_MIRRORED,
+    }
+)
+_CLAMP_VALUE = 0x8F5A3B6C
+"""Its low 8, 16 and 32 bits are finite in every float type and differ from one another in value and sign."""
+
+_MOST_ELEMENTS = 1 << 18
+
+AXES: TakenValues = {
+    "component": COMPONENT_TYPES.keys(),
+    "use": _USES.keys(),
+    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "scope": SCOPES.keys(),
+    "subgroups": SUBGROUPS,
+    "rank": (1, 2, 3, 4, 5),
+    "mode": _MODES.keys(),
+    "access": ("load", "store"),
+    "side": ("inside", "before", "after", "both"),
+    "which": ("all", "outermost", "innermost", "middle", "ends"),
+    "reach": ("one", "part", "whole", "periods", "far"),
+    "size": ("one", "two", "odd", "fit", "large"),
+    "strides": ("default", "padded", "spread"),
+    "clamp_value": ("default", "low", "garbage"),
+    "source": SOURCES,
+    "integer": ("u32", "s32"),
+    "storage": STORAGE,
+    "pattern": PATTERNS,
+}
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The tensor and the slice of a case: for each dimension its size, the slice's offset and span, and the stride in elements."""
+
+    sizes: tuple[int, ...]
+    offsets: tuple[int, ...]
+    spans: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """From the first to behind the last one."""
+        return tensor_elements(self.sizes, self.strides)
+
+
+def spans_of(rows: int, columns: int, rank: int) -> tuple[int, ...]:
+    """The slice of ``rank`` dimensions that has as many elements as the matrix; no two neighbours are equal where that can be."""
+    match rank:
+        case 1:
+            return (rows * columns,)
+        case 2:
+            return rows, columns
+        case 3:
+            return 2, rows // 2, columns
+        case 4:
+            return 2, rows // 2, columns // 2, 2
+        case _:
+            return 2, rows // 4, 2, columns // 2, 2
+
+
+def _touched(values: Values, rank: int) -> tuple[int, ...]:
+    """The dimensions in which the slice goes out of bounds."""
+    if values["side"] == "inside":
+        return ()
+    match values["which"]:
+        case "all":
+            return tuple(range(rank))
+        case "outermost":
+            return (0,)
+        case "innermost":
+            return (rank - 1,)
+        case "middle":
+            return (rank // 2,)
+        case _:
+            return 0, rank - 1
+
+
+def _size(values: Values, span: int) -> int:
+    match values["size"]:
+        case "one":
+            return 1
+        case "two":
+            return 2
+        case "odd":
+            return 3 if span < 8 else 5
+        case "fit":
+            return span
+        case _:
+            return 2 * span + 3
+
+
+def _offset(values: Values, size: int, span: int) -> int | None:
+    """Where the slice begins in a dimension; None where the side and size do not go together."""
+    amount = {"one": 1, "part": (span + 1) // 2, "whole": span, "periods": span + 3 * size + 1, "far": span + 1_000_003}[values["reach"]]
+    match values["side"]:
+        case "before":
+            # What lies inside ends before the dimension does, or the slice is beyond both ends.
+            return -amount
+        case "after":
+            return size - span + amount
+        case _:
+            beyond = span - size
+            return -(beyond // 2) if beyond >= 2 and values["reach"] == "part" else None
+
+
+def geometry(values: Values) -> Geometry | None:
+    """What the axes ask for; None where they contradict each other, or the tensor is too large."""
+    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rank = int(values["rank"])
+    if rank == 5 and rows % 4:
+        return None
+    spans = spans_of(rows, columns, rank)
+    touched = _touched(values, rank)
+    sizes, offsets = [], []
+    for dimension, span in enumerate(spans):
+        if dimension not in touched:
+            sizes.append(span + 3)
+            offsets.append(1 + dimension % 2)
+            continue
+        size = _size(values, span)
+        offset = _offset(values, size, span)
+        if offset is None:
+            return None
+        sizes.append(size)
+        offsets.append(offset)
+    strides = [1] * rank
+    if values["strides"] == "spread":
+        strides[-1] = 3
+    for dimension in range(rank - 2, -1, -1):
+        strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + (0 if values["strides"] == "default" else 1 + dimension)
+    result = Geometry(tuple(sizes), tuple(offsets), spans, tuple(strides))
+    limit = _MOST_ELEMENTS if values["storage"] != "workgroup" else 8192 // COMPONENT_TYPES[values["component"]].bytes
+    return result if result.elements * _instances(values) <= limit else None
+
+
+def _instances(values: Values) -> int:
+    return int(values["subgroups"]) if values["scope"] == "subgroup" else 1
+
+
+def _fits(values: Values) -> bool:
+    return geometry(values) is not None
+
+
+def _which_differ(values: Values) -> bool:
+    """Words for the same dimensions are used once."""
+    rank, which = int(values["rank"]), values["which"]
+    return which == "all" or (rank > 1 and (which != "middle" or rank > 2) and (which != "ends" or rank > 2))
+
+
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits": _fits, "which_differ": _which_differ}
+
+
+def _clamp_value(values: Values) -> int:
+    bits = min(32, COMPONENT_TYPES[values["component"]].bits)
+    return _CLAMP_VALUE if values["clamp_value"] == "garbage" else _CLAMP_VALUE & ((1 << bits) - 1)
+
+
+def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
+    component, scope = COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]]
+    rows, columns = (int(n) for n in values["shape"].split("x"))
+    type_ = MatrixType(component, scope, rows, columns, _USES[values["use"]])
+    shape = geometry(values)
+    if shape is None:
+        raise GeneratorError("tensor_clamp: the constraint 'fits' must exclude this case")
+    builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]))
+    writer = TensorWriter(builder, values["source"], values["integer"] == "s32")
+    storage = StorageClass(values["storage"])
+    load = values["access"] == "load"
+    if load:
+        tensor = tensor_in(builder, "source", component, shape.elements, storage)
+    else:
+        tensor, target = tensor_out(builder, "target", component, shape.elements, storage)
+    steps: list[LayoutStep] = [("dimension", shape.sizes)]
+    if values["strides"] != "default":
+        steps.append(("stride", shape.strides))
+    if values["clamp_value"] != "default":
+        steps.append(("clamp_value", (_clamp_value(values),)))
+    steps.append(("slice", tuple(n for pair in zip(shape.offsets, shape.spans, strict=True) for n in pair)))
+    layout = writer.layout("layout", TensorLayoutType(int(values["rank"]), _MODES[values["mode"]]), *steps)
+    first = tensor.begin(builder, writer.number("first", tensor.first, signed=False))
+    if load:
+        before = builder.splat("before", type_, builder.literal(1, component))
+        matrix = Matrix("matrix", type_)
+        builder.add(TensorLoad(matrix, tensor.array, first, before, layout))
+        matrix_out(builder, "target", matrix)
+    else:
+        matrix = matrix_in(builder, "source", type_)
+        builder.add(TensorStore(matrix, tensor.array, first, layout))
+        target.finish(builder)
+    return builder, writer
+
+
+def program(values: Values) -> Program:
+    """The program of a case: a load by tensor addressing and a plain store, or a plain load and a store by tensor addressing."""
+    return _written(values)[0].build()
+
+
+def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
+    """The whole source array holds the pattern, so that a wrong address reads a wrong value."""
+    inputs = fills(program, rng)
+    source = program.array("source")
+    inputs["source"] = contents(source, COMPONENT_TYPES[values["component"]], values["pattern"], rng)
+    return Subcase(name, inputs, _written(values)[1].operands)

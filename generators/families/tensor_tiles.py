@@ -1,0 +1,131 @@
+"""Whole matrices and whole tensors in memory, for families that address tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from generators.families.placement import Target, stage_in, stage_out
+from generators.inputs.patterns import extreme_bits, index_coded, random_bits
+from generators.program.builder import ProgramBuilder
+from generators.program.memory import Array, Pointee
+from generators.program.tensor_access import POINTER_ALIGNMENT
+from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.types import ComponentType, Layout, StorageClass
+
+PATTERNS = ("index", "index_high", "bits", "extremes")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor for each scope instance, one behind the other with a gap between.
+
+    Attributes:
+        array: where it is.
+        component: of its elements.
+        first: element of the array, counted in its pointee, at which that of the first instance begins.
+        pitch: from one instance's tensor to the next.
+    """
+
+    array: Array
+    component: ComponentType
+    first: int
+    pitch: int
+
+    def begin(self, builder: ProgramBuilder, first: ScalarValue) -> ScalarValue:
+        """The element at which the tensor of this instance begins; ``first`` is that of the first instance."""
+        if builder.instances == 1:
+            return first
+        return builder.offset(f"{self.array.name}_begin", first, builder.instance_index(), self.pitch)
+
+
+def tensor_elements(dimensions: Sequence[int], strides: Sequence[int]) -> int:
+    """From the first element of a tensor to behind its last one, in elements."""
+    return 1 + sum((size - 1) * stride for size, stride in zip(dimensions, strides, strict=True))
+
+
+def _granule(pointee: Pointee) -> int:
+    """The least number of pointees that keeps the pointer's alignment."""
+    return math.lcm(POINTER_ALIGNMENT, pointee.bytes) // pointee.bytes
+
+
+def tensor_in(
+    builder: ProgramBuilder, name: str, component: ComponentType, elements: int, storage: StorageClass, pointee: Pointee | None = None
+) -> Tensor:
+    """An input of tensors of ``elements`` elements each."""
+    place = _placed(builder, component, elements, pointee or Pointee(component))
+    array = stage_in(builder, name, place.pointee, place.length, storage)
+    return Tensor(array, component, place.first, place.pitch)
+
+
+def tensor_out(
+    builder: ProgramBuilder, name: str, component: ComponentType, elements: int, storage: StorageClass, pointee: Pointee | None = None
+) -> tuple[Tensor, Target]:
+    """An output of tensors of ``elements`` elements each, and how it gets to the host."""
+    place = _placed(builder, component, elements, pointee or Pointee(component))
+    target = stage_out(builder, name, place.pointee, place.length, storage)
+    return Tensor(target.array, component, place.first, place.pitch), target
+
+
+@dataclass(frozen=True)
+class _Place:
+    pointee: Pointee
+    first: int
+    pitch: int
+    length: int
+
+
+def _placed(builder: ProgramBuilder, component: ComponentType, elements: int, pointee: Pointee) -> _Place:
+    granule = _granule(pointee)
+    size = -(-elements * component.bytes // pointee.bytes)
+    pitch = (-(-size // granule) + 1) * granule
+    return _Place(pointee, granule, pitch, granule + pitch * builder.instances)
+
+
+def matrix_in(builder: ProgramBuilder, name: str, type_: MatrixType) -> Matrix:
+    """A matrix that a plain load brings in, for each scope instance another one."""
+    stride, pitch = _matrix_place(type_)
+    array = builder.array(name, Pointee(type_.component), pitch * builder.instances, StorageClass.STORAGE_BUFFER, "input")
+    return builder.load(f"{name}_matrix", type_, array, _matrix_begin(builder, name, pitch), builder.literal(stride), Layout.ROW_MAJOR)
+
+
+def matrix_out(builder: ProgramBuilder, name: str, matrix: Matrix) -> None:
+    """A plain store brings ``matrix`` out, for each scope instance to another place."""
+    stride, pitch = _matrix_place(matrix.type)
+    array = builder.array(name, Pointee(matrix.type.component), pitch * builder.instances, StorageClass.STORAGE_BUFFER, "output")
+    builder.store(matrix, array, _matrix_begin(builder, name, pitch), builder.literal(stride), Layout.ROW_MAJOR)
+
+
+def _matrix_place(type_: MatrixType) -> tuple[int, int]:
+    """Stride and pitch: rows with a gap of 16 bytes."""
+    rows, columns = type_.shape
+    stride = columns + POINTER_ALIGNMENT // type_.component.bytes
+    return stride, rows * stride
+
+
+def _matrix_begin(builder: ProgramBuilder, name: str, pitch: int) -> ScalarValue:
+    zero = builder.literal(0)
+    return zero if builder.instances == 1 else builder.offset(f"{name}_begin", zero, builder.instance_index(), pitch)
+
+
+def contents(array: Array, component: ComponentType, pattern: str, rng: np.random.Generator) -> np.ndarray:
+    """What an input array holds: elements of ``component`` in a pattern, up to its last whole one; uint8."""
+    count = array.bytes // component.bytes
+    data = np.zeros(array.bytes, np.uint8)
+    data[: count * component.bytes] = _bits(pattern, component, count, rng).view(np.uint8)
+    return data
+
+
+def _bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    match pattern:
+        case "index":
+            return index_coded(component, count)
+        case "index_high":
+            return index_coded(component, count, half=1)
+        case "bits":
+            return random_bits(component, count, rng)
+        case _:
+            return extreme_bits(component, count)

@@ -113,6 +113,15 @@ class ClampMode(enum.IntEnum):
     REPEAT_MIRRORED = 4
 
 
+class ReduceMode(enum.IntEnum):
+    """Cooperative Matrix Reduce (SPV_NV_cooperative_matrix2, 3.X): the masks that may be used (CM2-RED-02)."""
+
+    ROW = 1
+    COLUMN = 2
+    ROW_AND_COLUMN = 3
+    TWO_BY_TWO = 4
+
+
 class MemoryScope(enum.IntEnum):
     """The Scope of a barrier's memory, or of an availability or visibility operation (Vulkan memory model)."""
 

@@ -16,12 +16,15 @@ from cts.reference.elementwise import arithmetic, negate, times_scalar
 from cts.reference.functions import call
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
+from cts.reference.per_element import per_element
+from cts.reference.reduce import reduce
 from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_load
 from cts.reference.selections import branch, switch
 from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
 from cts.reference.tensor import layout_create, layout_set, view_create, view_set
 from cts.reference.tensor_access import tensor_load, tensor_store
+from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -33,11 +36,14 @@ from generators.program.elementwise import MatrixArithmetic, MatrixNegate, Matri
 from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
+from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program, Subcase
+from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
@@ -82,6 +88,10 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         ViewSet: view_set,
         TensorLoad: tensor_load,
         TensorStore: tensor_store,
+        PerElement: per_element,
+        Reduce: reduce,
+        UseConvert: use_convert,
+        Transpose: transpose,
     }
 )
 """What the specification says of each operation."""

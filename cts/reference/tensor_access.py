@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from cts.expected import Allowed
+from cts.reference.callbacks import BlockPointers, applied, bits_of
+from cts.reference.memory import Memory
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
+from generators.program.callbacks import ArrayParameter, ElementFunction
+from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, unit_bytes
 from generators.program.values import MatrixType
 
 
@@ -31,21 +34,21 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
     )
 
 
-def _offsets(state: State, operation: TensorLoad | TensorStore, type_: MatrixType, found: Addresses) -> np.ndarray:
+def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses) -> np.ndarray:
     """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
 
     Raises:
         GeneratorError: the pointer is not aligned, or an element lies beyond the array.
     """
-    array = operation.array
+    array, unit = operation.array, unit_bytes(operation)
     memory = state.memories[array.name]
     start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes
     if (start % POINTER_ALIGNMENT).any():
         raise GeneratorError(f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it")
-    offsets = start[:, None, None] + found.index * type_.component.bytes
-    inside = (offsets >= 0) & (offsets + type_.component.bytes <= array.bytes)
+    offsets = start[:, None, None] + found.index * unit
+    inside = (offsets >= 0) & (offsets + unit <= array.bytes)
     if not inside[found.accessed].all():
-        end = int(offsets[found.accessed].max()) + type_.component.bytes
+        end = int(offsets[found.accessed].max()) + unit
         raise GeneratorError(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
@@ -58,11 +61,16 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.
     """
     found, type_ = addressed(state, operation), operation.result.type
-    offsets = _offsets(state, operation, type_, found)
+    offsets = _offsets(state, operation, found)
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     computed = False
     if found.accessed.any():
-        bits[found.accessed] = state.memories[operation.array.name].load(offsets[found.accessed], type_.component)
+        memory = state.memories[operation.array.name]
+        if operation.decode is None:
+            bits[found.accessed] = memory.load(offsets[found.accessed], type_.component)
+        else:
+            bits[found.accessed] = _decoded(state, operation.decode, memory, offsets, found, type_)
+            computed = type_.component.is_float
     if found.outside.any():
         if type_.component.bits > 32:
             raise GeneratorError(f"what of a {type_.component} the clamp value gives is not specified (F-TA-16); use 32 bits or fewer")
@@ -75,8 +83,26 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep those of {operation.before.name}, which are undefined")
         if before.choice is not None or before.envelope is not None:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
-        bits, computed = np.where(found.clipped, before.bits, bits), before.computed
+        bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)
+
+
+def _decoded(
+    state: State, function: ElementFunction, memory: Memory, offsets: np.ndarray, found: Addresses, type_: MatrixType
+) -> np.ndarray:
+    """What the decode function gives for the accessed elements, of shape (count,): its pointer is to the element's block, its second and
+    third parameters are the block's coordinates and those in the block (CM2-DEC-04, CM2-DEC-05). Elements that are clipped or take the
+    clamp value do not depend on it (F-TA-17)."""
+    at = found.accessed
+    block, within = function.parameters[1:3]
+    assert isinstance(block, ArrayParameter), "coordinates are arrays"
+    assert isinstance(within, ArrayParameter), "coordinates are arrays"
+    coordinates = [
+        [values[at][:, i].astype(parameter.component.dtype) for i in range(values.shape[-1])]
+        for parameter, values in ((block, found.block), (within, found.within))
+    ]
+    result = applied(state, function, [BlockPointers(memory, offsets[at]), *coordinates])
+    return bits_of(np.broadcast_to(result, (int(np.count_nonzero(at)),)), type_.component)
 
 
 def tensor_store(state: State, operation: TensorStore) -> None:
@@ -85,10 +111,10 @@ def tensor_store(state: State, operation: TensorStore) -> None:
     Raises:
         GeneratorError: see ``addresses``; or blocks have several elements, which then race (CM2-ST-03), or elements overlap.
     """
-    found, type_ = addressed(state, operation), operation.matrix.type
+    found = addressed(state, operation)
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
-    offsets = _offsets(state, operation, type_, found)
+    offsets = _offsets(state, operation, found)
     allowed = state.matrices[operation.matrix.name].allowed()
     written = found.accessed
     memory = state.memories[operation.array.name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
-from generators.program.conversion import Conversion, MatrixConvert, is_float8
+from generators.program.conversion import Conversion, MatrixConvert, changes_use, is_float8
 from generators.types import ComponentType
 
 
@@ -20,6 +20,8 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         raise NotExpressible(
             f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}"
         )
+    if changes_use(convert):
+        shader.require("GL_NV_cooperative_matrix2")
     matrix = shader.matrix(convert.matrix)
     if not convert.saturating:
         shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")

@@ -19,12 +19,15 @@ from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_time
 from generators.glsl.functions import emit_call
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
+from generators.glsl.per_element import emit_per_element
+from generators.glsl.reduce import emit_reduce
 from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
 from generators.glsl.selections import emit_branch, emit_exit, emit_return_both, emit_switch
 from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
 from generators.glsl.tensor import emit_create, emit_layout_set, emit_view_set
 from generators.glsl.tensor_access import emit_tensor_load, emit_tensor_store
+from generators.glsl.use_conversion import emit_transpose, emit_use_convert
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -36,11 +39,14 @@ from generators.program.elementwise import MatrixArithmetic, MatrixNegate, Matri
 from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
+from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
+from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 
@@ -85,6 +91,10 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         ViewSet: emit_view_set,
         TensorLoad: emit_tensor_load,
         TensorStore: emit_tensor_store,
+        PerElement: emit_per_element,
+        Reduce: emit_reduce,
+        UseConvert: emit_use_convert,
+        Transpose: emit_transpose,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""
@@ -120,6 +130,12 @@ struct {{ name }} {
     {{ member }}
 {% endfor %}
 };
+{% endfor %}
+{% for reference in references %}
+
+{% for line in reference %}
+{{ line }}
+{% endfor %}
 {% endfor %}
 {% for declaration in globals %}
 
@@ -162,6 +178,7 @@ def emit(program: Program) -> str:
         local_size=local_size(program),
         declarations=declarations,
         functions=list(shader.functions.values()),
+        references=list(shader.references.values()),
         lines=shader.lines,
         structs=shader.structs,
         globals=shader.globals,

@@ -26,6 +26,7 @@ class Shader:
         lines: the statements so far.
         structs: the members of the structs that stand before ``main``, by name.
         globals: declarations of variables that stand before ``main``.
+        references: the lines of each buffer reference that no array is, by its name.
         functions: the lines of each function by its name, in an order in which each stands before its calls.
     """
 
@@ -36,6 +37,7 @@ class Shader:
         self.lines: list[str] = []
         self.structs: dict[str, tuple[str, ...]] = {}
         self.globals: list[str] = []
+        self.references: dict[str, tuple[str, ...]] = {}
         self.functions: dict[str, tuple[str, ...]] = {}
         self._emit_operation = emit_operation
         self._depth = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from generators.errors import NotExpressible
+from generators.glsl.callbacks import callback
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -26,6 +27,8 @@ def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) ->
     parts = [matrix, shader.elements(access.array), _first(shader, access.first), identifier(access.layout.name)]
     if access.view is not None:
         parts.append(identifier(access.view.name))
+    if isinstance(access, TensorLoad) and access.decode is not None:
+        parts.append(callback(shader, access.decode))
     return ", ".join(parts)
 
 

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from generators.program.values import Matrix
-from generators.types import ComponentType
+from generators.types import ComponentType, Use
 
 
 class Conversion(enum.Enum):
@@ -28,7 +28,8 @@ class Conversion(enum.Enum):
 
 @dataclass(frozen=True)
 class MatrixConvert:
-    """``result`` is ``matrix`` converted component by component; both have the same scope, rows, columns and use (KHR-CVT-02).
+    """``result`` is ``matrix`` converted component by component; both have the same scope, rows, columns and use (KHR-CVT-02),
+    but that an accumulator may become an A or B (CM2-CVT-01).
 
     ``saturating`` decorates the instruction with SaturatedToLargestFloat8NormalConversionEXT, for results of 8-bit floats (KHR-CVT-06).
     """
@@ -75,10 +76,18 @@ def agrees(conversion: Conversion, source: ComponentType, target: ComponentType)
     return conversion is conversions(source, target)[0]
 
 
+def changes_use(operation: MatrixConvert) -> bool:
+    """Whether it makes an A or B of an accumulator, which no bitcast does (CM2-CVT-01, CM2-CVT-02)."""
+    source, target = operation.matrix.type.use, operation.result.type.use
+    return source is Use.ACCUMULATOR and target in (Use.A, Use.B) and operation.conversion is not Conversion.BITCAST
+
+
 def is_allowed(operation: MatrixConvert) -> bool:
     """Whether the types of ``operation`` are those that its instruction and its decoration take."""
     source, target = operation.matrix.type, operation.result.type
-    if (source.scope, source.rows, source.columns, source.use) != (target.scope, target.rows, target.columns, target.use):
+    if (source.scope, source.rows, source.columns) != (target.scope, target.rows, target.columns):
+        return False
+    if source.use != target.use and not changes_use(operation):
         return False
     decorable = is_float8(target.component) and operation.conversion is not Conversion.BITCAST
     return operation.conversion in conversions(source.component, target.component) and (decorable or not operation.saturating)

@@ -19,11 +19,14 @@ from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
+from generators.program.per_element import PerElement
+from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Operand
 from generators.program.variables import Variable, VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
@@ -66,6 +69,10 @@ Operation = (
     | ViewSet
     | TensorLoad
     | TensorStore
+    | PerElement
+    | Reduce
+    | UseConvert
+    | Transpose
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generators.program.callbacks import ElementFunction, PointerParameter
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
 from generators.program.tensor import TensorLayout, TensorView
@@ -20,6 +21,7 @@ class TensorLoad:
     Attributes:
         before: the matrix whose elements stay where the view's clip window leaves them out.
         layout, view: where the elements are; without a view, by the layout alone.
+        decode: gives each element from a pointer to its block, the block's coordinates and those in the block (CM2-DEC-*).
     """
 
     result: Matrix
@@ -29,6 +31,7 @@ class TensorLoad:
     layout: TensorLayout
     view: TensorView | None = None
     memory: MemoryOperand | None = None
+    decode: ElementFunction | None = None
 
 
 @dataclass(frozen=True)
@@ -41,3 +44,13 @@ class TensorStore:
     layout: TensorLayout
     view: TensorView | None = None
     memory: MemoryOperand | None = None
+
+
+def unit_bytes(access: TensorLoad | TensorStore) -> int:
+    """Bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
+    if isinstance(access, TensorLoad) and access.decode is not None:
+        pointer = access.decode.parameters[0]
+        assert isinstance(pointer, PointerParameter), "the first parameter of a decode function is a pointer"
+        return pointer.block.bytes
+    matrix = access.result if isinstance(access, TensorLoad) else access.matrix
+    return matrix.type.component.bytes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from generators.errors import GeneratorError
-from generators.program.conversion import MatrixConvert, is_allowed
-from generators.spirv.enumerants import Decoration, Op
+from generators.program.conversion import MatrixConvert, changes_use, is_allowed
+from generators.spirv.enumerants import Capability, Decoration, Op
 from generators.spirv.shader import Shader
 
 
@@ -21,6 +21,8 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
             f"{' with saturation' if convert.saturating else ''}, or the matrices differ in more than the component type; "
             "generators.program.conversion.conversions lists what is (KHR-CVT-02, KHR-CVT-03)"
         )
+    if changes_use(convert):
+        shader.module.require(Capability.CooperativeMatrixConversionsNV)
     result = shader.define(convert.result)
     if convert.saturating:
         shader.module.decorate(result, Decoration.SaturatedToLargestFloat8NormalConversionEXT)

@@ -15,11 +15,14 @@ from generators.program.elementwise import MatrixArithmetic, MatrixNegate, Matri
 from generators.program.functions import Call
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
+from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
+from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
@@ -31,12 +34,15 @@ from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_tim
 from generators.spirv.functions import emit_call
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
+from generators.spirv.per_element import emit_per_element
+from generators.spirv.reduce import emit_reduce
 from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
 from generators.spirv.selections import emit_branch, emit_exit, emit_return_both, emit_switch
 from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
 from generators.spirv.tensor import emit_create, emit_layout_set, emit_view_set
 from generators.spirv.tensor_access import emit_tensor_load, emit_tensor_store
+from generators.spirv.use_conversion import emit_transpose, emit_use_convert
 from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.spirv.workgroup import emit_barrier, emit_copy, emit_last_workgroup
 
@@ -81,6 +87,10 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         ViewSet: emit_view_set,
         TensorLoad: emit_tensor_load,
         TensorStore: emit_tensor_store,
+        PerElement: emit_per_element,
+        Reduce: emit_reduce,
+        UseConvert: emit_use_convert,
+        Transpose: emit_transpose,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

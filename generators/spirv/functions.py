@@ -16,7 +16,7 @@ from generators.spirv.selections import emit_return
 from generators.spirv.shader import Shader
 from generators.spirv.variables import declare, part_pointer, variable_pointer
 
-_CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
+CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
     {"none": FunctionControl.None_, "for": FunctionControl.Inline, "against": FunctionControl.DontInline}
 )
 
@@ -57,7 +57,7 @@ def _declare(shader: Shader, function: Function) -> int:
     types = [_type(shader, parameter) for parameter in function.parameters]
     type_ = module.type(Op.TypeFunction, result, *types)
     outside = shader.block, shader.loops
-    with module.function(result, type_, function.name, _CONTROLS[function.control]) as id_:
+    with module.function(result, type_, function.name, CONTROLS[function.control]) as id_:
         for parameter, parameter_type in zip(function.parameters, types, strict=True):
             if isinstance(parameter, PointerParameter):
                 shader.variables[parameter.name] = module.value(Op.FunctionParameter, parameter_type, result=module.new_id(parameter.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
+from generators.spirv.callbacks import callback
 from generators.spirv.enumerants import Capability, Op, TensorAddressingOperands
 from generators.spirv.load_store import memory_operands
 from generators.spirv.shader import Shader
@@ -38,6 +39,13 @@ def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
 
 def _addressing(shader: Shader, access: TensorLoad | TensorStore) -> tuple[int, ...]:
     """The mask and what follows it, in the order of the mask's bits."""
-    if access.view is None:
-        return (0,)
-    return TensorAddressingOperands.TensorView, shader.define(access.view)
+    mask = 0
+    operands: list[int] = []
+    if access.view is not None:
+        mask |= TensorAddressingOperands.TensorView
+        operands.append(shader.define(access.view))
+    if isinstance(access, TensorLoad) and access.decode is not None:
+        shader.module.require(Capability.CooperativeMatrixBlockLoadsNV)
+        mask |= TensorAddressingOperands.DecodeFunc
+        operands.append(callback(shader, access.decode))
+    return mask, *operands

@@ -1,0 +1,99 @@
+"""OpCooperativeMatrixReduceNV (CM2-RED-*)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.reference.callbacks import applied, bits_of
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.callbacks import Binary, ElementFunction, subexpressions
+from generators.program.reduce import Reduce
+from generators.types import ComponentType, ReduceMode
+
+_ORDERS = 3
+"""Orders in which a group is combined, which must agree: forwards, backwards in pairs, and one more."""
+
+
+def reduce(state: State, operation: Reduce) -> None:
+    """Every element of a group counts once, in any order and grouping (CM2-RED-08, F-CM2-4), and all results of a group are equal
+    (CM2-RED-10).
+
+    Raises:
+        GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05), or the order of combination decides.
+    """
+    source, target = operation.matrix.type, operation.result.type
+    rows, columns = source.shape
+    to_rows, to_columns = target.shape
+    values = state.matrices[operation.matrix.name].numbers
+    count, function = len(values), operation.function
+    match operation.mode:
+        case ReduceMode.ROW:
+            fits, groups = to_rows == rows, values
+        case ReduceMode.COLUMN:
+            fits, groups = to_columns == columns, values.transpose(0, 2, 1)
+        case ReduceMode.ROW_AND_COLUMN:
+            fits, groups = True, values.reshape(count, 1, -1)
+        case ReduceMode.TWO_BY_TWO:
+            fits = (2 * to_rows, 2 * to_columns) == (rows, columns)
+            squares = values.reshape(count, rows // 2, 2, columns // 2, 2).transpose(0, 1, 3, 2, 4)
+            groups = squares.reshape(count, rows // 2, columns // 2, 4)
+    if not fits:
+        raise GeneratorError(
+            f"a {operation.mode.name} reduction of {rows}x{columns} has no result of {to_rows}x{to_columns} (CM2-RED-03 to CM2-RED-05)"
+        )
+    if source.component.is_float:
+        _check_sums(groups, function, source.component)
+    combined = _combined(state, function, groups)
+    match operation.mode:
+        case ReduceMode.ROW:
+            result = np.broadcast_to(combined[:, :, None], (count, to_rows, to_columns))
+        case ReduceMode.COLUMN:
+            result = np.broadcast_to(combined[:, None, :], (count, to_rows, to_columns))
+        case ReduceMode.ROW_AND_COLUMN:
+            result = np.broadcast_to(combined[:, :, None], (count, to_rows, to_columns))
+        case ReduceMode.TWO_BY_TWO:
+            result = combined
+    bits = bits_of(result, target.component)
+    state.matrices[operation.result.name] = MatrixValue(target.component, bits, computed=target.component.is_float)
+
+
+def _combined(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:
+    """Each group, which lies along the last axis, combined to one value.
+
+    Raises:
+        GeneratorError: orders disagree.
+    """
+    length = groups.shape[-1]
+    forwards = groups[..., 0]
+    for i in range(1, length):
+        forwards = applied(state, function, [forwards, groups[..., i]])
+    rng = np.random.default_rng(length)
+    for order in range(1, _ORDERS):
+        arrangement = np.arange(length)[::-1] if order == 1 else rng.permutation(length)
+        if not np.array_equal(_in_pairs(state, function, groups[..., arrangement]), forwards):
+            raise GeneratorError(f"{function.name} gives another result in another order; use other data or another function (CM2-RED-09)")
+    return np.asarray(forwards)
+
+
+def _in_pairs(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:
+    while groups.shape[-1] > 1:
+        even = groups.shape[-1] // 2 * 2
+        pairs = applied(state, function, [groups[..., 1:even:2], groups[..., 0:even:2]])
+        groups = np.concatenate([pairs, groups[..., even:]], axis=-1)
+    return groups[..., 0]
+
+
+def _check_sums(groups: np.ndarray, function: ElementFunction, component: ComponentType) -> None:
+    """Raises GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
+    if not any(isinstance(part, Binary) and part.operator in ("add", "subtract") for part in subexpressions(function.result)):
+        return
+    magnitudes = np.abs(groups)
+    mantissas, exponents = np.frexp(np.where(magnitudes == 0, 1.0, magnitudes))
+    scaled = (mantissas * 2.0**53).astype(np.int64)
+    trailing = np.log2((scaled & -scaled).astype(np.float64))
+    unit = np.where(magnitudes == 0, np.inf, np.exp2(exponents - 53 + trailing)).min(axis=-1)
+    total = magnitudes.sum(axis=-1)
+    if (total > np.where(np.isinf(unit), np.inf, unit * 2.0**component.precision)).any():
+        raise GeneratorError(f"{function.name}: some order of summation is not exact in {component}; use smaller data")

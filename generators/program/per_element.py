@@ -1,0 +1,37 @@
+"""OpCooperativeMatrixPerElementOpNV (SPV_NV_cooperative_matrix2, 3.49.9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.program.callbacks import ElementFunction
+from generators.program.values import Matrix, ScalarValue
+
+
+@dataclass(frozen=True)
+class VectorOperand:
+    """An extra operand that is a vector of the scalars."""
+
+    lanes: tuple[ScalarValue, ...]
+
+
+@dataclass(frozen=True)
+class StructOperand:
+    """An extra operand that is a struct of the scalars."""
+
+    members: tuple[ScalarValue, ...]
+
+
+ExtraOperand = ScalarValue | VectorOperand | StructOperand | Matrix
+"""A matrix has the type of the instruction's, and the function gets its element at the same place (CM2-PE-05)."""
+
+
+@dataclass(frozen=True)
+class PerElement:
+    """Every element of ``result`` is ``function`` of its row, its column, the element of ``matrix`` there, and ``extra``
+    (CM2-PE-03 to CM2-PE-06)."""
+
+    result: Matrix
+    matrix: Matrix
+    function: ElementFunction
+    extra: tuple[ExtraOperand, ...] = ()

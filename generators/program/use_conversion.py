@@ -1,0 +1,23 @@
+"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV (SPV_NV_cooperative_matrix2, 3.49.11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.program.values import Matrix
+
+
+@dataclass(frozen=True)
+class UseConvert:
+    """``result`` has the elements of ``matrix``, an accumulator, and use A or B (CM2-CVT-03)."""
+
+    result: Matrix
+    matrix: Matrix
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """Element (r, c) of ``result``, of use B, is element (c, r) of ``matrix``, an accumulator (CM2-TR-02)."""
+
+    result: Matrix
+    matrix: Matrix

@@ -1,0 +1,23 @@
+"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV."""
+
+from __future__ import annotations
+
+from generators.program.use_conversion import Transpose, UseConvert
+from generators.spirv.enumerants import Capability, Op
+from generators.spirv.shader import Shader
+
+
+def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
+    """Emits a conversion of the use."""
+    _emit(shader, Op.CooperativeMatrixConvertUseEXT, operation)
+
+
+def emit_transpose(shader: Shader, operation: Transpose) -> None:
+    """Emits a transposition."""
+    _emit(shader, Op.CooperativeMatrixTransposeNV, operation)
+
+
+def _emit(shader: Shader, op: Op, operation: UseConvert | Transpose) -> None:
+    shader.module.require(Capability.CooperativeMatrixConversionsNV)
+    type_ = shader.matrix_type(operation.result.type)
+    shader.module.value(op, type_, shader.define(operation.matrix), result=shader.define(operation.result))

@@ -1,0 +1,191 @@
+"""README.md, CONTRIBUTING.md and docs/: what they name exists, and their examples come out as they say."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.cli import VERBS
+from cts.compare import compare, format_mismatch
+from cts.diagnose import diagnose, known_defects
+from cts.elements import scatter
+from cts.kinds.kernel import Arrangement, arrange
+from cts.reference.evaluate import evaluate
+from generators.casebook import Casebook, build_program, find_case, load_casebook
+from generators.errors import CtsError
+from generators.kernel import Outcome
+from generators.program.program import Program
+
+from .conftest import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+EXAMPLE = "muladd[8x8x8.f16.f16.f16.f16-subgroup-1-exact-single-3-literal-same-rrrr-tight-storage_buffer]"
+FOLDERS = ("cases", "cts", "generators", "tests", "docs", "reports", "benchmarks", "golden", ".ci")
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@pytest.fixture(scope="module")
+def book() -> Casebook:
+    return load_casebook(REPOSITORY)
+
+
+def code(text: str) -> list[str]:
+    """Everything between backticks, and the lines of code blocks."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    rest = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", rest)] + [line for block in blocks for line in block.splitlines()]
+
+
+def anchors(text: str) -> set[str]:
+    """What GitHub calls the headings."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def dead_links(text: str, page: Path) -> list[str]:
+    """Links of ``page`` to files and headings that do not exist."""
+    prose = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    dead = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        if "://" not in link and (not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8")))):
+            dead.append(link)
+    return dead
+
+
+def options_of_verbs() -> dict[str, set[str]]:
+    """The options of every verb of ``cts``."""
+    found = {}
+    for verb in VERBS:
+        module = importlib.import_module(f"cts.commands.{verb}")
+        parser = argparse.ArgumentParser()
+        module.configure(parser)
+        found[module.NAME] = set(parser._option_string_actions)
+    return found
+
+
+def unknown_commands(text: str, config: pytest.Config) -> list[str]:
+    """Commands with a verb or an option that there is not."""
+    verbs = options_of_verbs()
+    unknown = []
+    for span in code(text):
+        command = re.sub(r"\[.*?\]", "", span.partition("#")[0])
+        options = set(re.findall(r"(?<!\S)--[\w-]+", command))
+        if re.search(r"\bpytest cts\b", command):
+            absent = object()
+            if any(config.getoption(option, absent) is absent for option in options):
+                unknown.append(span)
+        elif match := re.match(r"(?:python -m )?cts ([a-z][a-z-]*)", command):
+            unknown += [span] if match[1] not in verbs or not options <= verbs[match[1]] else []
+    return unknown
+
+
+def missing_paths(text: str) -> list[str]:
+    """Paths in the checkout that do not exist; those with NAME in them are the reader's."""
+    folders = "|".join(map(re.escape, FOLDERS))
+    spans = (span for span in code(text) if re.fullmatch(rf"({folders})/[\w./-]*", span) and "NAME" not in span)
+    return [span for span in spans if not (REPOSITORY / span).exists()]
+
+
+def foreign_cases(text: str, book: Casebook) -> list[str]:
+    """Ids of cases that the suite does not have; those with an ellipsis are abbreviations."""
+    foreign = []
+    for id_, family in re.findall(r"\b((\w+)\[\w[^\]\s…]*-[^\]\s…]*\])", " ".join(code(text))):
+        try:
+            find_case(book, id_)
+        except CtsError:
+            if family in book.families:
+                foreign.append(id_)
+    return foreign
+
+
+def foreign_ids(text: str, book: Casebook) -> set[str]:
+    """Ids of requirements and positions that there are not."""
+    requirements, positions = (set(re.findall(pattern, text)) for pattern in (r"\bKHR-[A-Z]+-\d+\b", r"\bF-[A-Z0-9]+-\d+\b"))
+    return (requirements - set(book.requirements)) | (positions - set(book.positions))
+
+
+@pages
+def test_what_a_page_names_exists(page, book, pytestconfig):
+    text = page.read_text(encoding="utf-8")
+    assert dead_links(text, page) == []
+    assert unknown_commands(text, pytestconfig) == []
+    assert missing_paths(text) == []
+    assert foreign_cases(text, book) == []
+    assert foreign_ids(text, book) == set()
+
+
+def test_what_does_not_exist_is_found(book, pytestconfig):
+    text = """
+        [one](nonesuch.md), [two](facts.md#nonesuch), [three](facts.md#d-what-a-valid-program-obeys), `cts nonesuch`, `cts show CASE`,
+        `cts show CASE --nonesuch`, `pytest cts --nonesuch`, `pytest cts -k x --tier smoke`, `cts/nonesuch.py`, `cts/cli.py`,
+        `muladd[no-such-case]`, KHR-MAD-99, F-KHR-99, KHR-MAD-04
+        """
+    assert dead_links(text, DOCS / "page.md") == ["nonesuch.md", "facts.md#nonesuch"]
+    assert unknown_commands(text, pytestconfig) == ["cts nonesuch", "cts show CASE --nonesuch", "pytest cts --nonesuch"]
+    assert missing_paths(text) == ["cts/nonesuch.py"]
+    assert foreign_cases(text, book) == ["muladd[no-such-case]"]
+    assert foreign_ids(text, book) == {"KHR-MAD-99", "F-KHR-99"}
+
+
+def test_the_readme_links_every_document():
+    linked = set(re.findall(r"\]\(docs/(\w+\.md)\)", (REPOSITORY / "README.md").read_text(encoding="utf-8")))
+    assert linked == {path.name for path in DOCS.glob("*.md")}
+
+
+def test_the_python_of_the_casebook_runs(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    (source,) = re.findall(r"^```python\n(.*?)^```", (DOCS / "casebook.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    exec(compile(source, "casebook.md", "exec"), {})
+
+
+@pytest.fixture(scope="module")
+def example(book) -> tuple[Program, Arrangement, int]:
+    """The case of docs/numerics.md, and the number of its subcase ``cancel``."""
+    program = build_program(find_case(book, EXAMPLE))
+    plan = arrange(find_case(book, EXAMPLE), program)
+    return program, plan, [subcase.name for subcase in plan.subcases].index("cancel")
+
+
+def written(values: list[int]) -> str:
+    return ", ".join(map(str, values))
+
+
+def test_the_example_by_hand_is_the_data_of_its_case(example):
+    _, plan, index = example
+    text = (DOCS / "numerics.md").read_text(encoding="utf-8")
+    a, b, c = (plan.subcases[index].inputs[name].view(np.float16).astype(int).reshape(8, 8) for name in "abc")
+    row, column, addend = a[2].tolist(), b[:, 2].tolist(), int(c[2, 2])
+    products = [x * y for x, y in zip(row, column, strict=True)]
+    for name, numbers in (("row 2 of A", row), ("column 2 of B", column), ("products", products), ("c", [addend])):
+        (line,) = re.findall(rf"^{name} +(-?\d.*)$", text, re.MULTILINE)
+        assert [int(number) for number in line.split()] == numbers
+    magnitude = sum(map(abs, products)) + abs(addend)
+    (proof,) = (placed.allowed.proof for placed in plan.expected[index].placed)
+    assert f"= {magnitude} < 2^{proof.precision}, log2(2^{proof.precision} / {magnitude}) = {proof.margin_bits[0, 2, 2]:.2f} bits" in text
+    assert f"| adds to c, term by term | {written(list(accumulate([addend, *products])))} | 5 |" in text
+    assert f"| adds c last | {written(list(accumulate([*products, addend])))} | 5 |" in text
+    cut = [int(term / 2) * 2 for term in (*products, addend)]
+    assert f"down to 2 | {written(cut)} | {sum(cut)} |" in text
+
+
+def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(example):
+    program, plan, index = example
+    subcase, expected, before = plan.subcases[index], plan.expected[index], plan.before[index]
+    defect = next(defect for defect in known_defects(program) if defect.words == "the sum kept in bf16 (rounded after each term)")
+    contents = {name: bytes_.copy() for name, bytes_ in before.items()}
+    for placed in evaluate(program, subcase, defect.substitutes).placed:
+        scatter(contents[placed.array], placed.offsets, placed.allowed.bits)
+    outcome = Outcome({"d": contents["d"]})
+    (mismatch,) = compare(program, expected, before, outcome)
+    shown = format_mismatch(mismatch, diagnose(program, subcase, expected, before, outcome))
+    assert f"```\n{shown}\n```" in (DOCS / "numerics.md").read_text(encoding="utf-8")

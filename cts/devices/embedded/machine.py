@@ -180,7 +180,7 @@ class Machine:
         """A scalar that must be the same in all invocations of an instance: itself, or an array of shape (instances,).
 
         Raises:
-            Violation: it differs.
+            Violation: it differs, which breaks ``rule``.
         """
         if not varies(value):
             return value

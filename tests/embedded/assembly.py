@@ -96,7 +96,7 @@ class _Assembler:
         names: type[enum.IntEnum] = getattr(enumerants, kind)
         flags = []
         for name in token.split("|"):
-            flags.append(int(name) if name.isdecimal() else int(names["None_" if name == "None" else name]))
+            flags.append(int(name) if name.isdecimal() else int(names[{"None": "None_", "2x2": "_2x2"}.get(name, name)]))
         result = [sum(flags)]
         for flag in sorted(flags):
             for extra in PARAMETERS.get(kind, {}).get(flag, "").split():
@@ -141,6 +141,7 @@ def shader(
     memory_model: str = "Logical Vulkan",
     buffer_type: str = "u32",
     input_type: str = "",
+    capabilities: tuple[str, ...] = (),
 ) -> bytes:
     """A compute shader whose entry point is ``body``.
 
@@ -157,10 +158,12 @@ def shader(
     vectors = "\n".join(f"%{t} = OpTypeVector %{t.split('x')[0]} {t.split('x')[1]}" for t in sorted({input_type, buffer_type}) if "x" in t)
     types = "\n".join(f"%{name} = {text}" for name, text in _TYPES.items())
     built_ins = "\n".join(f"OpDecorate %gl_{name} BuiltIn {name}" for name in _BUILT_INS)
+    capability_lines = "\n".join(f"OpCapability {name}" for name in capabilities)
     variables = "\n".join(f"%gl_{name} = OpVariable %ptr_builtin Input" for name in _BUILT_INS)
     return assemble(
         f"""
 OpCapability Shader
+{capability_lines}
 OpMemoryModel {memory_model}
 OpEntryPoint GLCompute %main "main"
 OpExecutionModeId %main LocalSizeId %local_size %u32_1 %u32_1

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +113,22 @@ def test_coverage_of_one_specification_is_that_alone_in_json_too(capsys):
     document = json.loads(capsys.readouterr().out)
     assert list(document["totals"]) == ["SPV_NV_cooperative_vector"]
     assert {entry["specification"] for entry in document["requirements"]} == {"SPV_NV_cooperative_vector"}
+
+
+def test_coverage_check_says_each_fault_and_fails(monkeypatch, capsys):
+    from cts.commands import coverage as command
+    from generators.coverage import UnusedLabel, coverage
+
+    assert run("coverage", "--check") == 0
+    assert capsys.readouterr().err == ""
+    unused = UnusedLabel("toy", "columns", "5")
+    monkeypatch.setattr(command, "coverage", lambda book: replace(coverage(book), unused=(unused,), unfinished={}))
+    assert run("coverage", "--check", "--specification", "SPV_NV_tensor_addressing") == 1
+    faults = capsys.readouterr().err.splitlines()
+    assert "no product of toy takes '5' of 'columns': use or remove it" in faults
+    assert any(fault.startswith("TA-EXT-01 is open") for fault in faults)
+    assert not any(fault.startswith("DV-") for fault in faults)
+    assert run("coverage", "--specification", "SPV_NV_tensor_addressing") == 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from generators.families.pointer_writer import PointerWriter
 from generators.program.construction import MatrixConstant
 from generators.program.control_flow import Condition
-from generators.program.functions import Function
 from generators.program.values import Matrix, Scalar
 from generators.program.variables import Initializer
 from generators.types import ComponentType
@@ -93,7 +92,7 @@ def _counted(functions: PointerWriter, initializer: Initializer) -> None:
     fresh = functions.function("fresh", [a, b], body, [own])
     writer.store(functions.call(fresh, *functions.tiles(0)), "d0")
 
-    def again(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+    def again(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
         return [functions.call(fresh, writer.load("a", i), writer.load("b", i))]
 
     (last,) = functions.decisions.repeat(functions.decisions.n, [writer.load("c", 1)], again)
@@ -145,18 +144,19 @@ def _own_nested(functions: PointerWriter) -> None:
         return functions.get(inside)
 
     inner = functions.function("inner", [a, b, c], inner_body, [inside])
-    x, y, start = functions.parameters("a", "b", "c")
-    outside = functions.own(start.type)
+    x, y, start, other = functions.parameters("a", "b", "c", "c")
+    found, outside = functions.pointer("c", "out"), functions.own(start.type)
 
     def outer_body() -> Matrix:
         functions.set(outside, start)
-        product = functions.call(inner, x, y, writer.load("c", 1))
+        functions.set(found, functions.call(inner, x, y, other))
         functions.set(outside, writer.muladd(x, y, functions.get(outside)))
-        writer.store(product, "d1")
         return functions.get(outside)
 
-    outer = functions.function("outer", [x, y, start], outer_body, [outside])
-    writer.store(functions.call(outer, *functions.tiles(0), writer.load("c", 0)), "d0")
+    outer = functions.function("outer", [x, y, start, other, found], outer_body, [outside])
+    place = functions.variable("c")
+    writer.store(functions.call(outer, *functions.tiles(0), writer.load("c", 0), writer.load("c", 1), place), "d0")
+    functions.keep(place, "d1")
 
 
 def _module(functions: PointerWriter) -> None:

@@ -161,7 +161,7 @@ def _in_loop(functions: PointerWriter) -> None:
     """Calls in a loop that runs n times, each of which adds to the same variable."""
     add, total = functions.adding(), functions.variable("c", 0)
 
-    def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
         functions.run(add, functions.writer.load("a", i), functions.writer.load("b", i), total)
         return []
 

@@ -126,8 +126,8 @@ def branch_defects(program: Program) -> Iterator[Defect]:
     for call_ in every(operations, Call):
         # Where nothing follows, the end of the function is not reached and there is nothing that could run.
         if any(isinstance(inner, ReturnBoth) for inner in call_.function.body[:-1]):
-            follows = {inner: _stays for inner in call_.function.body if isinstance(inner, ReturnBoth)}
-            yield Defect("what follows two returns runs", dict(follows))
+            follows: dict[Operation, Substitute] = {inner: _stays for inner in call_.function.body if isinstance(inner, ReturnBoth)}
+            yield Defect("what follows two returns runs", follows)
     for around in every(operations, Loop):
         for kind in sorted({inner.kind for inner in around.body if isinstance(inner, Exit)}):
             yield Defect(f"the {kind} is not taken", {around: _without(kind)})

@@ -37,6 +37,18 @@ def _add(writer: PointerWriter, variable: Variable, tile: int | ScalarValue) -> 
     writer.set(variable, writer.writer.add(tile, writer.get(variable)))
 
 
+def _choose(
+    writer: PointerWriter, then: Callable[[], None], otherwise: Callable[[], None] = lambda: None, condition: Condition | None = None
+) -> None:
+    """A branch whose arms only change variables."""
+    decisions, builder = writer.decisions, writer.writer.builder
+    with builder.arm() as first:
+        then()
+    with builder.arm() as second:
+        otherwise()
+    builder.branch(condition or decisions.condition, first, second, (), decisions.hint)
+
+
 def _loop(writer: PointerWriter) -> None:
     """n products are added to a variable."""
     total = writer.variable("c", 0)
@@ -86,9 +98,10 @@ def _first_iteration(writer: PointerWriter) -> None:
     total, builder = writer.variable("c"), writer.writer.builder
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
-        writer.decisions.choose(
-            lambda: _done(writer.set(total, writer.writer.add(i, writer.writer.load("c", 0)))),
-            lambda: _done(_add(writer, total, i)),
+        _choose(
+            writer,
+            lambda: writer.set(total, writer.writer.add(i, writer.writer.load("c", 0))),
+            lambda: _add(writer, total, i),
             Condition(i, "equal", builder.literal(0)),
         )
         return []
@@ -96,11 +109,6 @@ def _first_iteration(writer: PointerWriter) -> None:
     count = builder.arithmetic(writer.writer.name("count"), "add", writer.decisions.n, builder.literal(1))
     writer.decisions.repeat(count, [], body)
     writer.keep(total, "d0")
-
-
-def _done(_: None) -> list[Matrix]:
-    """What an arm gives that only changes variables."""
-    return []
 
 
 def _leave(writer: PointerWriter, kind: Literal["break", "continue"]) -> None:
@@ -137,24 +145,24 @@ def _return_in_branch(writer: PointerWriter) -> None:
     """Each arm changes the variable and ends the shader for one number, after a store of its own."""
     total, decisions, builder = writer.variable("c", 0), writer.decisions, writer.writer.builder
 
-    def arm(number: int, tile: int) -> list[Matrix]:
+    def arm(number: int, tile: int) -> None:
         _add(writer, total, tile)
         with builder.arm() as first:
             writer.keep(total, "d1")
         builder.exit("return", Condition(decisions.n, "equal", decisions.literal(number)), first)
         _add(writer, total, tile + 1)
-        return []
 
-    decisions.choose(lambda: arm(1, 0), lambda: arm(3, 2))
+    _choose(writer, lambda: arm(1, 0), lambda: arm(3, 2))
     writer.keep(total, "d0")
 
 
 def _both_arms(writer: PointerWriter) -> None:
     """A variable that nothing has written is written in both arms."""
     total, chain = writer.variable("c"), writer.writer
-    writer.decisions.choose(
-        lambda: _done(writer.set(total, chain.add(0, chain.load("c", 0)))),
-        lambda: _done(writer.set(total, chain.add(1, chain.load("c", 1)))),
+    _choose(
+        writer,
+        lambda: writer.set(total, chain.add(0, chain.load("c", 0))),
+        lambda: writer.set(total, chain.add(1, chain.load("c", 1))),
     )
     _add(writer, total, 2)
     writer.keep(total, "d0")
@@ -163,7 +171,7 @@ def _both_arms(writer: PointerWriter) -> None:
 def _one_arm(writer: PointerWriter) -> None:
     """A variable is changed in one arm; another one in the other."""
     first, second = writer.variable("c", 0), writer.variable("c", 1)
-    writer.decisions.choose(lambda: _done(_add(writer, first, 0)), lambda: _done(_add(writer, second, 1)))
+    _choose(writer, lambda: _add(writer, first, 0), lambda: _add(writer, second, 1))
     writer.keep(first, "d0")
     writer.keep(second, "d1")
 
@@ -172,13 +180,12 @@ def _exchange(writer: PointerWriter) -> None:
     """Two variables change places in one arm."""
     first, second = writer.variable("c", 0), writer.variable("c", 1)
 
-    def exchanged() -> list[Matrix]:
+    def exchanged() -> None:
         former, latter = writer.get(first), writer.get(second)
         writer.set(first, latter)
         writer.set(second, former)
-        return []
 
-    writer.decisions.choose(exchanged, lambda: _done(_add(writer, first, 0)))
+    _choose(writer, exchanged, lambda: _add(writer, first, 0))
     writer.keep(first, "d0")
     writer.keep(second, "d1")
 
@@ -202,13 +209,12 @@ def _negate(writer: PointerWriter) -> None:
     """The sum of each iteration is negated where its index is less than n."""
     total, chain = writer.variable("c", 0), writer.writer
 
-    def negated() -> list[Matrix]:
+    def negated() -> None:
         writer.set(total, chain.builder.negate(chain.name("negated"), writer.get(total)))
-        return []
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
         _add(writer, total, i)
-        writer.decisions.choose(negated, lambda: [], Condition(i, "less", writer.decisions.n))
+        _choose(writer, negated, condition=Condition(i, "less", writer.decisions.n))
         return []
 
     writer.decisions.repeat(_FIXED_TRIPS, [], body)
@@ -225,19 +231,18 @@ def _array(writer: PointerWriter, unrolled: bool) -> None:
         start = chain.load("c", i % 2)
         writer.set(array, start if i < 2 else chain.add(_FIRST_SPARE, start), (i,))
 
-    def element(i: Scalar, j: Scalar | int) -> None:
+    def element(i: Scalar, j: Scalar | int) -> Sequence[Matrix]:
         place = builder.literal(j) if isinstance(j, int) else j
         tile = builder.arithmetic(chain.name("tile"), "add", i, place)
-        path = (j,)
-        before = builder.get_matrix(chain.name("got"), array, *path)
-        writer.set(array, chain.add(tile, before), path)
+        writer.set(array, chain.add(tile, builder.get_matrix(chain.name("got"), array, j)), (j,))
+        return []
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
         if unrolled:
             for j in range(4):
                 element(i, j)
         else:
-            writer.decisions.repeat(4, [], lambda j, _: _done(element(i, j)))
+            writer.decisions.repeat(4, [], lambda j, _: element(i, j))
         return []
 
     writer.decisions.repeat(writer.decisions.n, [], body)

@@ -46,6 +46,7 @@ def define(state: State, result: Value, tree: Tree) -> None:
     elif isinstance(tree, tuple):
         state.aggregates[result.name] = tree
     else:
+        assert not isinstance(tree, Partial), "what is loaded is defined in every instance"
         state.scalars[result.name] = tree
 
 

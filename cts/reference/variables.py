@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.reference.construction import constant, null
 from cts.reference.state import State
-from cts.reference.trees import Tree, is_defined, replaced, selected
+from cts.reference.trees import Partial, Tree, is_defined, replaced, selected
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
@@ -45,6 +45,7 @@ def define(state: State, result: Value, tree: Tree) -> None:
     elif isinstance(tree, tuple):
         state.aggregates[result.name] = tree
     else:
+        assert not isinstance(tree, Partial), "values are defined in every instance"
         state.scalars[result.name] = tree
 
 

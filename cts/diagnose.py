@@ -19,7 +19,7 @@ from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
 from cts.defects.products import product_defects
 from cts.elements import gather, is_nan, values
-from cts.expected import Expected, Placed
+from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows
 from cts.reference.evaluate import evaluate
 from generators.errors import GeneratorError
@@ -149,6 +149,11 @@ def _shifts(wanted: np.ndarray, got: np.ndarray) -> Iterator[str]:
                     yield f"every element stands {distance} {name}{plural} {kind} than it should"
 
 
+def _may_round(allowed: Allowed) -> bool:
+    """Whether float arithmetic made the elements: what was only moved is not rounded, and a flipped bit of it is no rounding."""
+    return allowed.component.is_float and (allowed.kind != "exact" or allowed.either_zero or allowed.proof is not None)
+
+
 def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[str]:
     wanted, component, name = placed.allowed.bits, placed.allowed.component, placed.what
     if (values(got[bad], component) == 0).all():
@@ -163,7 +168,7 @@ def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[
     if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
         yield f"{name} of instance 0 in every instance"
     distance = np.abs(got.astype(object) - wanted.astype(object))
-    if component.is_float and (distance[bad] == 1).all():
+    if _may_round(placed.allowed) and (distance[bad] == 1).all():
         yield f"every wrong element of {name} is the neighbour of what is expected: rounded the other way"
     sign = 1 << (component.bits - 1)
     if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (

@@ -87,6 +87,7 @@ def _described(structure: np.void) -> str:
 def _count(asked: Commanded) -> Iterator[str]:
     first, second = asked.count(), asked.count()
     yield from _expect(first, SUCCESS, second.count)
+    yield from _expect(second, SUCCESS, second.count)
     if first.count == 0:
         yield "the device lists no combination although it has the feature cooperativeMatrix"
 
@@ -148,25 +149,43 @@ def _stages(asked: Commanded) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PropertyRule:
-    """``words`` say what the rule asks for; ``broken`` tells how a device breaks it, a line each."""
+    """``words`` say what the rule asks for; ``calls``, how the command is called to see that; ``broken`` tells how a device breaks it, a
+    line each."""
 
     words: str
+    calls: str
     broken: Callable[[Commanded], Iterator[str]]
+
+
+_COUNT = "without an array for the count n"
+_ALL = f"{_COUNT}, then for all n"
+
+
+def _of_capacity(words: str, capacity: str, choose: Callable[[int], int]) -> PropertyRule:
+    """A rule of an array for ``capacity`` of the n structures that there are."""
+    calls = f"{_COUNT}, then with a count of {capacity} and an array that has {_SPARE} structures more, then for all n to compare with"
+    return PropertyRule(words, calls, _capacity(choose))
 
 
 RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
     {
-        "count": PropertyRule("without an array the command gives VK_SUCCESS and the same count, not 0, each time", _count),
-        "all": PropertyRule("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", _capacity(lambda n: n)),
-        "generous": PropertyRule("of a larger array the rest stays as it was: VK_SUCCESS and the true count", _capacity(lambda n: n + 2)),
-        "one_short": PropertyRule("an array for all but one gives VK_INCOMPLETE and nothing beyond it", _capacity(lambda n: n - 1)),
-        "one": PropertyRule("an array for one structure has one afterwards, and nothing beyond it", _capacity(lambda _: 1)),
-        "none": PropertyRule("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", _capacity(lambda _: 0)),
-        "repeated": PropertyRule("every full query lists the same", _repeated),
-        "values": PropertyRule("every member has a value that it may have", _values),
-        "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _power_of_two),
-        "scopes": PropertyRule("the scope is that of subgroups, unless cooperativeMatrixWorkgroupScope is supported", _scopes),
-        "stages": PropertyRule("cooperative matrices are for compute shaders alone", _stages),
+        "count": PropertyRule(
+            "without an array the command gives VK_SUCCESS and the same count, not 0, each time", "twice without an array", _count
+        ),
+        "all": _of_capacity("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
+        "generous": _of_capacity("of a larger array the rest stays as it was: VK_SUCCESS and the true count", "n + 2", lambda n: n + 2),
+        "one_short": _of_capacity("an array for all but one gives VK_INCOMPLETE and nothing beyond it", "n - 1", lambda n: n - 1),
+        "one": _of_capacity("an array for one structure has one afterwards, and nothing beyond it", "1", lambda _: 1),
+        "none": _of_capacity("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", "0", lambda _: 0),
+        "repeated": PropertyRule("every full query lists the same", f"{_ALL}, four times", _repeated),
+        "values": PropertyRule("every member has a value that it may have", _ALL, _values),
+        "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _ALL, _power_of_two),
+        "scopes": PropertyRule("the scope is that of subgroups, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
+        "stages": PropertyRule(
+            "cooperative matrices are for compute shaders alone",
+            "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",
+            _stages,
+        ),
     }
 )
 """Every rule by its name in the cases."""

@@ -105,11 +105,22 @@ def wavering():
     return change
 
 
+def incomplete_from_the_second_call_on():
+    calls = []
+
+    def change(call, answer):
+        calls.append(call)
+        return replace(answer, result=SUCCESS if len(calls) == 1 else INCOMPLETE)
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("rule", "change", "words"),
     [
         ("count", lambda _, answer: replace(answer, count=0), "lists no combination"),
         ("count", always_incomplete, "VK_INCOMPLETE"),
+        ("count", incomplete_from_the_second_call_on(), "VK_INCOMPLETE"),
         ("all", always_incomplete, "VK_INCOMPLETE"),
         ("all", changes_the_chain, "pNext"),
         ("all", zeroes_the_type, "sType"),

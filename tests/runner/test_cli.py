@@ -32,7 +32,7 @@ def test_list_narrows_by_text_and_counts(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found
     assert all("e4m3" in case["id"] and "workgroup" in case["id"] for case in found)
-    run("list", "--count", "--json", "--tier", "nightly")
+    run("list", "--count", "--json", "--tier", "smoke")
     assert set(json.loads(capsys.readouterr().out)) >= {"load_store", "muladd"}
 
 
@@ -172,7 +172,7 @@ def test_each_verb_has_help(verb, capsys):
 
 def test_a_reader_that_stops_early_sees_no_error():
     done = subprocess.run(
-        f"{sys.executable} -m cts list --tier nightly | head -n 1", shell=True, cwd=REPOSITORY, capture_output=True, text=True, check=True
+        f"{sys.executable} -m cts list --tier smoke | head -n 1", shell=True, cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""

@@ -1,9 +1,10 @@
-"""What a case costs on our side: emission, input data, expected results, and the embedded device.
+"""What a kernel case costs on our side: emission, input data, expected results; and the embedded device.
 
-    python -m benchmarks.case_cost [--every N]
+    python -m benchmarks.case_cost [--every N] [--family F ...]
 
-Takes every N-th case of the nightly tier and prints the median and the 95th percentile of each step in milliseconds per case, the
-share of each step in the total, and the peak memory of the process.
+Takes every N-th case of the nightly tier and prints a row for each family, and one for all: the median of each step in milliseconds per
+case, then the median and the 95th percentile of our side in all, and those of the embedded device. ``run`` counts the cases that the
+embedded device runs; the others have no device time. All times are of the processor, so that they hold on a machine that others use too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import resource
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,64 +21,85 @@ import numpy as np
 
 from cts.devices.choose import choose, open_device
 from cts.devices.device import Device
+from cts.kinds.kernel import compile_module
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from generators.casebook import Case, CaseKind, build_program, build_subcases, expand, load_casebook
 from generators.dispatch import dispatch, kernel
-from generators.spirv.emit import emit
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS = ("program and SPIR-V", "inputs", "expected")
+OURS = ("program", "SPIR-V", "inputs", "expected")
+DEVICE = "embedded"
+TITLES = ("cases", "run", *OURS, "ours", "95 %", DEVICE, "95 %")
+WIDTHS = (6, 6, 8, 8, 8, 9, 8, 8, 9, 8)
 
+Seconds = dict[str, list[float]]
 T = TypeVar("T")
 
 
-def measure(case: Case, device: Device, seconds: dict[str, list[float]]) -> None:
-    """Adds the seconds of each step of ``case``."""
+def measure(case: Case, device: Device, seconds: Seconds) -> None:
+    """Adds the seconds of each step of ``case``: of all its pipelines and subcases together."""
 
     def timed(step: str, work: Callable[[], T]) -> T:
-        start = time.perf_counter()
+        start = time.process_time()
         result = work()
-        seconds[step].append(time.perf_counter() - start)
+        seconds[step].append(time.process_time() - start)
         return result
 
-    program = build_program(case)
-    module = timed("program and SPIR-V", lambda: emit(build_program(case)))
-    subcases = timed("inputs", lambda: build_subcases(case, program))
-    expected = timed("expected", lambda: [evaluate(program, subcase) for subcase in subcases])
-    wanted = kernel(program, module)
-    if device.missing(wanted):
-        return
-    dispatches = [
-        dispatch(program, subcase, initial_contents(program, subcase, outcome)) for subcase, outcome in zip(subcases, expected, strict=True)
-    ]
-    timed("embedded device", lambda: device.run(wanted, dispatches))
+    program = timed("program", lambda: build_program(case))
+    module = timed("SPIR-V", lambda: compile_module(program, "spirv"))
+    built = timed("inputs", lambda: [(one, build_subcases(case, one)) for one in program.all])
+    expected = timed("expected", lambda: [[evaluate(one, subcase) for subcase in subcases] for one, subcases in built])
+    work = []
+    for (one, subcases), outcomes in zip(built, expected, strict=True):
+        wanted = kernel(one, module)
+        if device.missing(wanted):
+            return
+        pairs = zip(subcases, outcomes, strict=True)
+        work.append((wanted, [dispatch(one, subcase, initial_contents(one, subcase, outcome)) for subcase, outcome in pairs]))
+    timed(DEVICE, lambda: [device.run(wanted, dispatches) for wanted, dispatches in work])
+
+
+def row(name: str, cells: Sequence[str]) -> str:
+    """A line of the table."""
+    return f"{name:22}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
+
+
+def cells(seconds: Mapping[str, Sequence[float]]) -> list[str]:
+    """What a row says of the cases whose seconds are given by step."""
+    ours = np.sum([seconds[step] for step in OURS], axis=0)
+    device = seconds.get(DEVICE, ())
+    medians = [f"{np.median(seconds[step]) * 1e3:.2f}" for step in OURS]
+    return [str(len(ours)), str(len(device)), *medians, *_middle_and_late(ours), *_middle_and_late(device)]
+
+
+def _middle_and_late(seconds: Sequence[float]) -> list[str]:
+    return [f"{value * 1e3:.2f}" for value in np.percentile(seconds, (50, 95))] if len(seconds) else ["-", "-"]
 
 
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=10, metavar="N", help="take every N-th case of the nightly tier (default: 10)")
+    parser.add_argument("--family", action="append", metavar="F", help="only this one; may be given several times")
     arguments = parser.parse_args()
-    start = time.perf_counter()
+    start = time.process_time()
     casebook = load_casebook(ROOT / "cases")
-    families = [family for family in casebook if family.kind is CaseKind.KERNEL]
-    cases = {family.name: expand(family, "nightly") for family in families}
-    print(f"load and expand the nightly tier: {time.perf_counter() - start:.2f} s for {sum(map(len, cases.values()))} cases")
+    families = [casebook.family(name) for name in arguments.family] if arguments.family else list(casebook)
+    cases = {family.name: expand(family, "nightly") for family in families if family.kind is CaseKind.KERNEL}
+    print(f"load and expand the nightly tier: {time.process_time() - start:.2f} s for {sum(map(len, cases.values()))} kernel cases")
+    print(row("milliseconds per case", TITLES))
     device = open_device(choose("embedded").spec)
+    total: Seconds = defaultdict(list)
     for name, selected in cases.items():
-        seconds: dict[str, list[float]] = defaultdict(list)
+        seconds: Seconds = defaultdict(list)
         for case in selected[:: arguments.every]:
             measure(case, device, seconds)
-        total = sum(np.median(values) for values in seconds.values())
-        print(f"{name}: {len(selected[:: arguments.every])} cases")
         for step, values in seconds.items():
-            median, late = np.percentile(values, (50, 95))
-            print(
-                f"  {step:20} median {median * 1e3:7.2f} ms   95 % below {late * 1e3:7.2f} ms   {median / total:4.0%} of the medians' sum"
-            )
-        ours = np.sum([seconds[step] for step in OURS], axis=0)
-        print(f"  {'our side in all':20} median {np.median(ours) * 1e3:7.2f} ms   95 % below {np.percentile(ours, 95) * 1e3:7.2f} ms")
+            total[step] += values
+        print(row(name, cells(seconds)), flush=True)
+    if len(cases) > 1:
+        print(row("all", cells(total)))
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 
 

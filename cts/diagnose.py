@@ -19,7 +19,7 @@ from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
 from cts.defects.products import product_defects
 from cts.elements import gather, is_nan, values
-from cts.expected import Expected, Placed
+from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows
 from cts.reference.evaluate import evaluate
 from generators.errors import GeneratorError
@@ -45,6 +45,15 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from handed_over_defects(program)
     yield from construction_defects(program)
     yield from elementwise_defects(program)
+
+
+def _gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
+    """Whether ``other`` allows all that came back. Most defects are ruled out by an element, without the words that a comparison has for
+    each of them."""
+    for placed in other.placed:
+        if not allows(placed.allowed, gather(outputs[placed.array], placed.offsets, placed.allowed.component)).all():
+            return False
+    return not compare(program, other, before, Outcome(dict(outputs)))
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
@@ -108,7 +117,7 @@ def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Map
             # A defect may run into overflow where the specification's reading does not.
             with np.errstate(all="ignore"):
                 other = evaluate(program, subcase, defect.substitutes)
-                if not compare(program, other, before, Outcome(dict(outputs))):
+                if _gives(program, other, before, outputs):
                     whole[defect.words] = defect
                 elif not whole and _explains_wrong_ones(expected, other, outputs):
                     partly[f"{defect.words} (the wrong elements; not the others)"] = None
@@ -149,6 +158,11 @@ def _shifts(wanted: np.ndarray, got: np.ndarray) -> Iterator[str]:
                     yield f"every element stands {distance} {name}{plural} {kind} than it should"
 
 
+def _may_round(allowed: Allowed) -> bool:
+    """Whether float arithmetic made the elements: what was only moved is not rounded, and a flipped bit of it is no rounding."""
+    return allowed.component.is_float and (allowed.kind != "exact" or allowed.either_zero or allowed.proof is not None)
+
+
 def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[str]:
     wanted, component, name = placed.allowed.bits, placed.allowed.component, placed.what
     if (values(got[bad], component) == 0).all():
@@ -163,7 +177,7 @@ def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[
     if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
         yield f"{name} of instance 0 in every instance"
     distance = np.abs(got.astype(object) - wanted.astype(object))
-    if component.is_float and (distance[bad] == 1).all():
+    if _may_round(placed.allowed) and (distance[bad] == 1).all():
         yield f"every wrong element of {name} is the neighbour of what is expected: rounded the other way"
     sign = 1 << (component.bits - 1)
     if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (

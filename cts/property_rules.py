@@ -11,12 +11,16 @@ import numpy as np
 from cts.devices.device import DeviceDescription
 from cts.devices.property_commands import INCOMPLETE, SUCCESS, AnswersQueries, PropertyAnswer, PropertyCall, fresh
 from generators.property_query import Rule
-from generators.types import COMPONENT_TYPES, Scope
+from generators.types import Scope
 
 _SPARE = 3
 """Structures that an array has beyond what a call is told of."""
 
 _STAGE_COMPUTE = 0x20
+
+_LAST_CORE_COMPONENT = 10
+_EXTENSION_ENUMERANTS = range(1_000_000_000, 2_000_000_000)
+"""Where Vulkan's extensions have their enumerants: which of them are component types changes with every new one."""
 _NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 
@@ -87,6 +91,7 @@ def _described(structure: np.void) -> str:
 def _count(asked: Commanded) -> Iterator[str]:
     first, second = asked.count(), asked.count()
     yield from _expect(first, SUCCESS, second.count)
+    yield from _expect(second, SUCCESS, second.count)
     if first.count == 0:
         yield "the device lists no combination although it has the feature cooperativeMatrix"
 
@@ -112,14 +117,17 @@ def _repeated(asked: Commanded) -> Iterator[str]:
             return
 
 
+def _may_be_a_component_type(value: int) -> bool:
+    """Whether a VkComponentTypeKHR can have this value, on a device with whatever extensions."""
+    return value <= _LAST_CORE_COMPONENT or value in _EXTENSION_ENUMERANTS
+
+
 def _values(asked: Commanded) -> Iterator[str]:
-    types = {component.vk for component in COMPONENT_TYPES.values()}
     for structure in asked.all():
         wrong = [field for field in ("MSize", "NSize", "KSize") if not structure[field]]
-        wrong += [field for field in ("AType", "BType", "CType", "ResultType") if int(structure[field]) not in types]
+        wrong += [field for field in ("AType", "BType", "CType", "ResultType") if not _may_be_a_component_type(int(structure[field]))]
+        # Floats that saturate are strange, but no text forbids them (F-KHR-7).
         wrong += ["saturatingAccumulation"] if int(structure["saturatingAccumulation"]) not in (0, 1) else []
-        floats = [c.is_float for c in COMPONENT_TYPES.values() if c.vk in (int(structure["AType"]), int(structure["ResultType"]))]
-        wrong += ["saturatingAccumulation (of floats)"] if structure["saturatingAccumulation"] and any(floats) else []
         if wrong:
             yield f"{', '.join(wrong)} cannot be in: {_described(structure)}"
 
@@ -148,25 +156,43 @@ def _stages(asked: Commanded) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PropertyRule:
-    """``words`` say what the rule asks for; ``broken`` tells how a device breaks it, a line each."""
+    """``words`` say what the rule asks for; ``calls``, how the command is called to see that; ``broken`` tells how a device breaks it, a
+    line each."""
 
     words: str
+    calls: str
     broken: Callable[[Commanded], Iterator[str]]
+
+
+_COUNT = "without an array for the count n"
+_ALL = f"{_COUNT}, then for all n"
+
+
+def _of_capacity(words: str, capacity: str, choose: Callable[[int], int]) -> PropertyRule:
+    """A rule of an array for ``capacity`` of the n structures that there are."""
+    calls = f"{_COUNT}, then with a count of {capacity} and an array that has {_SPARE} structures more, then for all n to compare with"
+    return PropertyRule(words, calls, _capacity(choose))
 
 
 RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
     {
-        "count": PropertyRule("without an array the command gives VK_SUCCESS and the same count, not 0, each time", _count),
-        "all": PropertyRule("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", _capacity(lambda n: n)),
-        "generous": PropertyRule("of a larger array the rest stays as it was: VK_SUCCESS and the true count", _capacity(lambda n: n + 2)),
-        "one_short": PropertyRule("an array for all but one gives VK_INCOMPLETE and nothing beyond it", _capacity(lambda n: n - 1)),
-        "one": PropertyRule("an array for one structure has one afterwards, and nothing beyond it", _capacity(lambda _: 1)),
-        "none": PropertyRule("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", _capacity(lambda _: 0)),
-        "repeated": PropertyRule("every full query lists the same", _repeated),
-        "values": PropertyRule("every member has a value that it may have", _values),
-        "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _power_of_two),
-        "scopes": PropertyRule("the scope is that of subgroups, unless cooperativeMatrixWorkgroupScope is supported", _scopes),
-        "stages": PropertyRule("cooperative matrices are for compute shaders alone", _stages),
+        "count": PropertyRule(
+            "without an array the command gives VK_SUCCESS and the same count, not 0, each time", "twice without an array", _count
+        ),
+        "all": _of_capacity("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
+        "generous": _of_capacity("of a larger array the rest stays as it was: VK_SUCCESS and the true count", "n + 2", lambda n: n + 2),
+        "one_short": _of_capacity("an array for all but one gives VK_INCOMPLETE and nothing beyond it", "n - 1", lambda n: n - 1),
+        "one": _of_capacity("an array for one structure has one afterwards, and nothing beyond it", "1", lambda _: 1),
+        "none": _of_capacity("a count of 0 with an array gives VK_INCOMPLETE and writes nothing", "0", lambda _: 0),
+        "repeated": PropertyRule("every full query lists the same", f"{_ALL}, four times", _repeated),
+        "values": PropertyRule("every member has a value that it may have", _ALL, _values),
+        "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _ALL, _power_of_two),
+        "scopes": PropertyRule("the scope is that of subgroups, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
+        "stages": PropertyRule(
+            "cooperative matrices are for compute shaders alone",
+            "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",
+            _stages,
+        ),
     }
 )
 """Every rule by its name in the cases."""

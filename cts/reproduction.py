@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,18 +13,13 @@ import numpy as np
 from cts.elements import scatter, values
 from cts.expected import Allowed, Expected
 from cts.kinds.kernel import Arrangement, arrange, compile_module
+from cts.reproduction_folder import DESCRIPTION, README, heading, writing
 from cts.session import FrontEnd
 from generators.casebook import Case, build_program
 from generators.dispatch import kernel
-from generators.errors import CtsError, NotExpressible
+from generators.errors import NotExpressible
 from generators.kernel import Kernel, Outcome
 from generators.program.program import Program
-
-DESCRIPTION = "kernel.json"
-RESULT = "result.json"
-
-_FILES = (DESCRIPTION, RESULT, "module.spv", "module.spvasm", "shader.comp", "no-shader.txt", "README.md")
-_SUBCASE = re.compile(r"\d+-")
 
 
 def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
@@ -38,28 +31,13 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
     program = build_program(case)
     built = kernel(program, compile_module(program, front_end))
     plan = arrange(case, program)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _clear(folder)
+    with writing(folder):
         _write_module(folder, program, built)
         for index, name in enumerate(names(plan)):
             _write_subcase(folder / name, kernel(plan.programs[index], built.spirv), plan, index)
         description = describe(case, built, plan)
         (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-        (folder / "README.md").write_text(_readme(case, front_end, description), encoding="utf-8")
-    except OSError as error:
-        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
-
-
-def _clear(folder: Path) -> None:
-    """Removes an earlier reproduction, and nothing else that may lie in ``folder``."""
-    if not (folder / DESCRIPTION).exists():
-        return
-    for entry in folder.iterdir():
-        if entry.is_dir() and _SUBCASE.match(entry.name):
-            shutil.rmtree(entry)
-        elif entry.name in _FILES:
-            entry.unlink()
+        (folder / README).write_text(_readme(case, front_end, description), encoding="utf-8")
 
 
 def names(plan: Arrangement) -> list[str]:
@@ -208,15 +186,16 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
     }
 
 
-_README = """# {id}
+_README = """{heading}
 
 What the shader does is in `shader.comp` (GLSL; missing where GLSL cannot say it) and `module.spvasm`; what runs is `module.spv`, made
 by the front end {front_end}. To run it without the suite:
 
 1. Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups and (if any) the
    subgroup size required as `local_size` says, and the constant of the local size ({constant_id}) set to {subgroups} times the
-   subgroup size. A dispatch with a `pipeline` of its own wants the same module with the constants, local size and buffers that are
-   given there.
+   subgroup size; where `kernel.json` says so, with robustBufferAccess2 (each buffer's bound range is exactly its `bytes`) and through
+   a pipeline cache. A dispatch with a `pipeline` of its own wants the same module with the constants, local size and buffers that
+   are given there.
 2. For each entry of `dispatches`: fill every buffer from its file in `before/` (bytes that no store covers are poison and must
    survive), then bind it, or write its device address into the push constants, little-endian, where `kernel.json` says. The rest of
    the push constants is given in hexadecimal.
@@ -234,7 +213,9 @@ With the suite, on any device, adding what comes back as `got/`:
 
 def _readme(case: Case, front_end: FrontEnd, description: dict[str, Any]) -> str:
     size = description["local_size"]
-    text = _README.format(id=case.id, front_end=front_end, constant_id=size["constant_id"], subgroups=size["subgroups"])
+    text = _README.format(
+        heading=heading(case.id), id=case.id, front_end=front_end, constant_id=size["constant_id"], subgroups=size["subgroups"]
+    )
     for one in description["dispatches"]:
         operands = ", ".join(f"{name} = {value}" for name, value in one["operands"].items()) or "none"
         text += f"| {one['subcase']} | {operands} | {'x'.join(str(n) for n in one['workgroups'])} |\n"

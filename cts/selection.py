@@ -93,6 +93,9 @@ def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ..
 def device_rows(description: DeviceDescription) -> tuple[str, ...]:
     """The device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once.
 
+    Without those of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
+    and floats that saturate (F-KHR-7).
+
     None of the embedded device: it takes whatever a case may ask for, and nothing is learnt from asking for all of it.
     """
     if description.kind == "embedded":
@@ -102,5 +105,8 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
         types = [COMPONENT_TYPES[name] for name in (row.a, row.b, row.c, row.result) if name in COMPONENT_TYPES]
         if len(types) == 4 and not row.flexible and row.scope == Scope.SUBGROUP:
             a, b, c, result = types
+            floats = {type_.is_float for type_ in types}
+            if len(floats) > 1 or (row.saturating and result.is_float):
+                continue
             rows.add(str(PropertyRow(row.m, row.n, row.k, a, b, c, result, row.saturating)))
     return tuple(sorted(rows))

@@ -62,11 +62,13 @@ class Coverage:
         requirements: every one, in the order of the specifications.
         todo: of all families.
         unused: labels that are in no product.
+        unfinished: specification -> why its requirements may be open.
     """
 
     requirements: tuple[RequirementCoverage, ...]
     todo: tuple[Todo, ...]
     unused: tuple[UnusedLabel, ...]
+    unfinished: Mapping[str, str]
 
     @property
     def totals(self) -> Mapping[str, Mapping[Status, int]]:
@@ -80,6 +82,27 @@ class Coverage:
     def open(self) -> tuple[RequirementCoverage, ...]:
         """The requirements that a case could test and none does."""
         return tuple(entry for entry in self.requirements if entry.status is Status.OPEN)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What must not be, a line each: in a specification that is finished, a requirement that is open, or one that cannot be tested
+        and does not say why; a specification that is called unfinished and has nothing open; a label that no product takes."""
+        faults = []
+        for entry in self.requirements:
+            requirement = entry.requirement
+            if requirement.specification in self.unfinished:
+                continue
+            if entry.status is Status.OPEN:
+                faults.append(
+                    f"{requirement.id} is open: let a family cover it; if nothing can test it, say so in its 'test' and why in its 'note'"
+                )
+            elif entry.status is Status.NOT_TESTABLE and not requirement.note:
+                faults.append(f"{requirement.id} cannot be tested, and does not say why: write its 'note'")
+        open_ = {entry.requirement.specification for entry in self.open}
+        here = {entry.requirement.specification for entry in self.requirements}
+        faults += [f"{name} is called unfinished, and has nothing open: remove the key" for name in self.unfinished if name in here - open_]
+        faults += [f"no product of {label.family} takes '{label.label}' of '{label.axis}': use or remove it" for label in self.unused]
+        return tuple(faults)
 
 
 def _unused(family: Family) -> list[UnusedLabel]:
@@ -108,4 +131,4 @@ def coverage(casebook: Casebook) -> Coverage:
     entries = tuple(_entry(requirement, tuple(covering.get(id_, ()))) for id_, requirement in casebook.requirements.items())
     todo = tuple(Todo(family.name, text) for family in casebook for text in family.todo)
     unused = tuple(label for family in casebook for label in _unused(family))
-    return Coverage(entries, todo, unused)
+    return Coverage(entries, todo, unused, casebook.unfinished)

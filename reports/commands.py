@@ -14,9 +14,10 @@ def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_file
     """What it is for -> command line. The pytest one is left out where the family's file is not at hand."""
     options = _options(result, metas)
     lines = {
-        "Write a folder with the shader, its buffers, what was expected and what came back": shlex.join(
+        "See the name of each axis value, and the shader": shlex.join(["cts", "show", result.id, "--glsl", "--spirv"]),
+        "Write a folder that reproduces it without the suite, and add what comes back": shlex.join(
             ["cts", "repro", result.id, "DIR", *options]
-        )
+        ),
     }
     if path := family_files.get(result.family):
         lines["Judge it again"] = shlex.join(["pytest", f"{path}::{result.id}", *options])

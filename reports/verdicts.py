@@ -26,14 +26,14 @@ class Wording:
 
 WORDING: Mapping[Verdict, Wording] = MappingProxyType(
     {
-        Verdict.FAIL: Wording("Fail", "✗", "The device ran the case, and what it left in memory is not what the specification allows."),
+        Verdict.FAIL: Wording("Fail", "✗", "The device did the case, and what came back is not what the specification allows."),
         Verdict.CRASH: Wording("Crash", "▼", "The process that held the device died while it ran this case."),
         Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, and again when a fresh device ran it alone."),
         Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
         Verdict.UNEXPECTED_PASS: Wording("Unexpected pass", "?", "What was known to be wrong is right: the note of it is out of date."),
         Verdict.EXPECTED_FAIL: Wording("Expected fail", "~", "The device is wrong in a way that is known; the reason says how."),
-        Verdict.PASS: Wording("Pass", "✓", "Every element and every byte is what the specification allows."),
+        Verdict.PASS: Wording("Pass", "✓", "All that came back is what the specification allows."),
         Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
     }
 )

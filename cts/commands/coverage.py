@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 
 from cts.commands.context import casebook, print_json
@@ -17,7 +18,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
     parser.add_argument("--specification", metavar="S", help="only this one, for example SPV_KHR_cooperative_matrix")
     parser.add_argument("--open", action="store_true", help="name every requirement that could be tested and is not")
-    parser.add_argument("--check", action="store_true", help="exit code 1 if an axis has a label that no product takes")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="exit code 1, with a line for each fault on standard error: a requirement that is open in a finished "
+        "specification, or cannot be tested and does not say why; a label that no product takes",
+    )
     parser.add_argument("--json", action="store_true", help="every requirement with its families, status and reason")
 
 
@@ -31,13 +37,18 @@ def run(options: argparse.Namespace) -> int:
         print_json(_document(found))
     else:
         _print(found, options.open)
-    return 1 if options.check and found.unused else 0
+    if not options.check:
+        return 0
+    for fault in found.faults:
+        print(fault, file=sys.stderr)
+    return 1 if found.faults else 0
 
 
 def _print(found: Coverage, name_open: bool) -> None:
     for specification, counts in found.totals.items():
         parts = ", ".join(f"{count} {status}".replace("_", " ") for status, count in counts.items())
-        print(f"{specification}: {parts}, of {sum(counts.values())} requirements")
+        why = f"; {found.unfinished[specification]}" if specification in found.unfinished else ""
+        print(f"{specification}: {parts}, of {sum(counts.values())} requirements{why}")
     covered = [entry for entry in found.requirements if entry.status is Status.COVERED]
     if covered:
         print("\ncovered:")
@@ -60,6 +71,7 @@ def _print(found: Coverage, name_open: bool) -> None:
 def _document(found: Coverage) -> dict[str, object]:
     return {
         "totals": found.totals,
+        "unfinished": {name: why for name, why in found.unfinished.items() if name in found.totals},
         "requirements": [
             {
                 "id": entry.requirement.id,

@@ -13,7 +13,8 @@ from cts.journal import encode
 from cts.kinds.kernel import arrange
 from cts.kinds.table import KINDS
 from cts.plan import checked_front_end, checked_settings
-from cts.reproduction import RESULT, write_outcomes
+from cts.reproduction import write_outcomes
+from cts.reproduction_folder import README, RESULT
 from cts.runner import judge
 from cts.session import DeviceHolder, open_holder
 from cts.tally import PASSING
@@ -68,11 +69,11 @@ def run(options: argparse.Namespace) -> int:
     folder: Path = options.directory
     if not options.device:
         KINDS[case.definition.kind].reproduce(case, folder, checked_front_end(options.front_end))
-        print(folder / "README.md")
+        print(folder / README)
         return 0
     settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None})
     KINDS[case.definition.kind].reproduce(case, folder, settings.front_end)
-    print(folder / "README.md")
+    print(folder / README)
     inner = open_holder(settings)
     recording: list[Recording] = []
 
@@ -93,6 +94,6 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
     print(f"{result.verdict} on {result.device}" + (f": {result.reason}" if result.reason else ""))
-    if result.message:
+    if result.message not in ("", result.reason):
         print(result.message)
     return 0 if result.verdict in PASSING else 1

@@ -73,6 +73,11 @@ def run(options: argparse.Namespace) -> int:
     if validator is None:
         raise CtsError("spirv-val is not installed: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
     command = (validator, "--target-env", options.target_env)
+    # Else every module would pass for rejected.
+    started = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    if started.returncode:
+        said = (started.stdout + started.stderr).strip() or f"exit code {started.returncode}"
+        raise CtsError(f"--target-env {options.target_env}: spirv-val does not start: {said}; 'spirv-val --help' lists what it takes")
     total, start = _Counts(), time.monotonic()
     with ThreadPoolExecutor(jobs) as pool:
         seen: set[bytes] = set()

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, every
-from cts.reference.control_flow import leave, loop
+from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.selections import chosen_arm, holds, take
 from cts.reference.state import State
-from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, Switch
+from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, ReturnBoth, Switch
+from generators.program.functions import Call
 from generators.program.program import Operation, Program
 from generators.types import COMPONENT_TYPES
 
@@ -60,13 +61,26 @@ def _by_other_signedness(state: State, operation: Branch) -> None:
     take(state, taken, (operation.then, operation.otherwise), operation.merged)
 
 
-def _stays(state: State, operation: Exit) -> None:
+def _stays(state: State, operation: Exit | ReturnBoth) -> None:
     """The exit is never taken."""
 
 
 def _leaves_otherwise(state: State, operation: Exit) -> None:
     condition = operation.condition
     leave(state, replace(operation, condition=replace(condition, relation=_OPPOSITES[condition.relation])))
+
+
+def _returns_otherwise(state: State, operation: ReturnBoth) -> None:
+    condition = operation.condition
+    return_both(state, replace(operation, condition=replace(condition, relation=_OPPOSITES[condition.relation])))
+
+
+def _returns_first(state: State, operation: ReturnBoth) -> None:
+    return_both(state, replace(operation, otherwise=operation.then, otherwise_returned=operation.then_returned))
+
+
+def _returns_second(state: State, operation: ReturnBoth) -> None:
+    return_both(state, replace(operation, then=operation.otherwise, then_returned=operation.otherwise_returned))
 
 
 def _without(kind: str) -> Substitute:
@@ -105,6 +119,15 @@ def branch_defects(program: Program) -> Iterator[Defect]:
         if exit_.kind == "return":
             yield Defect("the return is not taken", {exit_: _stays})
             yield Defect("the return is taken where its condition does not hold", {exit_: _leaves_otherwise})
+    for both in every(operations, ReturnBoth):
+        yield Defect("the other arm returns", {both: _returns_otherwise})
+        yield Defect("the first arm returns always", {both: _returns_first})
+        yield Defect("the second arm returns always", {both: _returns_second})
+    for call_ in every(operations, Call):
+        # Where nothing follows, the end of the function is not reached and there is nothing that could run.
+        if any(isinstance(inner, ReturnBoth) for inner in call_.function.body[:-1]):
+            follows: dict[Operation, Substitute] = {inner: _stays for inner in call_.function.body if isinstance(inner, ReturnBoth)}
+            yield Defect("what follows two returns runs", follows)
     for around in every(operations, Loop):
         for kind in sorted({inner.kind for inner in around.body if isinstance(inner, Exit)}):
             yield Defect(f"the {kind} is not taken", {around: _without(kind)})

@@ -9,9 +9,12 @@ from itertools import combinations
 from cts.defects.defect import Defect, Substitute, every
 from cts.reference.functions import call
 from cts.reference.state import State
+from cts.reference.trees import selected
+from cts.reference.variables import initialize
 from generators.program.functions import Call, PointerParameter
 from generators.program.program import Program
 from generators.program.values import Matrix
+from generators.program.variables import Variable
 
 
 def _exchanged(first: int, second: int) -> Substitute:
@@ -43,6 +46,31 @@ def _overwriting(position: int) -> Substitute:
     return step
 
 
+def _losing(position: int) -> Substitute:
+    """What the function writes by a pointer goes to a copy."""
+
+    def step(state: State, operation: Call) -> None:
+        argument = operation.arguments[position]
+        assert isinstance(argument, Variable)
+        before = state.variables.get(argument.name)
+        call(state, operation)
+        state.set_variable(argument.name, before if len(state.instances) else None)
+
+    return step
+
+
+def _static(state: State, operation: Call) -> None:
+    """Variables of the function keep what the last call left, and start once."""
+    function = operation.function
+    root = state
+    while root.outside is not None:
+        root = root.outside
+    initialize(root, [variable for variable in function.variables if variable.name not in root.variables])
+    for variable in function.variables:
+        state.variables[variable.name] = selected(root.variables.get(variable.name), root.positions(state.instances))
+    call(state, replace(operation, function=replace(function, variables=())))
+
+
 def _is_like(one: object, other: object) -> bool:
     if isinstance(one, Matrix) or isinstance(other, Matrix):
         return isinstance(one, Matrix) and isinstance(other, Matrix) and one.type == other.type
@@ -53,7 +81,17 @@ def _is_like(one: object, other: object) -> bool:
 
 def call_defects(program: Program) -> Iterator[Defect]:
     """Defects of the calls of ``program``."""
-    for operation in every(program.operations, Call):
+    calls = every(program.operations, Call)
+    for operation in calls:
+        for position, pointer in enumerate(operation.function.parameters):
+            if isinstance(pointer, PointerParameter) and pointer.direction != "in":
+                words = f"{operation.function.name} writes to a copy of its argument {position}"
+                yield Defect(words, {operation: _losing(position)})
+    for function in dict.fromkeys(call_.function for call_ in calls if call_.function.variables):
+        yield Defect(
+            f"the variables of {function.name} keep what they had", {call_: _static for call_ in calls if call_.function == function}
+        )
+    for operation in calls:
         name, parameters = operation.function.name, operation.function.parameters
         for first, second in combinations(range(len(parameters)), 2):
             if _is_like(parameters[first], parameters[second]) and operation.arguments[first] != operation.arguments[second]:

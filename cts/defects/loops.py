@@ -62,7 +62,8 @@ def loop_defects(program: Program) -> Iterator[Defect]:
         yield Defect("the loop runs one iteration too many", {operation: _long})
         yield Defect("the loop runs once", {operation: _once})
         yield Defect("the loop runs at least once", {operation: _at_least_once})
-        yield Defect("what the loop carries is lost after it", {operation: _dropping})
+        if operation.carried:
+            yield Defect("what the loop carries is lost after it", {operation: _dropping})
         yield Defect("the accumulator is not carried: every iteration starts from the initial one", {operation: _not_carried})
         yield Defect("the loop index stays 0", {operation: _stuck})
         yield Defect("the loop index starts at 1", {operation: _from_one})

@@ -16,11 +16,6 @@ def _one(*features: str) -> tuple[Alternatives, ...]:
     return tuple((feature,) for feature in features)
 
 
-def _some_width(property_: str) -> tuple[Alternatives, ...]:
-    """The property of one float width at least; which, the execution modes say."""
-    return (tuple(f"{property_}{width}" for width in (16, 32, 64)),)
-
-
 _MATRIX = ("cooperativeMatrix",)
 _NOTHING: tuple[Alternatives, ...] = ()
 

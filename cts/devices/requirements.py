@@ -142,12 +142,16 @@ def _pipeline_features(kernel: Kernel, device: _Profile) -> Iterator[str]:
 
 
 def _required_size(kernel: Kernel, device: _Profile) -> Iterator[str]:
-    """VUIDs 02755, 02760 and 02761 of VkPipelineShaderStageRequiredSubgroupSizeCreateInfo."""
+    """VUIDs 02755, 02760 and 02761 of VkPipelineShaderStageRequiredSubgroupSizeCreateInfo. Where sizes vary, every pipeline requires
+    the device's own one: local sizes are multiples of it."""
     size = kernel.required_subgroup_size
-    if size is None:
-        return
     own = device.description.subgroup_size
     least, most = (device.description.limits.get(name, own) for name in ("minSubgroupSize", "maxSubgroupSize"))
+    if size is None:
+        requirable = "subgroupSizeControl" in device.features and device.limit("requiredSubgroupSizeStages") & _COMPUTE
+        if least != most and not requirable:
+            yield f"a subgroup size that is known (it varies from {least} to {most}, and compute cannot require one)"
+        return
     if not least <= size <= most:
         yield f"subgroup size {size} (minSubgroupSize {least}, maxSubgroupSize {most})"
     if not device.limit("requiredSubgroupSizeStages") & _COMPUTE:

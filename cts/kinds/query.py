@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from cts.devices.device import DeviceFailure
-from cts.devices.property_commands import AnswersQueries
+from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries
 from cts.kinds.kind import Json, Judgement, Stopwatch
 from cts.property_rules import RULES, Commanded
+from cts.reproduction_folder import README, heading, writing
 from cts.session import DeviceHolder, FrontEnd
 from cts.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
-from generators.errors import CtsError
 
 _FEATURE = "cooperativeMatrix"
 
@@ -34,7 +34,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
         broken = list(rule.broken(Commanded(device, description, query.command)))
     if not broken:
         return Judgement(Verdict.PASS, subcases=1)
-    lines = [f"{query.command}: {rule.words}", *(f"  {line}" for line in broken)]
+    lines = [f"{query.command}: {rule.words}", *(f"  {line}" for line in broken), f"calls: {rule.calls}"]
     return Judgement(Verdict.FAIL, f"{broken[0]} ({rule.words})", "\n".join(lines), 1)
 
 
@@ -47,14 +47,15 @@ def digests(case: Case) -> tuple[str, str, str]:
 def show(case: Case, wanted: Collection[str]) -> Json:
     """The command and its rule."""
     query = build_query(case)
-    shown: Json = {"command": query.command, "rule": RULES[query.rule].words}
+    rule = RULES[query.rule]
+    shown: Json = {"command": query.command, "rule": rule.words, "calls": rule.calls}
     return shown | {name: "// a query has no shader\n" for name in ("glsl", "spirv") if name in wanted}
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
     """What ``show`` gave, for people."""
-    yield f"  command: {shown['command']}"
-    yield f"  rule: {shown['rule']}"
+    for name in ("command", "rule", "calls"):
+        yield f"  {name}: {shown[name]}"
     for name in ("glsl", "spirv"):
         if name in shown:
             yield shown[name].rstrip()
@@ -67,9 +68,31 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
         CtsError: the folder cannot be written.
     """
     query = build_query(case)
-    text = f"# {case.id}\n\n{query.command}: {RULES[query.rule].words}\n\nWith the suite:\n\n    pytest cts -k '{case.family}'\n"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "README.md").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+    rule, command = RULES[query.rule], COMMANDS[query.command]
+    text = _README.format(
+        heading=heading(case.id),
+        id=case.id,
+        command=query.command,
+        words=rule.words,
+        calls=rule.calls,
+        structure=command.structure,
+        structure_type=command.structure_type,
+        poison=POISON,
+    )
+    with writing(folder):
+        (folder / README).write_text(text, encoding="utf-8")
+
+
+_README = """{heading}
+
+The rule for `{command}`: {words}.
+
+Calls: {calls}.
+
+Each `{structure}` goes in with its `sType` ({structure_type}), a null `pNext`, and 0x{poison:02X} in every other byte, so that
+what the command writes is seen. Nothing else is created on the physical device.
+
+With the suite, which says what came back:
+
+    cts repro '{id}' DIR --device DEVICE
+"""

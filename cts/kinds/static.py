@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from cts.devices.validator.device import Answer, ValidatorDevice
 from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
+from cts.reproduction_folder import README, heading, writing
 from cts.session import DeviceHolder, FrontEnd
 from cts.verdict import Verdict
 from generators.casebook import Case, build_module
 from generators.digests import digest
-from generators.errors import CtsError
 from generators.module_check import ModuleCheck
 
 
@@ -25,15 +25,20 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
     with watch.step("device"):
         answer = cast(ValidatorDevice, holder.device).validate(check.module)
     wrong = what_is_wrong(check, answer)
-    said = answer.message or "(nothing)"
+    if wrong and check.gap:
+        return _judged(Verdict.EXPECTED_FAIL, check, answer, check.gap, wrong)
     if wrong:
-        verdict = Verdict.EXPECTED_FAIL if check.gap else Verdict.FAIL
-        reason = check.gap if check.gap else wrong
-        return Judgement(verdict, one_line(reason), f"{reason}\n{wrong}\nrule: {check.rule}\nthe validator says: {said}", 1)
+        return _judged(Verdict.FAIL, check, answer, wrong)
     if check.gap:
-        reason = f"the gap is closed: remove it from the family ({check.gap})"
-        return Judgement(Verdict.UNEXPECTED_PASS, one_line(reason), f"{reason}\nrule: {check.rule}\nthe validator says: {said}", 1)
+        return _judged(Verdict.UNEXPECTED_PASS, check, answer, f"the gap is closed: remove it from the family ({check.gap})")
     return Judgement(Verdict.PASS, subcases=1)
+
+
+def _judged(verdict: Verdict, check: ModuleCheck, answer: Answer, *reasons: str) -> Judgement:
+    """With a message that says what the module is, what had to be said of it, and what was."""
+    must = "accept it" if check.accepted else f"reject it with a message that matches {check.says!r}"
+    lines = (*reasons, f"rule: {check.rule}", f"a validator must {must}", f"the validator says: {answer.message or '(nothing)'}")
+    return Judgement(verdict, one_line(reasons[0]), "\n".join(lines), 1)
 
 
 def what_is_wrong(check: ModuleCheck, answer: Answer) -> str:
@@ -86,16 +91,13 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
     answer = "accepts it" if check.accepted else f"rejects it with a message that matches `{check.says}`"
     known = f"\nKnown to be judged otherwise: {check.gap}\n" if check.gap else ""
     text = (
-        f"# {case.id}\n\n{check.rule}\n\n    spirv-val --target-env vulkan1.3 module.spv\n\nis right if it {answer}.\n{known}"
+        f"{heading(case.id)}\n\n{check.rule}\n\n    spirv-val --target-env vulkan1.3 module.spv\n\nis right if it {answer}.\n{known}"
         f"\nWith the suite:\n\n    cts repro '{case.id}' DIR --device spirv-val\n"
     )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
         (folder / "module.spv").write_bytes(check.module)
         (folder / "module.spvasm").write_text(_text(check.module), encoding="utf-8")
-        (folder / "README.md").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+        (folder / README).write_text(text, encoding="utf-8")
 
 
 def _text(module: bytes) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cts.reference.construction import constant, null
 from cts.reference.state import State
-from cts.reference.trees import Tree, is_defined, replaced, selected
+from cts.reference.trees import Partial, Tree, is_defined, replaced, selected
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
@@ -38,12 +38,14 @@ def value_of(state: State, value: Value | Operand) -> Tree:
 
 
 def define(state: State, result: Value, tree: Tree) -> None:
-    """Gives a name its value."""
+    """Gives a name its value, which every scope instance has: only variables may hold less."""
+    assert not isinstance(tree, Partial)
     if isinstance(tree, MatrixValue):
         state.matrices[result.name] = tree
     elif isinstance(tree, tuple):
         state.aggregates[result.name] = tree
     else:
+        assert not isinstance(tree, Partial), "what is loaded is defined in every instance"
         state.scalars[result.name] = tree
 
 

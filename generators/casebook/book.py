@@ -12,7 +12,7 @@ from types import MappingProxyType
 from generators.casebook.cases import Case, violated
 from generators.casebook.family import Family, check_property_row, load_family
 from generators.casebook.positions import Position, load_positions
-from generators.casebook.requirements import Requirement, cases_folder, load_requirements
+from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
 from generators.errors import CasebookError
 
 _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
@@ -27,12 +27,14 @@ class Casebook:
         families: by name, in the order of their files.
         requirements: by id.
         positions: by id.
+        unfinished: specification -> why its requirements may be open.
     """
 
     root: Path
     families: Mapping[str, Family]
     requirements: Mapping[str, Requirement]
     positions: Mapping[str, Position]
+    unfinished: Mapping[str, str]
 
     def resting_on(self, position: str) -> tuple[str, ...]:
         """Names of the families whose verdicts rest on that position."""
@@ -77,7 +79,7 @@ def load_casebook(root: Path) -> Casebook:
         if family.name in families:
             raise CasebookError(f"{path}:1: family: '{family.name}' is already the family of {families[family.name].path}")
         families[family.name] = family
-    return Casebook(folder, MappingProxyType(families), requirements, positions)
+    return Casebook(folder, MappingProxyType(families), requirements, positions, load_unfinished(folder))
 
 
 def find_case(casebook: Casebook, id_: str) -> Case:

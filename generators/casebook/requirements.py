@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -106,6 +106,32 @@ def _requirement(id_: str, element: Element, specification: str) -> Requirement:
     )
 
 
+def _files(root: Path) -> Iterator[tuple[str, Mapping[str, Element]]]:
+    """Each specification, with the keys of its file."""
+    folder = cases_folder(root) / "requirements"
+    paths = sorted(folder.glob("*.yaml"))
+    if not paths:
+        raise CasebookError(f"{folder}: no requirements found; expected one YAML file per specification")
+    for path in paths:
+        fields = read_document(path).fields(("specification", "requirements"), ("unfinished",))
+        specification = fields["specification"].text()
+        if path.stem != folder_name(specification):
+            raise fields["specification"].error(f"the file of '{specification}' must be named {folder_name(specification)}.yaml")
+        yield specification, fields
+
+
+def load_unfinished(root: Path) -> Mapping[str, str]:
+    """Specification -> why its requirements may be open; those of every other must be covered, or have a reason why no case can test them.
+
+    Args:
+        root: the checkout, or its folder ``cases``.
+
+    Raises:
+        CasebookError: a file is malformed.
+    """
+    return MappingProxyType({name: fields["unfinished"].text("a reason") for name, fields in _files(root) if "unfinished" in fields})
+
+
 def load_requirements(root: Path) -> Mapping[str, Requirement]:
     """Every requirement by its id, in the order of the files.
 
@@ -115,16 +141,8 @@ def load_requirements(root: Path) -> Mapping[str, Requirement]:
     Raises:
         CasebookError: a file is malformed, or an id occurs twice.
     """
-    folder = cases_folder(root) / "requirements"
-    paths = sorted(folder.glob("*.yaml"))
-    if not paths:
-        raise CasebookError(f"{folder}: no requirements found; expected one YAML file per specification")
     requirements: dict[str, Requirement] = {}
-    for path in paths:
-        fields = read_document(path).fields(("specification", "requirements"))
-        specification = fields["specification"].text()
-        if path.stem != folder_name(specification):
-            raise fields["specification"].error(f"the file of '{specification}' must be named {folder_name(specification)}.yaml")
+    for specification, fields in _files(root):
         for id_, element in fields["requirements"].entries("a mapping from requirement id to its text, place and test").items():
             if id_ in requirements:
                 raise element.error(f"the id is already in the requirements of {requirements[id_].specification}")

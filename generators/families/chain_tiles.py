@@ -108,6 +108,14 @@ class ChainWriter:
                 self._bases[operand] = builder.arithmetic(f"{operand}_base", "multiply", index, pitch)
         self._count = 0
 
+    def output(self, name: str) -> str:
+        """Declares one more output."""
+        tiles = self.squares["d"]
+        pointee = Pointee(tiles.component)
+        length = tiles.pitch * self.builder.instances
+        self.arrays[name] = self.builder.array(name, pointee, length, self.arrays["d0"].storage, "output")
+        return name
+
     def name(self, what: str) -> str:
         """A name of its own."""
         self._count += 1

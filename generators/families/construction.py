@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values, instances
-from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, float_bits, initializer
-from generators.inputs.exactness import largest_finite
+from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, float_bits, initializer, replicates
+from generators.inputs.exactness import largest_finite, smallest_normal
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
@@ -48,9 +48,10 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
 }
 
 
-def value_bits(value: str, component: ComponentType) -> int:
+def value_bits(value: str, component: ComponentType, origin: str = "constant") -> int:
     """The bits of a value by its name: ``bytes`` negative and every byte another, ``ones`` all bits of an integer or -1.0, ``high`` the
-    largest float or the largest signed integer, ``low`` their opposite, ``least`` 1 or the smallest denormal."""
+    largest float or the largest signed integer, ``low`` their opposite, ``least`` 1 or the smallest float that ``origin`` keeps: a
+    denormal, but a normal one if it replicates, whose instructions Vulkan lets flush denormals (facts.md C16)."""
     width = component.bits
     match value:
         case "bytes":
@@ -62,13 +63,13 @@ def value_bits(value: str, component: ComponentType) -> int:
         case "low":
             return float_bits(component, -largest_finite(component)) if component.is_float else 1 << width - 1
         case _:
-            return 1
+            return float_bits(component, smallest_normal(component)) if component.is_float and replicates(origin) else 1
 
 
 def _fillings(values: Values) -> dict[str, Filling]:
     """The value of each constructed matrix, by its name: of several in one shader each has another."""
     component = COMPONENT_TYPES[values["component"]]
-    bits = [value_bits(value, component) for value in VALUES]
+    bits = [value_bits(value, component, values["origin"]) for value in VALUES]
     start = VALUES.index(values["value"])
     count = {"several": 3, "exchanged": 2, "replaced": 2, "undefined": 2}.get(values["form"], 1)
     return {f"m{i}": filling(component, bits, instances(values), values["origin"], start + i) for i in range(count)}

@@ -47,12 +47,15 @@ def _triangular_loop(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _swap(writer: ChainWriter, decisions: Decisions) -> None:
-    """Two accumulators that change places at the end of each iteration."""
+    """Two accumulators that change places at the end of each iteration, and two factors that do nothing else: which phi comes first
+    must not matter, and a pair whose one value is computed is right in one of the two orders."""
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-        return [carried[1], writer.add(i, carried[0])]
+        first, second, a, other = carried
+        return [second, writer.muladd(a, writer.load("b", i), first), other, a]
 
-    first, second = decisions.repeat(decisions.n, [writer.load("c", 0), writer.load("c", 1)], body)
+    initial = [writer.load("c", 0), writer.load("c", 1), writer.load("a", 0), writer.load("a", 1)]
+    first, second, *_ = decisions.repeat(decisions.n, initial, body)
     writer.store(first, "d0")
     writer.store(second, "d1")
 

@@ -43,7 +43,9 @@ def _return_in_branch(functions: FunctionWriter) -> None:
     (a, b, x, y), number = _parameters(functions)
 
     def arm(equal: int, returned: Matrix, otherwise: Matrix) -> Sequence[Matrix]:
-        builder.exit("return", Condition(number, "equal", builder.literal(equal)), (), returned)
+        with builder.arm() as early:
+            d = writer.muladd(a, b, returned)
+        builder.exit("return", Condition(number, "equal", builder.literal(equal)), early, d)
         return [writer.muladd(a, b, otherwise)]
 
     def body() -> Matrix:

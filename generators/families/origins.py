@@ -63,6 +63,11 @@ def varies(origin: str) -> bool:
     return origin.endswith("_element")
 
 
+def replicates(origin: str) -> bool:
+    """Whether an instruction of SPV_EXT_replicated_composites makes the matrix."""
+    return origin.startswith("replicate")
+
+
 def _scalar(builder: ProgramBuilder, name: str, filling: Filling, source: str) -> ScalarValue:
     component = filling.component
     if source == "computed":

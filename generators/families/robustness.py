@@ -73,6 +73,9 @@ def _side(values: Values) -> Side | None:
     half = stride * (lines // 2)
     end = {
         "whole": span,
+        # A place whose upper bits were lost is in the range, and has data.
+        "far": span,
+        "huge": span,
         "line": half,
         "part": half + line // 2 // step * step,
         "first": step,

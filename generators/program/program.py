@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import ControlFlow, Loop
+from generators.program.control_flow import ControlFlow, Loop, flattened
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -135,15 +135,11 @@ class Program:
     @property
     def robust(self) -> bool:
         """Whether some matrix access counts on bounds checks."""
-        return _robust(self.operations)
+        return any(isinstance(each, MatrixLoad | MatrixStore) and each.robust for each in flattened(self.operations))
 
     def array(self, name: str) -> Array:
         """The array of that name."""
         return next(array for array in self.arrays if array.name == name)
-
-
-def _robust(operations: tuple[Operation, ...]) -> bool:
-    return any(_robust(o.body) if isinstance(o, Loop) else isinstance(o, MatrixLoad | MatrixStore) and o.robust for o in operations)
 
 
 @dataclass(frozen=True)

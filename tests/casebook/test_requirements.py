@@ -34,6 +34,10 @@ def test_every_requirement_that_is_not_testable_has_a_reason() -> None:
     assert all(requirement.testable or requirement.why_not_testable for requirement in load_requirements(CHECKOUT).values())
 
 
+def test_the_suite_has_no_fault_of_coverage() -> None:
+    assert coverage(load_casebook(CHECKOUT)).faults == ()
+
+
 def test_a_requirement_has_what_its_file_says(root: Path) -> None:
     requirement = load_requirements(root)["KHR-A-01"]
     assert requirement.kinds == (TestKind.DYNAMIC, TestKind.STATIC)
@@ -92,3 +96,42 @@ def test_coverage_counts_and_lists_what_is_missing(write: Write, text: str, root
     assert [entry.requirement.id for entry in found.open] == ["KHR-A-02"]
     assert found.todo == (Todo("toy", "rows of no length"),)
     assert found.unused == (UnusedLabel("toy", "columns", "5"),)
+
+
+OPEN = "KHR-A-02 is open: let a family cover it; if nothing can test it, say so in its 'test' and why in its 'note'"
+FILE = "cases/requirements/khr_cooperative_matrix.yaml"
+
+
+def test_what_is_open_is_a_fault_of_a_finished_specification_alone(write: Write, text: str, root: Path) -> None:
+    write(text)
+    assert coverage(load_casebook(root)).faults == (OPEN,)
+    path = root / FILE
+    path.write_text(f"unfinished: rows may still be empty\n{path.read_text()}")
+    found = coverage(load_casebook(root))
+    assert found.unfinished == {"SPV_KHR_cooperative_matrix": "rows may still be empty"}
+    assert [entry.requirement.id for entry in found.open] == ["KHR-A-02"]
+    assert found.faults == ()
+
+
+def test_what_cannot_be_tested_needs_a_note(write: Write, text: str, root: Path) -> None:
+    write(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
+    assert coverage(load_casebook(root)).faults == ()
+    path = root / FILE
+    path.write_text(path.read_text().replace("    note: constants\n", "").replace("    note: any order conforms\n", ""))
+    wanted = tuple(f"{id_} cannot be tested, and does not say why: write its 'note'" for id_ in ("KHR-B-01", "KHR-B-02"))
+    assert coverage(load_casebook(root)).faults == wanted
+
+
+def test_a_specification_with_nothing_open_is_finished(write: Write, text: str, root: Path) -> None:
+    write(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
+    path = root / FILE
+    path.write_text(f"unfinished: nobody looked\n{path.read_text()}")
+    assert coverage(load_casebook(root)).faults == (
+        "SPV_KHR_cooperative_matrix is called unfinished, and has nothing open: remove the key",
+    )
+
+
+def test_a_label_that_no_product_takes_is_a_fault(write: Write, text: str, root: Path) -> None:
+    whole = text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]").replace("columns: [8, 16, 32, 3]", "columns: [8, 16, 32, 3, 5]")
+    write(whole.replace("columns: all", "columns: [8, 16, 32, 3]"))
+    assert coverage(load_casebook(root)).faults == ("no product of toy takes '5' of 'columns': use or remove it",)

@@ -23,7 +23,7 @@ from generators.program.memory import Pointee
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program, Subcase
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope
-from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type, muladd, perfect
+from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type, muladd, perfect, store_program
 
 U8, S8, U32, S32, F16, F32 = (COMPONENT_TYPES[name] for name in ("u8", "s8", "u32", "s32", "f16", "f32"))
 SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
@@ -275,3 +275,11 @@ def test_a_rotation_by_half_is_not_reported_as_two_shifts() -> None:
     found = float_diagnosis(np.roll(a @ b + c, 4, axis=2))
     assert any("rotated by 4 columns" in explanation for explanation in found), found
     assert not any("stands" in explanation for explanation in found), found
+
+
+def test_a_flipped_bit_of_what_was_only_moved_is_no_rounding() -> None:
+    bits = as_bits(np.random.default_rng(5).normal(size=(8, 8)), F16)
+    program, subcase = store_program({"type": "f16", "pointee": "f16", "first": 0, "stride": 8, "layout": "ROW_MAJOR"}, bits, 128)
+    expected, before, outcome = perfect(program, subcase)
+    outcome.outputs["d_out"][40] ^= 1
+    assert diagnose(program, subcase, expected, before, outcome) == ()

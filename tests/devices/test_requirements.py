@@ -177,3 +177,15 @@ def test_reading_a_module_costs_little(muladd):
         read_needs.__wrapped__(spirv)
         times.append(time.perf_counter() - begin)
     assert min(times) < 1e-3
+
+
+@pytest.mark.parametrize("features", ["", "subgroupSizeControl"])
+def test_a_subgroup_size_that_varies_and_cannot_be_required_is_named(features, muladd, describe):
+    limits = {"minSubgroupSize": 4, "maxSubgroupSize": 32, "requiredSubgroupSizeStages": 0x20 if not features else 0x10}
+    text = missing(muladd(8, 4, 16), describe(EXACT, features=features, limits=limits))
+    assert text == "a subgroup size that is known (it varies from 4 to 32, and compute cannot require one)"
+
+
+def test_a_subgroup_size_that_varies_and_can_be_required_is_no_obstacle(muladd, describe):
+    limits = {"minSubgroupSize": 4, "maxSubgroupSize": 32, "requiredSubgroupSizeStages": 0x20}
+    assert missing(muladd(8, 4, 16), describe(EXACT, features="subgroupSizeControl", limits=limits)) == ""

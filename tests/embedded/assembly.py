@@ -1,121 +1,12 @@
-"""A small SPIR-V assembler, and a shader's frame, for tests of the embedded device."""
+"""A shader's frame in assembly, for tests of the embedded device."""
 
 from __future__ import annotations
 
-import enum
 import re
-import struct
-from collections.abc import Iterator
 
 import numpy as np
 
-from generators.spirv import enumerants
-from generators.spirv.enumerants import MAGIC, OPERANDS, PARAMETERS, GlslStd450, Op
-
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
-_FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
-
-
-def assemble(text: str) -> bytes:
-    """The module that ``text`` describes, in the syntax of spirv-as (a subset of it)."""
-    return _Assembler().module(text)
-
-
-class _Assembler:
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
-        self._numbers: dict[int, tuple[str, int]] = {}
-        self._types: dict[int, int] = {}
-
-    def module(self, text: str) -> bytes:
-        words: list[int] = []
-        for line in text.splitlines():
-            tokens = _TOKEN.findall(line.partition(";")[0] if '"' not in line else line)
-            if tokens:
-                words += self._instruction(tokens)
-        header = [MAGIC, 0x00010600, 0, len(self._ids) + 1, 0]
-        return struct.pack(f"<{len(header) + len(words)}I", *header, *words)
-
-    def _id(self, token: str) -> int:
-        assert token.startswith("%"), f"expected an id, not {token}"
-        return self._ids.setdefault(token, len(self._ids) + 1)
-
-    def _instruction(self, tokens: list[str]) -> list[int]:
-        result = None
-        if len(tokens) > 2 and tokens[1] == "=":
-            result, tokens = self._id(tokens[0]), tokens[2:]
-        op = Op[tokens[0].removeprefix("Op")]
-        rest = iter(tokens[1:])
-        words: list[int] = []
-        for kind in OPERANDS[op].split():
-            if kind == "R":
-                assert result is not None, f"{tokens[0]} has a result"
-                words.append(result)
-            elif kind[-1] in "?*":
-                for token in rest:
-                    words += self._operand(kind[:-1], token, rest, words)
-                    if kind[-1] == "?":
-                        break
-            else:
-                words += self._operand(kind, next(rest), rest, words)
-        assert not list(rest), f"operands left over: {tokens}"
-        self._note(op, words)
-        return [len(words) + 1 << 16 | op, *words]
-
-    def _note(self, op: Op, words: list[int]) -> None:
-        if op is Op.TypeInt:
-            self._numbers[words[0]] = ("int", words[1])
-        elif op is Op.TypeFloat:
-            self._numbers[words[0]] = ("float" if len(words) == 2 else "encoded", words[1])
-        elif OPERANDS[op].startswith("T R"):
-            self._types[words[1]] = words[0]
-
-    def _operand(self, kind: str, token: str, rest: Iterator[str], words: list[int]) -> list[int]:
-        match kind:
-            case "id" | "T":
-                return [self._id(token)]
-            case "int":
-                return [int(token, 0) & 0xFFFFFFFF]
-            case "str":
-                data = token[1:-1].encode() + b"\0"
-                data += b"\0" * (-len(data) % 4)
-                return list(struct.unpack(f"<{len(data) // 4}I", data))
-            case "number":
-                return self._number(self._numbers[words[0]], token)
-            case "opcode":
-                return [int(Op[token]), *(self._id(t) if t.startswith("%") else int(t, 0) for t in rest)]
-            case "ext":
-                return [int(GlslStd450[token])]
-            case "PairIdRefIdRef":
-                return [self._id(token), self._id(next(rest))]
-            case "PairLiteralIntegerIdRef":
-                return [*self._number(self._numbers[self._types[words[0]]], token), self._id(next(rest))]
-        return self._enumerant(kind, token, rest, words)
-
-    def _enumerant(self, kind: str, token: str, rest: Iterator[str], words: list[int]) -> list[int]:
-        names: type[enum.IntEnum] = getattr(enumerants, kind)
-        flags = []
-        for name in token.split("|"):
-            flags.append(int(name) if name.isdecimal() else int(names[{"None": "None_", "2x2": "_2x2"}.get(name, name)]))
-        result = [sum(flags)]
-        for flag in sorted(flags):
-            for extra in PARAMETERS.get(kind, {}).get(flag, "").split():
-                result += self._operand(extra, next(rest), rest, words)
-        return result
-
-    def _number(self, type_: tuple[str, int], token: str) -> list[int]:
-        kind, width = type_
-        if kind == "float":
-            value = float.fromhex(token) if "0x" in token else float(token)
-            bits = struct.unpack(_FLOATS[width][1], struct.pack(_FLOATS[width][0], value))[0]
-        elif kind == "encoded":
-            bits = int(token, 0)
-        else:
-            bits = int(token, 0)
-        if width == 64:
-            return [bits & 0xFFFFFFFF, bits >> 32 & 0xFFFFFFFF]
-        return [bits & 0xFFFFFFFF]
-
+from generators.spirv.assemble import assemble
 
 _TYPES = {
     "u8": "OpTypeInt 8 0",

@@ -14,8 +14,8 @@ from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
+from generators.spirv.assemble import assemble
 from generators.types import COMPONENT_TYPES
-from tests.embedded.assembly import assemble
 
 NO_CONSTANT = 999
 """A SpecId that no module has: their local size is fixed."""

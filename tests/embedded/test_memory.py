@@ -11,7 +11,8 @@ from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel
-from tests.embedded.assembly import assemble, shader, store, words
+from generators.spirv.assemble import assemble
+from tests.embedded.assembly import shader, store, words
 from tests.embedded.conftest import run
 
 

@@ -11,10 +11,12 @@ import pytest
 from cts.compare import compare
 from cts.defects.construction import construction_defects
 from cts.diagnose import known_defects
+from cts.elements import values
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
 from generators.errors import GeneratorError
+from generators.inputs.exactness import denormals
 from generators.kernel import Outcome
 
 STORED = "construction[{origin}-{holder}-{component}-{use}-{shape}-subgroup-{subgroups}-{value}-{form}-row-{trips}-literal]"
@@ -111,6 +113,24 @@ def test_several_constants_of_one_shader_and_the_default_all_differ(component):
         (constant,) = program.operands
         values |= {constant.value, constant.default}
     assert len(values) == 6
+
+
+@pytest.mark.parametrize("component", ["f16", "f32", "f64", "bf16", "e4m3", "e5m2"])
+@pytest.mark.parametrize("origin", ["replicated", "replicated_specialization", "replicate_literal", "replicate_element"])
+@pytest.mark.parametrize("form", ["single", "several"])
+def test_no_denormal_is_replicated(component, origin, form):
+    """The instructions that replicate are not on Vulkan's list of those that must not flush denormals (facts.md C16)."""
+    for value in ("bytes", "ones", "high", "low", "least"):
+        program, subcase = built(stored(origin, component, subgroups=4, value=value, form=form))
+        for placed in evaluate(program, subcase).placed:
+            numbers = values(placed.allowed.bits, placed.allowed.component)
+            assert not denormals(numbers, placed.allowed.component).any()
+
+
+def test_what_keeps_denormals_constructs_one():
+    program, subcase = built(stored("splat_buffer", value="least"))
+    (placed,) = evaluate(program, subcase).placed
+    assert (placed.allowed.bits == 1).all()
 
 
 @pytest.mark.parametrize("tier", ["smoke", "nightly"])

@@ -15,10 +15,11 @@ from tests.families.test_control_flow import casebook, is_seen, parts
 CASE = "functions[{}-subgroup-1-1-{}-push_constant-none-rrrr]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
 FORMS = ["product", "same_types", "unused", "twice", "nested", "memory", "in_loop", "in_branch", "with_loop", "with_branch"]
+RETURNS = ["return_early", "return_in_branch", "return_in_loop", "return_both", "return_dead"]
 
 
 @pytest.mark.parametrize("row", ROWS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, *RETURNS])
 def test_arguments_that_change_places_and_lost_results_are_seen(row, form):
     program, subcases = parts(CASE.format(row, form))
     defects = [*call_defects(program), *branch_defects(program)]
@@ -33,6 +34,16 @@ def test_an_argument_that_is_used_after_the_call_must_not_have_changed(row):
     program, subcases = parts(CASE.format(row, "twice"))
     overwriting = [defect for defect in call_defects(program) if "writes its result" in defect.words]
     assert any(is_seen(program, subcases[0], defect) for defect in overwriting)
+
+
+@pytest.mark.parametrize("source", ["workgroup", "subgroup"])
+@pytest.mark.parametrize("form", RETURNS)
+def test_returning_as_another_scope_instance_does_is_seen(form, source):
+    counts = "4-1" if source == "subgroup" else "1-4"
+    program, (subcase,) = parts(f"functions[{ROWS[0]}-subgroup-{counts}-{form}-{source}-none-rrrr]")
+    defects = [defect for defect in branch_defects(program) if "return" in defect.words]
+    assert defects
+    assert [defect.words for defect in defects if not is_seen(program, subcase, defect)] == []
 
 
 def test_no_case_of_the_smoke_tier_rests_on_a_policy():

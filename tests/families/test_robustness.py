@@ -20,6 +20,7 @@ from generators.casebook import build_program, find_case, load_casebook
 from generators.dispatch import kernel
 from generators.errors import GeneratorError
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.control_flow import Condition
 from generators.program.memory import Pointee
 from generators.program.program import Subcase
 from generators.program.values import MatrixType
@@ -133,3 +134,13 @@ def test_the_model_refuses_what_no_descriptor_bounds_and_what_nobody_asked_to_bo
     builder.load("matrix", type_, source, builder.literal(0), builder.literal(4), Layout.ROW_MAJOR, robust=robust)
     with pytest.raises(GeneratorError, match="only buffers of descriptors" if robust else "make the array longer"):
         evaluate(builder.build(), Subcase("one", {"source": np.zeros(16, np.uint8)}))
+
+
+def test_a_robust_access_in_an_arm_asks_for_the_features_too():
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source = builder.array("source", Pointee(U32), 64, StorageClass.STORAGE_BUFFER, "input")
+    type_ = MatrixType(U32, Scope.SUBGROUP, 16, 16, Use.ACCUMULATOR)
+    with builder.arm() as inside:
+        builder.load("m", type_, source, builder.literal(0), builder.literal(16), Layout.ROW_MAJOR, robust=True)
+    builder.branch(Condition(builder.literal(1), "less", builder.literal(2)), inside, [])
+    assert builder.build().robust

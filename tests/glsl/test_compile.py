@@ -2,14 +2,20 @@
 
 import os
 import stat
+from functools import cache
+from pathlib import Path
 
 import pytest
 
-from generators.errors import CtsError, GeneratorError
+from generators.casebook import CaseKind, build_program, expand, load_casebook
+from generators.errors import CtsError, GeneratorError, NotExpressible
 from generators.glsl import compile as compiling
 from generators.glsl.compile import compile_glsl, excerpt, find_glslang
+from generators.glsl.emit import emit
 from generators.glsl.library import find_library
+from generators.spirv.disassemble import disassemble
 
+needs_both = pytest.mark.skipif(find_glslang() is None or find_library() is None, reason="glslang or libshaderc is not installed")
 GOOD = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
 
 
@@ -99,19 +105,48 @@ def test_what_the_library_rejects_is_for_the_program_to_judge(pretended, monkeyp
     assert compile_glsl("void main() { /* an error to the library alone */ }") == b"module"
 
 
-@pytest.mark.skipif(find_glslang() is None or find_library() is None, reason="glslang or libshaderc is not installed")
-def test_the_library_says_what_the_program_says(multiply, matrix_copy, monkeypatch):
-    from generators.glsl.emit import emit
-    from generators.spirv.disassemble import disassemble
+def instructions(module):
+    """Without the header, which has the generator's word, and two extensions that shaderc names of its own."""
+    return [line for line in disassemble(module).splitlines() if not line.startswith(";") and "GL_GOOGLE_" not in line]
 
-    def instructions(module):
-        # The header has the generator's word; shaderc names two extensions of its own.
-        return [line for line in disassemble(module).splitlines() if not line.startswith(";") and "GL_GOOGLE_" not in line]
 
-    for program in (multiply(), multiply("bf16", "bf16"), matrix_copy("f16"), matrix_copy("u8", stride_source="specialization")):
-        held = find_library().compile(emit(program))
-        with monkeypatch.context() as without:
-            without.setattr(compiling, "find_library", lambda: None)
-            compiled = compile_glsl(emit(program) + "// by the program\n")
-        assert instructions(held) == instructions(compiled)
+@cache
+def shaders():
+    """The first shader of each family that GLSL can say."""
+    found = {}
+    for family in load_casebook(Path(__file__).parents[2]):
+        for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():
+            try:
+                found[family.name] = emit(build_program(case))
+            except NotExpressible:
+                continue
+            break
+    return found
+
+
+@needs_both
+def test_the_library_says_what_the_program_says_of_each_family(monkeypatch):
+    library = find_library()
+    assert "muladd" in shaders()
+    monkeypatch.setattr(compiling, "find_library", lambda: None)
+    different = []
+    for name, source in shaders().items():
+        held = library.compile(source)
+        if held is None or instructions(held) != instructions(compile_glsl(source + "// by the program\n")):
+            different.append(name)
+    assert different == []
+
+
+@needs_both
+def test_a_shader_that_is_wrong_is_none_of_the_library():
     assert find_library().compile(GOOD.replace("{}", "{ y = 1; }")) is None
+
+
+@needs_both
+def test_the_front_end_of_a_run_takes_the_library(monkeypatch):
+    from cts.kinds.kernel import compile_module
+
+    case = next(iter(expand(load_casebook(Path(__file__).parents[2]).family("muladd"), "smoke")))
+    program = build_program(case)
+    monkeypatch.setattr(compiling, "_compile_by_program", lambda glslang, source: pytest.fail("the program was run"))
+    assert instructions(compile_module(program, "glsl")) == instructions(find_library().compile(emit(program)))

@@ -105,11 +105,22 @@ def wavering():
     return change
 
 
+def incomplete_from_the_second_call_on():
+    calls = []
+
+    def change(call, answer):
+        calls.append(call)
+        return replace(answer, result=SUCCESS if len(calls) == 1 else INCOMPLETE)
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("rule", "change", "words"),
     [
         ("count", lambda _, answer: replace(answer, count=0), "lists no combination"),
         ("count", always_incomplete, "VK_INCOMPLETE"),
+        ("count", incomplete_from_the_second_call_on(), "VK_INCOMPLETE"),
         ("all", always_incomplete, "VK_INCOMPLETE"),
         ("all", changes_the_chain, "pNext"),
         ("all", zeroes_the_type, "sType"),
@@ -127,7 +138,7 @@ def wavering():
         ("repeated", wavering(), "list different"),
         ("values", other_sizes("AType", 77), "AType"),
         ("values", other_sizes("MSize", 0), "MSize"),
-        ("values", other_sizes("saturatingAccumulation", 1), "of floats"),
+        ("values", other_sizes("AType", 0x7FFFFFFF), "AType"),
         ("values", other_sizes("saturatingAccumulation", 2), "saturatingAccumulation"),
         ("power_of_two", other_sizes("NSize", 24), "powers of two"),
         ("scopes", other_sizes("scope", 5), "scope 5"),
@@ -142,6 +153,17 @@ def test_the_workgroup_scope_needs_its_feature():
     workgroup = other_sizes("scope", 2)
     assert broken("scopes", workgroup) == []
     assert broken("scopes", workgroup, without)
+
+
+@pytest.mark.parametrize("member", ["AType", "BType", "CType", "ResultType"])
+@pytest.mark.parametrize("enumerant", [1000491000, 1000491001, 1000672000, 1000672004, 1000999007])
+def test_a_component_type_of_another_extension_may_be_listed(member, enumerant):
+    assert broken("values", other_sizes(member, enumerant)) == []
+
+
+def test_floats_may_be_listed_as_saturating():
+    """No text forbids it (F-KHR-7)."""
+    assert broken("values", other_sizes("saturatingAccumulation", 1)) == []
 
 
 def test_other_stages_than_compute_are_wrong():

@@ -96,6 +96,8 @@ def test_an_invalid_module_must_be_rejected_for_the_rule_it_breaks(cases, valida
     assert verdict(cases["invalid-none"], validator(1, "error: components must be numerical")).verdict is Verdict.PASS
     accepted = verdict(cases["invalid-none"], validator(0))
     assert (accepted.verdict, accepted.reason) == (Verdict.FAIL, "an invalid module is accepted: components are numbers")
+    assert accepted.message.count("an invalid module is accepted") == 1
+    assert "a validator must reject it with a message that matches 'must be numer'" in accepted.message
     elsewhere = verdict(cases["invalid-none"], validator(1, "error: no such id"))
     assert elsewhere.verdict is Verdict.FAIL
     assert elsewhere.reason.endswith("(expected 'must be numer'): error: no such id")

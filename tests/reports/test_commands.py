@@ -14,7 +14,13 @@ def test_the_commands_name_the_profile_that_judged(selector):
     result = CaseResult("f[a]", "f", Verdict.FAIL, "wrong", choice.description.name, "embedded 1", "spirv", "smoke", (), 1, 0.1)
     meta = {"device": {"name": choice.description.name, "kind": "embedded", "uuid": ""}, "selector": choice.spec.selector}
     lines = commands(result, [meta], {"f": "cases/s/f.yaml"})
-    assert [line.partition(" --device ")[2] for line in lines.values()] == [selector, selector]
+    judging = [line for line in lines.values() if not line.startswith("cts show ")]
+    assert [line.partition(" --device ")[2] for line in judging] == [selector, selector]
+
+
+def test_a_page_says_how_to_see_what_the_labels_of_an_id_mean():
+    result = CaseResult("f[a-a]", "f", Verdict.FAIL, "wrong", "d", "1", "spirv", "smoke", (), 1, 0.1)
+    assert "cts show 'f[a-a]' --glsl --spirv" in commands(result, [], {}).values()
 
 
 def test_a_vulkan_device_is_selected_by_its_uuid():

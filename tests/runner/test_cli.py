@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def test_list_narrows_by_text_and_counts(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found
     assert all("e4m3" in case["id"] and "workgroup" in case["id"] for case in found)
-    run("list", "--count", "--json", "--tier", "nightly")
+    run("list", "--count", "--json", "--tier", "smoke")
     assert set(json.loads(capsys.readouterr().out)) >= {"load_store", "muladd"}
 
 
@@ -114,6 +115,22 @@ def test_coverage_of_one_specification_is_that_alone_in_json_too(capsys):
     assert {entry["specification"] for entry in document["requirements"]} == {"SPV_NV_cooperative_vector"}
 
 
+def test_coverage_check_says_each_fault_and_fails(monkeypatch, capsys):
+    from cts.commands import coverage as command
+    from generators.coverage import UnusedLabel, coverage
+
+    assert run("coverage", "--check") == 0
+    assert capsys.readouterr().err == ""
+    unused = UnusedLabel("toy", "columns", "5")
+    monkeypatch.setattr(command, "coverage", lambda book: replace(coverage(book), unused=(unused,), unfinished={}))
+    assert run("coverage", "--check", "--specification", "SPV_NV_tensor_addressing") == 1
+    faults = capsys.readouterr().err.splitlines()
+    assert "no product of toy takes '5' of 'columns': use or remove it" in faults
+    assert any(fault.startswith("TA-EXT-01 is open") for fault in faults)
+    assert not any(fault.startswith("DV-") for fault in faults)
+    assert run("coverage", "--specification", "SPV_NV_tensor_addressing") == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -155,7 +172,7 @@ def test_each_verb_has_help(verb, capsys):
 
 def test_a_reader_that_stops_early_sees_no_error():
     done = subprocess.run(
-        f"{sys.executable} -m cts list --tier nightly | head -n 1", shell=True, cwd=REPOSITORY, capture_output=True, text=True, check=True
+        f"{sys.executable} -m cts list --tier smoke | head -n 1", shell=True, cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""

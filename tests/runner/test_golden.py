@@ -22,7 +22,8 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / "cts").mkdir()
     folder = tmp_path / "cases" / "khr_cooperative_matrix"
     folder.mkdir(parents=True)
-    (tmp_path / "cases" / "requirements").symlink_to(REPOSITORY / "cases" / "requirements")
+    for needed in ("requirements", "positions.yaml"):
+        (tmp_path / "cases" / needed).symlink_to(REPOSITORY / "cases" / needed)
     whole = (REPOSITORY / "cases" / "khr_cooperative_matrix" / "load_store.yaml").read_text(encoding="utf-8")
     head, products = whole.split("\nproducts:\n")
     subcases = "\nsubcases:" + products.split("\nsubcases:")[1]

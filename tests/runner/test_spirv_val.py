@@ -20,7 +20,7 @@ def asked(tmp_path, monkeypatch):
     def pretend(script):
         path = tmp_path / "bin" / "spirv-val"
         path.parent.mkdir()
-        path.write_text(f"#!/bin/sh\necho $(basename $3) >> {tmp_path}/asked\n{script}\n")
+        path.write_text(f"#!/bin/sh\necho $(basename -- $3) >> {tmp_path}/asked\n{script}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
         return lambda: (tmp_path / "asked").read_text().split()
@@ -42,12 +42,22 @@ def test_modules_that_are_accepted_are_judged_by_the_folder(asked, capsys):
 
 
 def test_a_rejected_module_is_named_with_its_case_and_the_complaint(asked, capsys):
-    asked('case $3 in */0.spv) echo "error: 7: no such type in $3"; exit 1;; *.spv) exit 0;; esac; exit 1')
+    asked('case $3 in --version) exit 0;; */0.spv) echo "error: 7: no such type in $3"; exit 1;; *.spv) exit 0;; esac; exit 1')
     assert run(*FAMILY, "-k", "f16") == 1
     out = capsys.readouterr().out
     assert out.startswith("elements[")
     assert " (spirv)\n    error: 7: no such type in module\n" in out
     assert ", 1 rejected;" in out
+
+
+def test_an_environment_that_spirv_val_does_not_know_rejects_no_module(asked, capsys):
+    paths = asked('echo "error: Unrecognized target env: $2"; exit 1')
+    assert run(*FAMILY, "--target-env", "vulkan9.9") == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("cts: --target-env vulkan9.9: ")
+    assert "Unrecognized target env: vulkan9.9" in captured.err
+    assert captured.out == ""
+    assert paths() == ["--version"]
 
 
 def test_a_shader_that_glslang_rejects_is_a_rejected_module(asked, capsys, monkeypatch):

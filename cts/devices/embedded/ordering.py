@@ -22,7 +22,6 @@ from typing import Literal
 
 import numpy as np
 
-Record = int | np.ndarray
 Location = tuple[str, int]
 """A buffer's name and a byte in it."""
 _Span = tuple[int, int]

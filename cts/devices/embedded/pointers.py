@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
@@ -24,12 +22,6 @@ from cts.devices.embedded.values import (
 )
 
 Offset = int | np.ndarray
-
-
-class Pointer(Protocol):
-    """Anything that can be loaded from and stored to."""
-
-    def blend(self, mask: Mask, old: Value) -> Value: ...
 
 
 def blend_offsets(mask: Mask, new: Offset, old: Offset) -> Offset:

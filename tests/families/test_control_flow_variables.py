@@ -1,0 +1,59 @@
+"""What the data of control_flow_variables must show."""
+
+import pytest
+
+from cts.defects.branches import branch_defects
+from cts.defects.loops import loop_defects
+from cts.reference.evaluate import evaluate
+from generators.casebook import build_program, build_subcases, expand
+from generators.families.control_flow_variables import AXES
+from generators.spirv import emit as spirv
+from generators.spirv.enumerants import Op
+from generators.spirv.reader import read_instructions
+from tests.families.test_control_flow import casebook, is_seen, parts
+
+CASE = "control_flow_variables[{}-subgroup-{}-1-{}-function-{}-none-rrrr]"
+ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
+FORMS = list(AXES["form"])
+RETURNS = ["return_in_loop", "return_in_branch"]
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("form", FORMS)
+def test_another_way_gives_another_result(row, form):
+    program, subcases = parts(CASE.format(row, 1, form, "push_constant"))
+    defects = [*branch_defects(program), *loop_defects(program)]
+    assert defects
+    unseen = {defect.words for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)}
+    # A loop that runs at least once however it is counted cannot tell, and small numbers are the same under either signedness.
+    free = {"the branch compares with the other signedness", "the loop runs at least once"}
+    assert unseen <= free
+
+
+@pytest.mark.parametrize("form", ["switch", "one_arm", "both_arms", "exchange", *RETURNS])
+def test_going_the_way_of_another_scope_instance_is_seen(form):
+    program, (subcase,) = parts(CASE.format(ROWS[0], 4, form, "subgroup"))
+    defects = [d for d in branch_defects(program) if "first scope instance" in d.words or "return" in d.words]
+    assert [defect.words for defect in defects if not is_seen(program, subcase, defect)] == []
+
+
+@pytest.mark.parametrize("form", RETURNS)
+def test_a_return_in_a_loop_or_branch_leaves_one_output_alone(form):
+    program, subcases = parts(CASE.format(ROWS[0], 1, form, "push_constant"))
+    stored = [{placed.array for placed in evaluate(program, subcase).placed} for subcase in subcases]
+    assert {"d0"} in stored
+    assert {"d1"} in stored
+    assert {"d0", "d1"} not in stored
+
+
+def test_accumulators_are_in_memory_and_no_phi_carries_a_matrix():
+    instructions = list(read_instructions(spirv.emit(parts(CASE.format(ROWS[0], 1, "swap", "push_constant"))[0])))
+    matrices = {i.operands[0] for i in instructions if i.op is Op.TypeCooperativeMatrixKHR}
+    assert not [i for i in instructions if i.op is Op.Phi and i.operands[0] in matrices]
+
+
+def test_no_case_of_the_smoke_tier_rests_on_a_policy():
+    for case in expand(casebook().family("control_flow_variables"), "smoke"):
+        program = build_program(case)
+        for subcase in build_subcases(case, program):
+            assert not evaluate(program, subcase).notes, f"{case.id} {subcase.name}"

@@ -1,0 +1,73 @@
+"""What the data of function_pointers must show."""
+
+import pytest
+
+from cts.defects.branches import branch_defects
+from cts.defects.calls import call_defects
+from cts.defects.loops import loop_defects
+from cts.reference.evaluate import evaluate
+from generators.casebook import build_program, build_subcases, expand
+from generators.families.function_pointers import AXES
+from generators.glsl import emit as glsl
+from generators.spirv import emit as spirv
+from generators.spirv.enumerants import Op
+from generators.spirv.reader import read_instructions
+from tests.families.test_control_flow import casebook, is_seen, parts
+
+CASE = "function_pointers[{}-subgroup-1-1-{}-function-push_constant-none-rrrr]"
+ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
+FORMS = list(AXES["form"])
+INITIALIZED = ["own_null", "own_constant"]
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("form", FORMS)
+def test_arguments_that_change_places_and_lost_writes_are_seen(row, form):
+    program, subcases = parts(CASE.format(row, form))
+    defects = [*call_defects(program), *branch_defects(program), *loop_defects(program)]
+    unseen = [defect.words for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)]
+    # What nothing reads after a call may be overwritten, and variables that are written first do not tell what they had.
+    free = ("writes its result", "signedness", *(() if form in INITIALIZED else ("keep what they had",)))
+    # A count of 2 never tells a loop that runs at least once.
+    fixed = ["at least once"]
+    if form in ("with_loop", "own_loop"):
+        fixed.append("loop index")
+    if form in INITIALIZED:
+        fixed.append("not carried")
+    assert [words for words in unseen if not any(some in words for some in (*free, *fixed))] == []
+
+
+@pytest.mark.parametrize("form", ["in_branch", "early", "with_loop", "own", "own_both_arms"])
+def test_going_the_way_of_the_first_scope_instance_is_seen(form):
+    program, (subcase,) = parts(f"function_pointers[{ROWS[0]}-subgroup-4-1-{form}-function-subgroup-none-rrrr]")
+    defects = [d for d in branch_defects(program) if "first scope instance" in d.words or "return" in d.words]
+    assert [defect.words for defect in defects if not is_seen(program, subcase, defect)] == []
+
+
+def test_every_form_with_pointers_would_show_a_function_that_writes_to_copies():
+    for form in ("out", "inout", "exchange", "order", "advance", "nested", "array", "in_loop", "in_branch", "early", "with_loop"):
+        program, _ = parts(CASE.format(ROWS[0], form))
+        assert any("writes to a copy" in defect.words for defect in call_defects(program)), form
+
+
+def test_no_case_of_the_smoke_tier_rests_on_a_policy():
+    for case in expand(casebook().family("function_pointers"), "smoke"):
+        program = build_program(case)
+        for subcase in build_subcases(case, program):
+            assert not evaluate(program, subcase).notes, f"{case.id} {subcase.name}"
+
+
+@pytest.mark.parametrize("storage", ["function", "private"])
+def test_the_callers_variables_themselves_are_arguments(storage):
+    program, _ = parts(CASE.format(ROWS[0], "exchange").replace("-function-", f"-{storage}-"))
+    instructions = list(read_instructions(spirv.emit(program)))
+    variables = {i.operands[1] for i in instructions if i.op is Op.Variable}
+    calls = [i.operands[3:] for i in instructions if i.op is Op.FunctionCall]
+    assert len(calls) == 3
+    assert all(len(set(arguments) & variables) == 2 for arguments in calls)
+
+
+def test_glsl_says_what_a_function_does_with_a_parameter():
+    text = glsl.emit(parts(CASE.format(ROWS[0], "out"))[0])
+    assert text.count("(out coopmat<") == 1
+    assert ", out coopmat<" in text

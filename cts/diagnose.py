@@ -80,7 +80,7 @@ def _explains_what_is_known(
     try:
         with np.errstate(all="ignore"):
             one, other = (evaluate(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
-    except (GeneratorError, IndexError, ValueError):
+    except (GeneratorError, LookupError, ValueError):
         return False
     total = explained = 0
     for placed, first, second in zip(expected.placed, one.placed, other.placed, strict=False):
@@ -121,7 +121,7 @@ def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Map
                     whole[defect.words] = defect
                 elif not whole and _explains_wrong_ones(expected, other, outputs):
                     partly[f"{defect.words} (the wrong elements; not the others)"] = None
-        except (GeneratorError, IndexError, ValueError):
+        except (GeneratorError, LookupError, ValueError):
             if _explains_what_is_known(program, subcase, defect, expected, outputs):
                 whole[f"{defect.words} (reading beyond the array too)"] = defect
         if len(whole) == _LISTED:

@@ -1,0 +1,38 @@
+"""The diagnosis ends whatever came back: a known mistake may read values that some scope instances never computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.checkout import find_root
+from cts.diagnose import diagnose
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from generators.casebook import build_program, build_subcases, find_case, load_casebook
+from generators.kernel import Outcome
+
+
+@pytest.fixture(scope="module")
+def casebook():
+    return load_casebook(find_root(Path(__file__)))
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        "aggregates[8x8x8.f16.f16.f32.f32-b-subgroup-1-rr-array-4-literal-private-function-loop-constant-buffer-parts]",
+        "control_flow[16x8x16.f16.f16.f32.f32-subgroup-4-1-exchange-less-u32-subgroup-2-none-rrrr-storage_buffer]",
+    ],
+)
+def test_an_outcome_that_nothing_explains_is_diagnosed(case_id, casebook):
+    case = find_case(casebook, case_id)
+    program = build_program(case)
+    subcase = build_subcases(case, program)[0]
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    rng = np.random.default_rng(5)
+    outputs = {array.name: rng.integers(0, 256, array.bytes, np.uint8) for array in program.arrays if array.role in ("output", "inout")}
+    assert isinstance(diagnose(program, subcase, expected, before, Outcome(outputs)), tuple)

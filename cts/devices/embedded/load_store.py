@@ -23,7 +23,9 @@ from generators.kernel import StrayWrite, Where
 from generators.spirv.enumerants import Op, StorageClass
 from generators.types import Layout
 
-_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
+MATRIX_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
+"""Storage classes that have matrices in memory."""
+
 _WIDEST_ALIGNMENT = 16
 
 
@@ -68,7 +70,7 @@ def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size:
 def _operands(translation: Translation, words: Words, matrix: MatrixType, pointer: int, what: str, writes: bool) -> _Operands:
     """``words`` begin with the layout."""
     storage = translation.storage(pointer)
-    if storage not in _STORAGE:
+    if storage not in MATRIX_STORAGE:
         raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"{what}: a pointer to {storage.name} storage")
     pointee = translation.pointee(pointer)
     if not isinstance(pointee, Number | Vector):
@@ -159,10 +161,10 @@ def _load(translation: Translation, words: Words) -> Run:
                 memory.check_defined(inside)
                 if records is not None:
                     memory.record_read(inside, records[i], machine.clock, operands.access.manner)
-                result[i] = _robust_load(memory, place + offsets, number)
+                result[i] = robust_load(memory, place + offsets, number)
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
-                result[i] = _robust_load(memory, place + offsets, number)
+                result[i] = robust_load(memory, place + offsets, number)
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
@@ -170,7 +172,7 @@ def _load(translation: Translation, words: Words) -> Run:
                 if records is not None:
                     memory.record_read(touched, records[i], machine.clock, operands.access.manner)
             if place % size or stride % size:
-                result[i] = _robust_load(memory, place + offsets, number)
+                result[i] = robust_load(memory, place + offsets, number)
             else:
                 result[i] = elements[(place + offsets) // size]
         return result
@@ -184,7 +186,7 @@ def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
     return places[(places >= 0) & (places < memory.size)]
 
 
-def _robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
+def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
     """Elements at any offsets; zero out of bounds."""
     places = offsets[..., None] + np.arange(number.bytes)
     inside = (places >= 0) & (places < memory.size)
@@ -228,10 +230,10 @@ def _store(translation: Translation, words: Words) -> Run:
                 if records is not None:
                     memory.record_write(inside, records[i], machine.clock, operands.access.manner)
                 memory.define(inside)
-                _robust_store(memory, place + offsets, data[i])
+                robust_store(memory, place + offsets, data[i])
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
-                _robust_store(memory, place + offsets, data[i])
+                robust_store(memory, place + offsets, data[i])
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
@@ -239,14 +241,14 @@ def _store(translation: Translation, words: Words) -> Run:
                     memory.record_write(touched, records[i], machine.clock, operands.access.manner)
                 memory.define(touched)
             if place % size or stride % size:
-                _robust_store(memory, place + offsets, data[i])
+                robust_store(memory, place + offsets, data[i])
             else:
                 elements[(place + offsets) // size] = data[i]
 
     return run
 
 
-def _robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
+def robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
     """Elements at any offsets; what is out of bounds is dropped, and noted where it is undefined behaviour."""
     raw = np.ascontiguousarray(data)[..., None].view(np.uint8)
     places = offsets[..., None] + np.arange(raw.shape[-1])

@@ -172,11 +172,11 @@ class Machine:
             )
         return None if every.all() else np.flatnonzero(every)
 
-    def uniform(self, value: Value, scope: Scope, what: str) -> Value:
+    def uniform(self, value: Value, scope: Scope, what: str, rule: str = "KHR-UNI-02") -> Value:
         """A scalar that must be the same in all invocations of an instance: itself, or an array of shape (instances,).
 
         Raises:
-            Violation: it differs.
+            Violation: it differs, which breaks ``rule``.
         """
         if not varies(value):
             return value
@@ -184,7 +184,7 @@ class Machine:
         first = by_instance[:, :1]
         different = by_instance != first
         if different.any() and (different & self.mask.reshape(by_instance.shape)).any():
-            raise Violation("KHR-UNI-02", f"{what} is not uniform within a {scope.name.lower()}")
+            raise Violation(rule, f"{what} is not uniform within a {scope.name.lower()}")
         return first[:, 0]
 
     def call(self, function: Function, arguments: Sequence[Value]) -> Value:

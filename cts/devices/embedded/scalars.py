@@ -11,7 +11,7 @@ import numpy as np
 from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.elementwise import Function, apply, happens
 from cts.devices.embedded.machine import Machine, Run
-from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Type, Vector
+from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, TensorLayoutType, TensorViewType, Type, Vector
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, blend, expand, to_signed, varies
 from generators.spirv.enumerants import Op
@@ -266,6 +266,8 @@ def _select(translation: Translation, words: Words) -> Run:
     condition, yes, no = words[2:]
     if isinstance(type_, MatrixType):
         raise Violation("F-KHR-5", "OpSelect on a cooperative matrix")
+    if isinstance(type_, TensorLayoutType | TensorViewType):
+        raise Violation("TA-OPQ-01", "OpSelect on a tensor layout or view, which are neither scalars nor composites")
 
     def choose(element: Type, chosen: Value, x: Value, y: Value) -> Value:
         if varies(chosen):

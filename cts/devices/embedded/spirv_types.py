@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from generators.spirv.enumerants import StorageClass
+from cts.devices.embedded.diagnostics import Violation
+from generators.spirv.enumerants import StorageClass, TensorClampMode
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, Use
 
 
@@ -115,7 +116,41 @@ class MatrixType:
         return f"{self.rows}x{self.columns} {self.number.component.name} matrix {self.use.name}"
 
 
-Type = Void | Bool | Number | Vector | Array | Struct | PointerType | FunctionType | MatrixType
+@dataclass(frozen=True)
+class TensorLayoutType:
+    """OpTypeTensorLayoutNV, opaque. Its values are tuples in the shape of ``state``, see ``tensor_state.LayoutState``."""
+
+    dim: int
+    clamp_mode: TensorClampMode
+
+    @property
+    def state(self) -> Struct:
+        """blockSize, layoutDimension, stride, offset, span, clampValue."""
+        return _state(5, self.dim, 1)
+
+
+@dataclass(frozen=True)
+class TensorViewType:
+    """OpTypeTensorViewNV, opaque. Its values are tuples in the shape of ``state``, see ``tensor_state.ViewState``."""
+
+    dim: int
+    has_dimensions: bool
+    permutation: tuple[int, ...]
+
+    @property
+    def state(self) -> Struct:
+        """viewDimension, viewStride, clipRowOffset, clipRowSpan, clipColOffset, clipColSpan."""
+        return _state(2, self.dim, 4)
+
+
+@cache
+def _state(arrays: int, dim: int, scalars: int) -> Struct:
+    u32 = number("u32")
+    members = (Array(u32, dim, u32.bytes),) * arrays + (u32,) * scalars
+    return Struct(members, natural_offsets(members))
+
+
+Type = Void | Bool | Number | Vector | Array | Struct | PointerType | FunctionType | MatrixType | TensorLayoutType | TensorViewType
 
 ADDRESS_BYTES = 8
 
@@ -156,7 +191,7 @@ def natural_offsets(members: tuple[Type, ...]) -> tuple[int, ...]:
     """Offsets of the members of a struct without decorations, each at its own alignment."""
     offsets, end = [], 0
     for member in members:
-        if has_matrix(member):
+        if has_no_bytes(member):
             return (0,) * len(members)
         align = alignment_of(member)
         end = -(-end // align) * align
@@ -179,8 +214,26 @@ def has_matrix(type_: Type) -> bool:
             return False
 
 
+@cache
+def has_no_bytes(type_: Type) -> bool:
+    """Whether the type is or contains what has no place in memory: a cooperative matrix, a tensor layout or a tensor view."""
+    match type_:
+        case MatrixType() | TensorLayoutType() | TensorViewType():
+            return True
+        case Array() | Vector():
+            return has_no_bytes(type_.element)
+        case Struct():
+            return any(has_no_bytes(m) for m in type_.members)
+        case _:
+            return False
+
+
 def member_type(type_: Type, index: int) -> Type:
-    """The type of a composite's constituent."""
+    """The type of a composite's constituent.
+
+    Raises:
+        Violation: the type is opaque.
+    """
     match type_:
         case Vector() | Array():
             return type_.element
@@ -188,6 +241,8 @@ def member_type(type_: Type, index: int) -> Type:
             return type_.members[index]
         case MatrixType():
             return type_.number
+        case TensorLayoutType() | TensorViewType():
+            raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
             raise TypeError(f"{type_} is no composite")
 
@@ -202,5 +257,7 @@ def member_count(type_: Type) -> int:
             return type_.length
         case Struct():
             return len(type_.members)
+        case TensorLayoutType() | TensorViewType():
+            raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
             raise TypeError(f"{type_} is no composite")

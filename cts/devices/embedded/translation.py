@@ -23,16 +23,20 @@ from cts.devices.embedded.spirv_types import (
     Number,
     PointerType,
     Struct,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Vector,
     Void,
     has_matrix,
+    has_no_bytes,
     member_count,
     member_type,
     natural_offsets,
     number,
     size_of,
 )
+from cts.devices.embedded.tensor_types import tensor_layout_type, tensor_view_type
 from cts.devices.embedded.values import UNDEFINED, Value
 from generators.kernel import Kernel
 from generators.spirv.enumerants import (
@@ -202,6 +206,8 @@ class Translation:
                 return np.zeros((self.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
             case Vector() | Array() | Struct():
                 return tuple(self.zero(member_type(type_, i)) for i in range(member_count(type_)))
+            case TensorLayoutType() | TensorViewType():
+                return self.zero(type_.state)
             case _:
                 raise Unsupported(f"a null {type_}")
 
@@ -261,6 +267,8 @@ class Translation:
         assert isinstance(pointer, PointerType)
         if has_matrix(self.types[pointer.pointee]) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
+        if has_no_bytes(self.types[pointer.pointee]) and storage not in (StorageClass.Private, StorageClass.Function):
+            raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
         self.variables.append((id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0))
 
     def set_type(self, id_: int, type_id: int) -> None:
@@ -286,7 +294,7 @@ class Translation:
             case Op.TypeArray | Op.TypeRuntimeArray:
                 element = self.types[words[1]]
                 stride = self.decorations.get(id_, {}).get(Decoration.ArrayStride)
-                natural = 0 if has_matrix(element) or (isinstance(element, PointerType) and not stride) else size_of(element)
+                natural = 0 if has_no_bytes(element) or (isinstance(element, PointerType) and not stride) else size_of(element)
                 length = None if op is Op.TypeRuntimeArray else self.values[words[2]]
                 type_ = Array(element, length, stride[0] if stride else natural)
             case Op.TypeStruct:
@@ -297,6 +305,10 @@ class Translation:
                 type_ = FunctionType(self.types[words[1]], tuple(self.types[w] for w in words[2:]))
             case Op.TypeCooperativeMatrixKHR:
                 type_ = self._matrix(words)
+            case Op.TypeTensorLayoutNV:
+                type_ = tensor_layout_type(*((self.type_of[w], self.values[w]) for w in words[1:]))
+            case Op.TypeTensorViewNV:
+                type_ = tensor_view_type(*((self.type_of[w], self.values[w]) for w in words[1:]))
             case _:
                 raise Unsupported(f"Op{op.name}")
         self.types[id_] = type_

@@ -4,6 +4,7 @@
 * A float is a numpy scalar of its dtype, or an array of shape (invocations,); a bool a Python bool or a bool array.
 * A vector, array or struct is a tuple of its constituents, each of which is uniform or not by itself.
 * A cooperative matrix is an array of shape (instances, rows, columns).
+* A tensor layout or view is a tuple of what it holds (``tensor_state``), each number uniform or not by itself.
 * A pointer is a ``cts.devices.embedded.pointers`` object.
 * What is undefined is UNDEFINED, or Partly where only some invocations (or elements) have a value.
 
@@ -24,6 +25,8 @@ from cts.devices.embedded.spirv_types import (
     Number,
     PointerType,
     Struct,
+    TensorLayoutType,
+    TensorViewType,
     Type,
     Vector,
     Void,
@@ -139,6 +142,8 @@ def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
         )
     if isinstance(type_, PointerType):
         return new.blend(mask, old)
+    if isinstance(type_, TensorLayoutType | TensorViewType):
+        return blend(type_.state, mask, new, old)
     raise Unsupported(f"invocations that diverge with values of {type_}")
 
 

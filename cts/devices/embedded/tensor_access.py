@@ -1,0 +1,334 @@
+"""OpCooperativeMatrixLoadTensorNV and OpCooperativeMatrixStoreTensorNV (SPV_NV_cooperative_matrix2, 3.49.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
+from cts.devices.embedded.load_store import MATRIX_STORAGE, robust_load, robust_store
+from cts.devices.embedded.machine import Machine, Run
+from cts.devices.embedded.memory import Memory
+from cts.devices.embedded.memory_operands import Access, memory_operands
+from cts.devices.embedded.pointers import AddressPointer
+from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, member_type
+from cts.devices.embedded.tensor_addressing import Layout, Places, View, tensor_places
+from cts.devices.embedded.tensor_state import layout_state, view_state, wide, wide_signed
+from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.values import UNDEFINED, Partly, Value, partly, settle, signed_index
+from cts.devices.embedded.variables import not_writable
+from generators.kernel import StrayWrite
+from generators.spirv.enumerants import PARAMETERS, MemoryAccess, Op, TensorAddressingOperands
+from generators.types import Scope
+
+POINTER_ALIGNMENT = 16
+"""Bytes to which the pointer of a tensor load or store is aligned (CM2-LT-06)."""
+
+_UNIFORM = "CM2-LT-05"
+_CLAMP_VALUE_BITS = 32
+_INDEX_LIMIT = 1 << 31
+_CHAINS = frozenset({Op.AccessChain, Op.InBoundsAccessChain})
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """An array of known length that the pointer points into: id and type of the index that leads there."""
+
+    index: int
+    index_type: Number
+    array: Array
+
+
+@dataclass(frozen=True)
+class _Operands:
+    """What a load and a store have in common, known before it runs.
+
+    Attributes:
+        pointer, layout, view: ids; ``view`` is 0 if there is none. ``view_type``: None if there is none.
+        decode: id of the decode function, 0 if there is none.
+        extent: the array, None where its length or the index is not known.
+        access: alignment and ordering.
+    """
+
+    what: str
+    matrix: MatrixType
+    pointer: int
+    layout: int
+    layout_type: TensorLayoutType
+    view: int
+    view_type: TensorViewType | None
+    decode: int
+    extent: _Extent | None
+    access: Access
+
+
+def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: int, layout: int, masks: Words, writes: bool) -> _Operands:
+    """``masks`` are the Memory Operands and the Tensor Addressing Operands, with what they ask for."""
+    storage = translation.storage(pointer)
+    if storage not in MATRIX_STORAGE:
+        raise Unsupported(f"a tensor access to {storage.name} storage")
+    layout_type = translation.type_of[layout]
+    if not isinstance(layout_type, TensorLayoutType):
+        raise Violation("CM2-LT-02", f"{what}: the operand TensorLayout is not a tensor layout")
+    if not masks:
+        raise Violation("CM2-LT-03", f"{what} without Memory Operands")
+    extras = sum(len(text.split()) for bit, text in PARAMETERS["MemoryAccess"].items() if masks[0] & bit)
+    memory, addressing = masks[: 1 + extras], masks[1 + extras :]
+    if memory[0] & MemoryAccess.MakePointerAvailable and not writes:
+        raise Violation("CM2-MEM-01", f"{what} with MakePointerAvailable")
+    if memory[0] & MemoryAccess.MakePointerVisible and writes:
+        raise Violation("CM2-MEM-02", f"{what} with MakePointerVisible")
+    if not addressing:
+        raise Violation("CM2-LT-03", f"{what} without Tensor Addressing Operands")
+    mask, ids = addressing[0], list(addressing[1:])
+    view = ids.pop(0) if mask & TensorAddressingOperands.TensorView else 0
+    view_type = translation.type_of[view] if view else None
+    if view_type is not None and not isinstance(view_type, TensorViewType):
+        raise Violation("CM2-LT-02", f"{what}: the operand TensorView is not a tensor view")
+    decode = ids.pop(0) if mask & TensorAddressingOperands.DecodeFunc else 0
+    if decode and writes:
+        raise Violation("CM2-ST-02", f"{what} with a DecodeFunc")
+    if mask & ~(TensorAddressingOperands.TensorView | TensorAddressingOperands.DecodeFunc):
+        raise Unsupported(f"Tensor Addressing Operands {mask:#x}")
+    access = memory_operands(translation, memory, storage, writes, what)
+    extent = _extent(translation, what, pointer)
+    return _Operands(what, matrix, pointer, layout, layout_type, view, view_type, decode, extent, access)
+
+
+def _extent(translation: Translation, what: str, pointer: int) -> _Extent | None:
+    """The array that an access chain ends in; None where the chain does not say, or the array's length is not known before it runs."""
+    chain = next((i for i in translation.instructions if i.op in _CHAINS and i.operands[1] == pointer), None)
+    if chain is None:
+        return None
+    base, *indices = chain.operands[2:]
+    type_ = translation.pointee(base)
+    for index in indices[:-1]:
+        type_ = member_type(type_, translation.constant(index) if isinstance(type_, Struct) else 0)
+    if not indices or not isinstance(type_, Array):
+        raise Violation("CM2-LT-04", f"{what}: the pointer does not point into an array")
+    if type_.length is None:
+        return None
+    return _Extent(indices[-1], translation.number_of(translation.type_of[indices[-1]]), type_)
+
+
+def _by_instance(machine: Machine, numbers: Sequence[Value], scope: Scope, what: str) -> list[tuple[int, ...]]:
+    """Numbers that are uniform within each instance of a scope, as each instance has them."""
+    uniform = [machine.uniform(number, scope, what, _UNIFORM) for number in numbers]
+    count = machine.instances(scope)
+    columns = [u.tolist() if isinstance(u, np.ndarray) else [u] * count for u in uniform]
+    return list(zip(*columns, strict=True))
+
+
+def _layouts(machine: Machine, operands: _Operands, value: Value) -> list[Layout]:
+    type_ = operands.layout_type
+    state, dim = layout_state(machine, type_, value), type_.dim
+    unsigned = (*state.block_size, *state.dimension, *state.stride, *state.span, state.clamp_value)
+    numbers = [*map(wide, unsigned), *map(wide_signed, state.offset)]
+    return [
+        Layout(type_.clamp_mode, n[:dim], n[dim : 2 * dim], n[2 * dim : 3 * dim], n[4 * dim + 1 :], n[3 * dim : 4 * dim], n[4 * dim])
+        for n in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor layout")
+    ]
+
+
+def _views(machine: Machine, operands: _Operands, value: Value) -> list[View]:
+    type_ = operands.view_type
+    assert type_ is not None
+    state, dim = view_state(machine, type_, value), type_.dim
+    numbers = [wide(number) for number in (*state.dimension, *state.stride, *state[2:])]
+    return [
+        View(type_.has_dimensions, type_.permutation, n[:dim], n[dim : 2 * dim], n[2 * dim : 2 * dim + 2], n[2 * dim + 2 :])
+        for n in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor view")
+    ]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where one instance of the scope accesses memory: a byte of ``memory``, and the bytes that it may access, from and up to."""
+
+    memory: Memory
+    start: int
+    low: int
+    high: int
+
+
+def _memory_places(machine: Machine, operands: _Operands, values: list[Value]) -> list[_Place]:
+    scope, what = operands.matrix.scope, operands.what
+    pointer = values[operands.pointer]
+    offset = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
+    resolved = pointer.resolve(machine)
+    memory = resolved.memory
+    base = memory.base if isinstance(pointer, AddressPointer) else 0
+    index = signed_index(values[operands.extent.index], operands.extent.index_type) if operands.extent else 0
+    found = []
+    for address, at in _by_instance(machine, [offset, index], scope, f"{what}: the pointer"):
+        start, low, high = address - base, 0, memory.size
+        if operands.extent is not None:
+            array = operands.extent.array
+            assert array.length is not None
+            low = start - at * array.stride
+            high = low + array.length * array.stride
+        found.append(_Place(memory, start, low, high))
+    return found
+
+
+def _check_place(machine: Machine, operands: _Operands, place: _Place) -> None:
+    address = place.memory.base + place.start
+    at = f"{operands.what}: the pointer is at byte {place.start} of '{place.memory.name}', not aligned to"
+    if address % POINTER_ALIGNMENT:
+        machine.forbid("CM2-LT-06", f"{at} {POINTER_ALIGNMENT} bytes")
+    if address % operands.access.alignment:
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment}")
+
+
+def _places(machine: Machine, operands: _Operands, layout: Layout, view: View | None, store: bool) -> Places:
+    """Where the elements lie, in one instance of the scope.
+
+    Raises:
+        Violation: the addressing calculation breaks a rule.
+    """
+    places = tensor_places(layout, view, operands.matrix.rows, operands.matrix.columns, store)
+    for rule, text in places.broken:
+        machine.forbid(rule, f"{operands.what}: {text}")
+    return places
+
+
+def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Places) -> np.ndarray:
+    """Bytes from the start of the memory to each element that is reached, int64 of shape (elements,)."""
+    size, reached = operands.matrix.number.bytes, places.reached
+    distance = places.index[reached] * size
+    offsets: np.ndarray = place.start + distance
+    if distance.size and int(distance.max()) >= _INDEX_LIMIT:
+        machine.forbid("F-TA-7", f"{operands.what}: an element at byte {int(distance.max())} from the pointer, beyond 2^31")
+    outside = (offsets < place.low) | (offsets + size > place.high) | (offsets < 0) | (offsets + size > place.memory.size)
+    if outside.any():
+        which = int(np.flatnonzero(outside)[0])
+        row, column = (int(i) for i in np.argwhere(reached)[which])
+        machine.forbid(
+            "F-CM2-9",
+            f"{operands.what}: out of bounds: element ({row}, {column}) at byte {int(offsets[which])} of '{place.memory.name}', "
+            f"where bytes {place.low} to {min(place.high, place.memory.size) - 1} may be accessed",
+        )
+    return offsets
+
+
+def _touched(offsets: np.ndarray, size: int) -> np.ndarray:
+    """The bytes of elements, each once."""
+    return (np.unique(offsets)[:, None] + np.arange(size)).ravel()
+
+
+def _clamp_value(machine: Machine, operands: _Operands, layout: Layout) -> Any:
+    """The low bits of the clamp value, as a component (F-TA-16)."""
+    number = operands.matrix.number
+    if number.bits > _CLAMP_VALUE_BITS and layout.clamp_value:
+        machine.forbid("F-TA-16", f"{operands.what}: a clamp value of 32 bits for components of {number.bits}")
+    return np.array(layout.clamp_value & number.mask, number.component.bits_dtype).view(number.dtype)[()]
+
+
+def _load(translation: Translation, words: Words) -> Run:
+    what = "OpCooperativeMatrixLoadTensorNV"
+    matrix, object_ = translation.types[words[0]], words[3]
+    if not isinstance(matrix, MatrixType):
+        raise Violation("CM2-LT-01", f"{what}: the result is not a cooperative matrix")
+    if translation.type_ids[object_] != words[0]:
+        raise Violation("CM2-LT-01", f"{what}: the object is not of the result's type")
+    operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
+    if operands.decode:
+        raise Unsupported(f"{what} with a DecodeFunc")
+    machine, values = translation.machine, translation.values
+    number, instances = matrix.number, translation.machine.instances(matrix.scope)
+    whole_workgroup = instances == 1 and machine.subgroups > 1
+    shape = (instances, matrix.rows, matrix.columns)
+
+    def run() -> Value:
+        active = machine.active_instances(matrix.scope)
+        memory_places = _memory_places(machine, operands, values)
+        layouts = _layouts(machine, operands, values[operands.layout])
+        views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
+        result, defined = _object(values[object_], shape, number)
+        manner = operands.access.manner
+        for i in range(instances) if active is None else active:
+            place, memory = memory_places[i], memory_places[i].memory
+            _check_place(machine, operands, place)
+            places = _places(machine, operands, layouts[i], views[i], store=False)
+            if places.clamped.any():
+                result[i][places.clamped] = _clamp_value(machine, operands, layouts[i])
+            offsets = _offsets(machine, operands, place, places)
+            if memory.checked and offsets.size:
+                touched = _touched(offsets, number.bytes)
+                if memory.strict:
+                    memory.check_defined(touched)
+                if memory.traced:
+                    memory.record_read(touched, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
+            result[i][places.reached] = robust_load(memory, offsets, number)
+            if defined is not None:
+                defined[i] |= ~places.skipped
+        if defined is None:
+            return result
+        if active is not None:
+            defined[np.setdiff1d(np.arange(instances), active)] = True
+        return partly(result, defined)
+
+    return run
+
+
+def _object(value: Value, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray | None]:
+    """A copy of a matrix, and which of its elements are defined; None if all are (CM2-VW-01)."""
+    if value is UNDEFINED:
+        return np.zeros(shape, number.dtype), np.zeros(shape, bool)
+    if isinstance(value, Partly):
+        return value.value.copy(), value.defined.copy()
+    return np.array(value, number.dtype), None
+
+
+def _store(translation: Translation, words: Words) -> Run:
+    what = "OpCooperativeMatrixStoreTensorNV"
+    pointer, object_ = words[0], words[1]
+    matrix = translation.matrix_type(object_, "CM2-ST-04", f"{what}: the object")
+    operands = _operands(translation, what, matrix, pointer, words[2], words[3:], writes=True)
+    forbidden = not_writable(translation, pointer)
+    machine, values = translation.machine, translation.values
+    number, instances = matrix.number, translation.machine.instances(matrix.scope)
+    whole_workgroup = instances == 1 and machine.subgroups > 1
+    shape = (instances, matrix.rows, matrix.columns)
+
+    def run() -> Value:
+        active = machine.active_instances(matrix.scope)
+        if forbidden:
+            machine.forbid("SPIR-V 3.20 NonWritable", f"{what}: {forbidden}")
+        memory_places = _memory_places(machine, operands, values)
+        layouts = _layouts(machine, operands, values[operands.layout])
+        views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
+        data, defined = _object(settle(values[object_], machine.mask), shape, number)
+        manner = operands.access.manner
+        for i in range(instances) if active is None else active:
+            place, memory = memory_places[i], memory_places[i].memory
+            _check_place(machine, operands, place)
+            places = _places(machine, operands, layouts[i], views[i], store=True)
+            reached = places.reached
+            if not reached.any():
+                continue
+            if defined is not None and not defined[i][reached].all():
+                raise UndefinedUse("an undefined matrix, or an undefined element of it, is stored")
+            if not memory.check_writable():
+                memory.stray.append(StrayWrite(memory.name, "read-only", place.start, int(reached.sum()) * number.bytes))
+                continue
+            offsets = _offsets(machine, operands, place, places)
+            if memory.checked:
+                touched = _touched(offsets, number.bytes)
+                inside = touched[(touched >= 0) & (touched < memory.size)]
+                if memory.traced:
+                    memory.record_write(inside, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
+                memory.define(inside)
+            robust_store(memory, offsets, data[i][reached])
+
+    return run
+
+
+HANDLERS: Mapping[Op, Handler] = MappingProxyType(
+    {Op.CooperativeMatrixLoadTensorNV: _load, Op.CooperativeMatrixStoreTensorNV: _store},
+)
+"""Handlers of tensor loads and stores."""

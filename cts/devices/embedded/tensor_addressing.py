@@ -1,0 +1,241 @@
+"""Where the elements of a matrix lie in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
+SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View, for all elements of a matrix at once.
+
+The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits; where that is not
+enough for the number it means, the calculation is taken to be broken (F-TA-6, F-TA-7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from generators.spirv.enumerants import TensorClampMode
+
+_U32 = (1 << 32) - 1
+_S32_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A tensor layout in one instance of a scope. Tuples have a number for each dimension, outermost first; offsets are signed."""
+
+    clamp_mode: TensorClampMode
+    block_size: tuple[int, ...]
+    dimension: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: tuple[int, ...]
+    span: tuple[int, ...]
+    clamp_value: int
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor view in one instance of a scope; ``clip_rows`` and ``clip_columns`` are offset and span."""
+
+    has_dimensions: bool
+    permutation: tuple[int, ...]
+    dimension: tuple[int, ...]
+    stride: tuple[int, ...]
+    clip_rows: tuple[int, int]
+    clip_columns: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the elements lie. The arrays are of shape (rows, columns), or (dimensions of the layout, rows, columns), and read-only.
+
+    Attributes:
+        skipped: outside of the view's clip region: neither loaded nor stored.
+        clamped: out of the bounds of the layout, so that a load gives the clamp value, and a store is discarded.
+        block_coord, coord_in_block: int64; of no meaning for elements that are skipped or clamped.
+        index: int64, likewise: from the pointer, in units of the component type or of what the decode function points to.
+        broken: rules that the calculation breaks, and what happened.
+    """
+
+    skipped: np.ndarray
+    clamped: np.ndarray
+    block_coord: np.ndarray
+    coord_in_block: np.ndarray
+    index: np.ndarray
+    broken: tuple[tuple[str, str], ...]
+
+    @property
+    def reached(self) -> np.ndarray:
+        """Which elements have a place in memory, a bool array."""
+        return ~(self.skipped | self.clamped)
+
+
+@lru_cache(maxsize=1024)
+def tensor_places(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
+    """The place of each element of a matrix of ``rows`` x ``columns`` in a load, or a ``store``.
+
+    A calculation that breaks a rule goes on with some numbers, so that a device that is not strict has a result.
+    """
+    return _Calculation(layout, view, rows, columns, store).run()
+
+
+class _Calculation:
+    def __init__(self, layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> None:
+        self._layout, self._view, self._store = layout, view, store
+        self._columns = columns
+        self._row, self._col = np.indices((rows, columns), np.int64)
+        self._skipped = np.zeros((rows, columns), bool)
+        self._clamped = np.zeros((rows, columns), bool)
+        self._broken: dict[str, str] = {}
+
+    def run(self) -> Places:
+        index = self._row * self._columns + self._col
+        if self._view is not None:
+            index = self._clip(self._view)
+            index = self._view_coord_to_linear(self._view, self._linear_to_view_coord(self._view, index))
+        span_coord = self._linear_to_span_coord(index)
+        block_coord, coord_in_block = self._span_coord_to_tensor_coord(span_coord)
+        index = self._dot(block_coord, self._layout.stride, "the element's index")
+        if self._store:
+            self._check_distinct(index)
+        arrays = self._skipped, self._clamped, np.array(block_coord), np.array(coord_in_block), index
+        for array in arrays:
+            array.setflags(write=False)
+        return Places(*arrays, tuple(self._broken.items()))
+
+    def _forbid(self, rule: str, what: str, where: np.ndarray | None = None) -> None:
+        """Notes that a rule is broken by the elements of ``where`` that take part, or else by any that does."""
+        taking_part = ~(self._skipped | self._clamped)
+        if where is not None:
+            taking_part &= where
+        if taking_part.any():
+            row, column = (int(i) for i in np.argwhere(taking_part)[0])
+            self._broken.setdefault(rule, f"element ({row}, {column}): {what}")
+
+    def _clip(self, view: View) -> np.ndarray:
+        """matrixCoordToLinear with a view."""
+        ends = []
+        for what, (offset, span) in (("rows", view.clip_rows), ("columns", view.clip_columns)):
+            if offset + span > _U32:
+                self._forbid("F-TA-8", f"the clip region of {what} has offset {offset} and span {span}, and its end is beyond 32 bits")
+            ends.append(offset + span & _U32)
+        (row_offset, _), (col_offset, col_span) = view.clip_rows, view.clip_columns
+        row, col = self._row, self._col
+        self._skipped = (row < row_offset) | (row >= ends[0]) | (col < col_offset) | (col >= ends[1])
+        width = min(self._columns, col_span)
+        return np.where(self._skipped, 0, (row - row_offset) * width + (col - col_offset))
+
+    def _linear_to_view_coord(self, view: View, index: np.ndarray) -> list[np.ndarray]:
+        dimensions = self._view_dimensions(view)
+        coord = [np.zeros_like(index)] * len(dimensions)
+        for i in reversed(view.permutation):
+            coord[i], index = self._split(index, dimensions[i], "the view's dimension" if view.has_dimensions else "span", i)
+        return coord
+
+    def _view_dimensions(self, view: View) -> tuple[int, ...]:
+        if view.has_dimensions:
+            return view.dimension
+        span, count = self._layout.span, len(view.permutation)
+        if count != len(span):
+            self._forbid("F-TA-10", f"a view of {count} dimensions takes those of a span of {len(span)}")
+        return (span + (1,) * count)[:count]
+
+    def _view_coord_to_linear(self, view: View, coord: Sequence[np.ndarray]) -> np.ndarray:
+        stride = view.stride
+        if not view.has_dimensions:
+            span = self._view_dimensions(view)
+            row_major = [1] * len(span)
+            for dim in reversed(range(len(span) - 1)):
+                row_major[dim] = row_major[dim + 1] * span[dim + 1]
+            if row_major[0] > _U32:
+                self._forbid("F-TA-7", "the strides of the span, as a view, are beyond 32 bits")
+            stride = tuple(s & _U32 for s in row_major)
+        return self._dot(coord, stride, "the index in the view")
+
+    def _linear_to_span_coord(self, index: np.ndarray) -> list[np.ndarray]:
+        span = self._layout.span
+        coord = [np.zeros_like(index)] * len(span)
+        for dim in reversed(range(len(span))):
+            coord[dim], index = self._split(index, span[dim], "span", dim)
+        return coord
+
+    def _split(self, index: np.ndarray, size: int, what: str, dim: int) -> tuple[np.ndarray, np.ndarray]:
+        """Remainder and quotient of two unsigned numbers."""
+        if size == 0:
+            self._forbid("F-TA-12", f"{what} {dim} is 0, and the index modulo it is asked for")
+        quotient, remainder = np.divmod(index, max(size, 1))
+        return remainder, quotient
+
+    def _span_coord_to_tensor_coord(self, span_coord: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        layout = self._layout
+        block_coord, coord_in_block = [], []
+        for dim, dimension in enumerate(layout.dimension):
+            c = span_coord[dim] + layout.offset[dim]
+            self._forbid("F-TA-6", f"coordinate {dim} is beyond 32 signed bits", c > _S32_MAX)
+            if dimension > _S32_MAX:
+                self._forbid("F-TA-6", f"dimension {dim} is {dimension}, which signed and unsigned comparisons take differently")
+            outside = ((c < 0) | (c >= dimension)) & ~(self._skipped | self._clamped)
+            if outside.any():
+                c = self._clamp(dim, c, outside)
+            size = layout.block_size[dim]
+            if size == 0:
+                self._forbid("F-TA-12", f"block size {dim} is 0")
+            elif size > 1 and self._store:
+                self._forbid("CM2-ST-03", f"a store with block size {size} in dimension {dim}")
+            block, inside = np.divmod(c, max(size, 1))
+            block_coord.append(block)
+            coord_in_block.append(inside)
+        return block_coord, coord_in_block
+
+    def _clamp(self, dim: int, c: np.ndarray, outside: np.ndarray) -> np.ndarray:
+        """Coordinates in dimension ``dim``, those of ``outside`` as the clamp mode makes them."""
+        size, mode = self._layout.dimension[dim], self._layout.clamp_mode
+        if self._store and mode is not TensorClampMode.Undefined:
+            mode = TensorClampMode.Constant
+        if mode is TensorClampMode.Undefined:
+            at = int(c[outside][0])
+            self._forbid(
+                "CM2-CL-01", f"coordinate {at} is outside of dimension {dim}, which has {size}, with clamp mode Undefined", outside
+            )
+            return c
+        if mode is TensorClampMode.Constant:
+            self._clamped = self._clamped | outside
+            return c
+        if size == 0:
+            self._forbid("F-TA-12", f"dimension {dim} is 0, and no coordinate is in it", outside)
+            return c
+        if mode is TensorClampMode.ClampToEdge:
+            return np.where(outside, np.minimum(np.maximum(c, 0), size - 1), c)
+        # numpy's remainder of integers has the sign of the divisor, as OpSMod's (F-TA-4).
+        if mode is TensorClampMode.Repeat:
+            return np.where(outside, c % size, c)
+        if size == 1:
+            self._forbid("F-TA-2", f"dimension {dim} is 1, and the period of its mirrored repetition 0", outside)
+            return np.where(outside, 0, c)
+        period = 2 * size - 2
+        if period > _S32_MAX:
+            self._forbid("F-TA-6", f"the period {period} of dimension {dim}, mirrored, is beyond 32 signed bits", outside)
+        folded = c % period
+        return np.where(outside, np.where(folded >= size, period - folded, folded), c)
+
+    def _dot(self, coord: Sequence[np.ndarray], stride: Sequence[int], what: str) -> np.ndarray:
+        """The sum of coordinates times strides (tensorCoordToLinear), modulo 2^32."""
+        total = np.zeros_like(self._row)
+        beyond = np.zeros_like(self._skipped)
+        for c, s in zip(coord, stride, strict=True):
+            product = c * s
+            beyond |= product > _S32_MAX
+            total += product & _U32
+        beyond |= total > _S32_MAX
+        self._forbid("F-TA-7", f"{what} is beyond 2^31", beyond)
+        return total & _U32
+
+    def _check_distinct(self, index: np.ndarray) -> None:
+        """Which of two elements a place keeps is not specified."""
+        stored = ~(self._skipped | self._clamped)
+        found, first, count = np.unique(index[stored], return_index=True, return_counts=True)
+        if (count > 1).any():
+            which = int(np.flatnonzero(count > 1)[0])
+            row, column = (int(i) for i in np.argwhere(stored)[first[which]])
+            self._broken.setdefault(
+                "F-TA-11", f"element ({row}, {column}): a store of {int(count[which])} elements to one place, index {int(found[which])}"
+            )

@@ -67,6 +67,11 @@ def test_a_load_through_a_view_stops(forbidden, what) -> None:
     assert said.endswith(f"[{rule}]"), said
 
 
+def test_a_span_whose_strides_as_a_view_are_beyond_32_bits(forbidden) -> None:
+    lines = ["dimension 8 1 1", "slice 0 1 0 65536 0 65536"]
+    assert forbidden(load_module((1, 4), Mode.Repeat, 3, lines, permutation="0 1 2"), NUMBERS).endswith("[F-TA-7]")
+
+
 STORES: dict[str, tuple[str, Mode, list[str]]] = {
     "blocks": ("CM2-ST-03", Mode.Constant, ["block 1 2", "dimension 4 8", "slice 0 4 0 4"]),
     "out of bounds, Undefined": ("CM2-CL-01", Mode.Undefined, ["dimension 4 8", "slice 1 4 0 4"]),

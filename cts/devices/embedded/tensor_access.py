@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -240,11 +240,9 @@ def _load(translation: Translation, words: Words) -> Run:
     if translation.type_ids[object_] != words[0]:
         raise Violation("CM2-LT-01", f"{what}: the object is not of the result's type")
     operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
-    if operands.decode:
-        raise Unsupported(f"{what} with a DecodeFunc")
+    fetch = _decoded(translation, operands) if operands.decode else _from_memory(translation, operands)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
-    whole_workgroup = instances == 1 and machine.subgroups > 1
     shape = (instances, matrix.rows, matrix.columns)
 
     def run() -> Value:
@@ -253,30 +251,50 @@ def _load(translation: Translation, words: Words) -> Run:
         layouts = _layouts(machine, operands, values[operands.layout])
         views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
         result, defined = _object(values[object_], shape, number)
-        manner = operands.access.manner
         for i in range(instances) if active is None else active:
-            place, memory = memory_places[i], memory_places[i].memory
-            _check_place(machine, operands, place)
+            _check_place(machine, operands, memory_places[i])
             places = _places(machine, operands, layouts[i], views[i], store=False)
             if places.clamped.any():
                 result[i][places.clamped] = _clamp_value(machine, operands, layouts[i])
-            offsets = _offsets(machine, operands, place, places)
-            if memory.checked and offsets.size:
-                touched = _touched(offsets, number.bytes)
-                if memory.strict:
-                    memory.check_defined(touched)
-                if memory.traced:
-                    memory.record_read(touched, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
-            result[i][places.reached] = robust_load(memory, offsets, number)
+            if places.reached.any():
+                result[i][places.reached] = fetch(i, memory_places[i], places)
             if defined is not None:
                 defined[i] |= ~places.skipped
         if defined is None:
             return result
         if active is not None:
+            # Nobody asks what an instance that does not execute has.
             defined[np.setdiff1d(np.arange(instances), active)] = True
         return partly(result, defined)
 
     return run
+
+
+_Fetch = Callable[[int, _Place, Places], np.ndarray]
+"""From the number of a scope instance, its place in memory and its places of elements: the elements that are reached, in row-major
+order, an array of shape (elements,) of the component's dtype."""
+
+
+def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
+    machine, number, manner = translation.machine, operands.matrix.number, operands.access.manner
+    instances = machine.instances(operands.matrix.scope)
+    whole_workgroup = instances == 1 and machine.subgroups > 1
+
+    def fetch(instance: int, place: _Place, places: Places) -> np.ndarray:
+        memory, offsets = place.memory, _offsets(machine, operands, place, places)
+        if memory.checked and memory.strict:
+            touched = _touched(offsets, number.bytes)
+            memory.check_defined(touched)
+            if memory.traced:
+                memory.record_read(touched, machine.clock.matrix(instances, manner, whole_workgroup)[instance], machine.clock, manner)
+        return robust_load(memory, offsets, number)
+
+    return fetch
+
+
+def _decoded(_: Translation, operands: _Operands) -> _Fetch:
+    """Elements as the decode function gives them: its arguments are in ``places`` and ``place``."""
+    raise Unsupported(f"{operands.what} with a DecodeFunc")
 
 
 def _object(value: Value, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from generators.spirv.enumerants import Op
 from generators.spirv.enumerants import TensorClampMode as Mode
 from tests.embedded.assembly import shader, words
 from tests.embedded.conftest import run
@@ -108,14 +109,49 @@ def test_operands_are_uniform_within_the_scope(forbidden, result) -> None:
     assert result(by_subgroup, NUMBERS, 128, subgroups=2).reshape(2, 4, 4).tolist() == [rows[:4], rows[1:]]
 
 
+def test_the_pointer_is_uniform_within_the_scope(forbidden) -> None:
+    assert "[CM2-LT-05]" in forbidden(load_module(SHAPE, Mode.Undefined, 2, ["dimension 4 4"], at="%lane"), NUMBERS)
+
+
+FLAT_VIEW = "%flat_view = OpTypeTensorViewNV %u32_1 %false %u32_0\n%nothing = OpUndef %matrix\n"
+
+
+def rows_of_flat(first: int, count: int) -> str:
+    """%w, a view for %flat1 of some rows."""
+    clip = f"%u32_{first} %u32_{count} %u32_0 %u32_4"
+    return f"%w0 = OpCreateTensorViewNV %flat_view\n%w = OpTensorViewSetClipNV %flat_view %w0 {clip}\n"
+
+
+def in_branch(condition: str) -> bytes:
+    """Row 0 of a tile that begins in the subgroup's row, loaded over an undefined matrix and stored, where a condition holds."""
+    body = flat(SHAPE) + layout(["dimension 8 8", "slice %subgroup 4 0 4"]) + view(["clip 0 1 0 4"]) + rows_of_flat(0, 1)
+    body += f"""
+%from = OpAccessChain %ptr_in %input %s32_0 %u32_0
+%to = OpAccessChain %ptr_out %output %s32_0 %u32_0
+{condition}
+OpSelectionMerge %merge None
+OpBranchConditional %is %yes %merge
+%yes = OpLabel
+%m = OpCooperativeMatrixLoadTensorNV %matrix %from %nothing %t2 None TensorView %v1
+OpCooperativeMatrixStoreTensorNV %to %m %flat1 None TensorView %w
+OpBranch %merge
+%merge = OpLabel
+"""
+    return shader(body, types(SHAPE, 2, Mode.Undefined, "0 1") + FLAT_VIEW)
+
+
+def test_a_load_that_one_subgroup_of_two_executes(result, forbidden) -> None:
+    one_subgroup = in_branch("%is = OpIEqual %bool %subgroup %u32_1")
+    assert result(one_subgroup, NUMBERS, subgroups=2).tolist() == [108, 109, 110, 111] + [0] * 12
+    assert forbidden(in_branch("%is = OpULessThan %bool %lane %u32_2"), NUMBERS).endswith("[KHR-UNI-01]")
+
+
 def test_a_matrix_of_the_workgroup_is_loaded_once_for_all(result) -> None:
     module = load_module((4, 8), Mode.Undefined, 2, ["dimension 8 8", "slice 1 4 0 8"], scope=2)
     assert result(module, NUMBERS, 128, subgroups=4).tolist() == list(range(108, 140))
 
 
 def test_a_clip_region_that_needs_an_undefined_object(forbidden, result) -> None:
-    declared = "%nothing = OpUndef %matrix\n"
-
     def module(clip: str) -> bytes:
         body = flat(SHAPE) + layout(WHOLE) + view([clip])
         body += """
@@ -124,9 +160,7 @@ def test_a_clip_region_that_needs_an_undefined_object(forbidden, result) -> None
 %to = OpAccessChain %ptr_out %output %s32_0 %u32_0
 OpCooperativeMatrixStoreTensorNV %to %m %flat1 None TensorView %w
 """
-        same = "%w0 = OpCreateTensorViewNV %flat_view\n%w = OpTensorViewSetClipNV %flat_view %w0 %u32_1 %u32_2 %u32_0 %u32_4\n"
-        flat_view = "%flat_view = OpTypeTensorViewNV %u32_1 %false %u32_0\n"
-        return shader(same + body, types(SHAPE, 2, Mode.Undefined, "0 1") + flat_view + declared)
+        return shader(rows_of_flat(1, 2) + body, types(SHAPE, 2, Mode.Undefined, "0 1") + FLAT_VIEW)
 
     # The store takes rows 1 and 2 only.
     assert result(module("clip 1 2 0 4"), NUMBERS).tolist()[:8] == list(range(100, 108))
@@ -144,7 +178,7 @@ def test_a_clamp_value_for_components_of_64_bits(forbidden) -> None:
 
 
 def shared(body: str) -> str:
-    """Code between what fills %shared (64 u32) and a barrier after it."""
+    """``body`` after code by which the invocations fill %shared: 64 u32, each its own index."""
     fill = """
 %sixteen = OpIMul %u32 %lane %u32_16
 """
@@ -254,6 +288,25 @@ STATIC = [
 @pytest.mark.parametrize(("rule", "before", "after"), STATIC)
 def test_a_module_that_is_not_valid_stops(forbidden, rule, before, after) -> None:
     assert forbidden(changed(LOAD_TEXT, before, after), NUMBERS).endswith(f"[{rule}]")
+
+
+def shortened(module: bytes, op: Op, count: int) -> bytes:
+    """A module without the last ``count`` words of its instructions ``op``."""
+    given = np.frombuffer(module, np.uint32).tolist()
+    kept, at = given[:5], 5
+    while at < len(given):
+        length = given[at] >> 16
+        drop = count if given[at] & 0xFFFF == op else 0
+        kept += [given[at] - (drop << 16), *given[at + 1 : at + length - drop]]
+        at += length
+    return words(*kept).tobytes()
+
+
+@pytest.mark.parametrize("op", [Op.CooperativeMatrixLoadTensorNV, Op.CooperativeMatrixStoreTensorNV])
+def test_both_masks_are_there(forbidden, op) -> None:
+    module = load_module(SHAPE, Mode.Undefined, 2, WHOLE)
+    for count in 1, 2:
+        assert forbidden(shortened(module, op, count), NUMBERS).endswith("[CM2-LT-03]")
 
 
 TYPES = [

@@ -14,6 +14,8 @@ from generators.spirv.module import VERSION_1_6, string_words
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
+_SPELLINGS = {"None": "None_", "2x2": "_2x2"}
+"""Enumerants that Python cannot name as the specification does."""
 
 
 def assemble(text: str) -> bytes:
@@ -110,7 +112,7 @@ class _Assembler:
         names: type[enum.IntEnum] = getattr(enumerants, kind)
         flags = []
         for name in token.split("|"):
-            flags.append(int(name) if name.isdecimal() else int(names["None_" if name == "None" else name]))
+            flags.append(int(name) if name.isdecimal() else int(names[_SPELLINGS.get(name, name)]))
         result = [sum(flags)]
         for flag in sorted(flags):
             for extra in PARAMETERS.get(kind, {}).get(flag, "").split():

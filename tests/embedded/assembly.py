@@ -32,6 +32,7 @@ def shader(
     memory_model: str = "Logical Vulkan",
     buffer_type: str = "u32",
     input_type: str = "",
+    capabilities: tuple[str, ...] = (),
 ) -> bytes:
     """A compute shader whose entry point is ``body``.
 
@@ -48,10 +49,12 @@ def shader(
     vectors = "\n".join(f"%{t} = OpTypeVector %{t.split('x')[0]} {t.split('x')[1]}" for t in sorted({input_type, buffer_type}) if "x" in t)
     types = "\n".join(f"%{name} = {text}" for name, text in _TYPES.items())
     built_ins = "\n".join(f"OpDecorate %gl_{name} BuiltIn {name}" for name in _BUILT_INS)
+    capability_lines = "\n".join(f"OpCapability {name}" for name in capabilities)
     variables = "\n".join(f"%gl_{name} = OpVariable %ptr_builtin Input" for name in _BUILT_INS)
     return assemble(
         f"""
 OpCapability Shader
+{capability_lines}
 OpMemoryModel {memory_model}
 OpEntryPoint GLCompute %main "main"
 OpExecutionModeId %main LocalSizeId %local_size %u32_1 %u32_1

@@ -29,6 +29,7 @@ from generators.kernel import StrayWrite, Where
 _U64 = number("u64")
 
 SCALAR_ALIGNMENT = "Vulkan, Offset and Stride Assignment: scalar alignment"
+CALLBACK_STORE = "a function that is called for elements writes memory, but how often and in which order it is called is not specified"
 
 
 def member_offset(type_: Type, index: int) -> int:
@@ -60,6 +61,8 @@ def store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, acc
     Raises:
         Violation: the access is undefined.
     """
+    if machine.callback:
+        machine.forbid("F-CM2-10", CALLBACK_STORE)
     if not pointer.memory.check_writable():
         pointer.memory.stray.append(_stray(pointer.memory, pointer.offset, size_of(type_), "read-only"))
         return

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.embedded.access import SCALAR_ALIGNMENT
+from cts.devices.embedded.access import CALLBACK_STORE, SCALAR_ALIGNMENT
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.ordering import SHARED
@@ -108,6 +108,8 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
         place = values[pointer].resolve(machine)
         memory = place.memory
         if writes:
+            if machine.callback:
+                machine.forbid("F-CM2-10", CALLBACK_STORE)
             if forbidden:
                 machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
             if not memory.check_writable():

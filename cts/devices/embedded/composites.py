@@ -182,7 +182,14 @@ def _length(translation: Translation, words: Words) -> Run:
     length: Value = int(counts[0])
     if (counts != counts[0]).any():
         length = np.tile(counts.astype(np.uint32), instances)
+        return lambda: _own_length(translation, length)
     return lambda: length
+
+
+def _own_length(translation: Translation, lengths: np.ndarray) -> Value:
+    if translation.machine.callback:
+        raise Violation("F-CM2-10", "a function that is called for elements asks for a length that differs between invocations")
+    return lengths
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(

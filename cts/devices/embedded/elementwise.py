@@ -11,7 +11,8 @@ from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.spirv_types import MatrixType, Type, Vector
 from cts.devices.embedded.translation import Translation, Words
 from cts.devices.embedded.values import Value, instance_mask
-from generators.spirv.enumerants import Op
+from generators.spirv.enumerants import Capability, Op
+from generators.types import Use
 
 Function = Callable[..., Value]
 
@@ -22,6 +23,9 @@ MATRIX_CONVERSIONS = frozenset(
     {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
 )
 """Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
+
+
+_USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
 
 
 def happens(machine: Machine, condition: Value) -> bool:
@@ -88,10 +92,23 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
             raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
     elif op in MATRIX_CONVERSIONS:
         for t in types:
+            if isinstance(t, MatrixType) and use_may_change(translation, op, t, result):
+                continue
             if not isinstance(t, MatrixType) or not _same_shape(t, result):
                 raise Violation("KHR-CVT-02", f"Op{op.name}: operand and result must have the same scope, rows, columns and use")
     else:
         raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")
+
+
+def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: MatrixType) -> bool:
+    """Whether a capability lets a conversion ``op`` change the use from one to the other of two types that are otherwise alike
+    (CM2-CVT-01; F-CM2-13 for the capability of SPV_EXT_cooperative_matrix_maintenance1)."""
+    if op is Op.Bitcast or (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
+        return False
+    if from_.use is Use.ACCUMULATOR and to.use is not Use.ACCUMULATOR:
+        return not translation.capabilities.isdisjoint(_USE_CONVERSIONS)
+    back = from_.use is not Use.ACCUMULATOR and to.use is Use.ACCUMULATOR
+    return back and Capability.CooperativeMatrixConversionsEXT in translation.capabilities
 
 
 def _same_but_sign(one: MatrixType, other: MatrixType) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cts.devices.device import DeviceTimeout
-from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.ordering import Clock
 from cts.devices.embedded.spirv_types import Type, Void
 from cts.devices.embedded.values import Mask, Value, blend, settle, varies
@@ -110,6 +110,7 @@ class Machine:
         clock: for races.
         strict: whether what the specification forbids raises Violation.
         index: number of the instruction that is being executed, for messages.
+        callback: whether a function runs for elements, not for invocations (``call_for_elements``).
     """
 
     def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool) -> None:
@@ -122,6 +123,7 @@ class Machine:
         self.full = True
         self.strict = strict
         self.index = 0
+        self.callback = False
         self.clock = Clock(self.subgroups, subgroup_size, lanes)
         self.constants: list[Value] = []
         self.workgroup = (0, 0, 0)
@@ -159,6 +161,8 @@ class Machine:
         Raises:
             Violation: in an instance some invocations execute and others do not.
         """
+        if self.callback:
+            raise Unsupported("a whole cooperative matrix in a function that is called for elements")
         if self.full:
             return None
         by_instance = self.mask.reshape(self.instances(scope), -1)
@@ -241,6 +245,29 @@ class Machine:
             self.mask, self.full = mask, bool(mask.all())
         self.mask, self.full = caller
         return None if isinstance(function.result, Void) else returned
+
+    def call_for_elements(self, function: Function, arguments: Sequence[Value], groups: np.ndarray) -> Value:
+        """Runs a function once for each of ``groups.size`` elements, which are lanes of their own for its time.
+
+        Args:
+            function: it and all that it calls have no values of other lanes.
+            arguments: scalars that vary have the shape (elements,).
+            groups: by element the number of the subgroup, from 1, that it belongs to; 0 for the whole workgroup. Any of its
+                invocations may make the call, so that accesses of memory are nobody's in particular.
+
+        Raises:
+            Violation: undefined behaviour.
+            DeviceTimeout: it does not end.
+        """
+        caller = self.lanes, self.everyone, self.mask, self.full
+        self.lanes, self.everyone = groups.size, np.ones(groups.size, bool)
+        self.mask, self.full, self.callback = self.everyone, True, True
+        try:
+            with self.clock.on_behalf_of(groups):
+                return self.call(function, arguments)
+        finally:
+            self.lanes, self.everyone, self.mask, self.full = caller
+            self.callback = False
 
     def _execute(self, block: Block) -> None:
         values = self.values

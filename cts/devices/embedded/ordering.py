@@ -15,6 +15,8 @@ subgroup + 1, or 0 of an access of a whole workgroup (10); the serial number of 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -126,6 +128,17 @@ class Clock:
                 floors.available[groups] = self.serial
             if makes_visible:
                 floors.visible[groups] = self.serial
+
+    @contextmanager
+    def on_behalf_of(self, groups: np.ndarray) -> Iterator[None]:
+        """For its time the lanes are ``groups.size`` others, of which unspecified invocations run: those of subgroup ``groups`` - 1, or
+        of the workgroup where that is 0."""
+        own = self._identity, self._lane_group
+        self._identity, self._lane_group = groups.astype(np.int64) << _GROUP_SHIFT, groups
+        try:
+            yield
+        finally:
+            self._identity, self._lane_group = own
 
     def lanes(self, manner: Manner) -> np.ndarray:
         """Records of an access by each invocation, shape (invocations,)."""

@@ -193,6 +193,8 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
 
 def _places(machine: Machine, type_: MatrixType, index: Offset, mapping: str) -> np.ndarray:
     """The elements that the invocations' components stand for, counted through all instances; -1 for those that do not execute."""
+    if machine.callback:
+        raise Unsupported("a component of a cooperative matrix in a function that is called for elements")
     instances = machine.instances(type_.scope)
     lanes = machine.lanes // instances
     table = element_table(mapping, type_.rows, type_.columns, lanes)

@@ -80,6 +80,7 @@ class Translation:
         space: the buffers with addresses. ``cells``: variables without bytes, by id.
         fences: semantics of the memory barriers since the last control barrier.
         mapping: name of the mapping of matrix elements to invocations.
+        capabilities: those that the module declares.
     """
 
     def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, handlers: Mapping[Op, Handler]) -> None:
@@ -98,6 +99,7 @@ class Translation:
         self.read_only: set[int] = set()
         self.instruction_sets: dict[int, str] = {}
         self.private_model = False
+        self.capabilities: set[int] = set()
         self.space = AddressSpace()
         self.cells: dict[int, Any] = {}
         self.fences: dict[str, int] = {}
@@ -234,6 +236,8 @@ class Translation:
 
     def _declaration(self, op: Op, words: Words) -> None:
         match op:
+            case Op.Capability:
+                self.capabilities.add(words[0])
             case Op.Name:
                 self.names[words[0]] = read_string(words[1:])[0]
             case Op.Decorate | Op.DecorateId:

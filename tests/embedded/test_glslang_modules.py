@@ -157,3 +157,31 @@ def test_a_loop_that_runs_no_time() -> None:
 def test_a_loop_that_reads_beyond_what_it_was_given() -> None:
     with pytest.raises(UndefinedBehaviour, match="out of bounds"):
         shared_stage(2, np.zeros(300, np.int8))
+
+
+@pytest.mark.parametrize("mapping", ["interleaved", "scattered"])
+@pytest.mark.parametrize(("name", "dtype"), [("reduce", np.float32), ("reduce_int", np.int32)])
+def test_the_greatest_of_rows_columns_neighbours_and_all(name, dtype, mapping) -> None:
+    m = RNG.permutation(np.arange(-512, 512)).astype(dtype).reshape(32, 32)
+    contents = [m, np.zeros(1536, dtype)]
+    got = run(kernel(name, contents, {1}), contents, mapping=mapping)["buffer1"].view(dtype)
+    assert got[:512].reshape(32, 16).tolist() == np.repeat(m.max(axis=1)[:, None], 16, axis=1).tolist()
+    assert got[512:1024].reshape(16, 32).tolist() == np.repeat(m.max(axis=0)[None], 16, axis=0).tolist()
+    assert got[1024:1280].tolist() == [511] * 256
+    assert got[1280:].reshape(16, 16).tolist() == m.reshape(16, 2, 16, 2).max(axis=(1, 3)).tolist()
+
+
+def test_functions_of_each_element_with_a_matrix_and_a_structure() -> None:
+    m, n = RNG.integers(-99, 99, (2, 16, 16)).astype(np.float32)
+    contents = [np.stack([m, n]), np.zeros((16, 16), np.float32)]
+    got = run(kernel("per_element", contents, {1}), contents)["buffer1"].view(np.float32).reshape(16, 16)
+    rows, columns = np.indices((16, 16))
+    assert got.tolist() == ((m + rows * 100 + columns) * 2 + n).tolist()
+
+
+def test_uses_change_with_and_without_the_type_and_with_a_transposition() -> None:
+    m = RNG.integers(-999, 999, (16, 32)).astype(np.float32)
+    contents = [m, np.zeros(1536, np.float16)]
+    got = run(kernel("transpose_convert", contents, {1}), contents)["buffer1"].view(np.float16).reshape(3, 512)
+    assert got[0].tolist() == got[1].tolist() == m.ravel().tolist()
+    assert got[2].reshape(32, 16).tolist() == m.T.tolist()

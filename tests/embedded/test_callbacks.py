@@ -14,6 +14,7 @@ from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.reduction import schedule
 from generators.kernel import BufferSlot, Dispatch, Kernel
 from tests.embedded.assembly import shader, words
+from tests.embedded.assembly import store as store_to
 from tests.embedded.conftest import SUBGROUP_SIZE, run
 from tests.embedded.test_matrices import load, matrix, store
 
@@ -356,6 +357,32 @@ def test_a_call_by_a_part_of_the_subgroup_stops(forbidden) -> None:
     body = load("square") + HALF + APPLY.format("") + "OpBranch %merge\n%merge = OpLabel\n"
     module = shader(body, SQUARE, functions=function("OpReturnValue %x"), capabilities=CAPABILITIES)
     assert "[KHR-UNI-01]" in forbidden(module, NUMBERS)
+
+
+def part_of_a_matrix(body: str, read: str) -> bytes:
+    """Component 0 of each invocation of a matrix is defined, no other; ``read`` makes %y of the result %r."""
+    text = "%none = OpUndef %square\n%m = OpCompositeInsert %square %u32_7 %none 0\n" + APPLY.format("") + read + store_to("%y")
+    return shader(text, SQUARE, functions=function(body), capabilities=CAPABILITIES)
+
+
+def test_an_undefined_element_may_be_passed_but_not_used(result, forbidden) -> None:
+    first, second = (f"%y = OpCompositeExtract %u32 %r {i}\n" for i in (0, 1))
+    assert result(part_of_a_matrix("OpReturnValue %x", first), output=16).tolist() == [7] * 4
+    assert "[SPIR-V 3.3.1 OpUndef]" in forbidden(part_of_a_matrix("OpReturnValue %x", second))
+    assert "[SPIR-V 3.3.1 OpUndef]" in forbidden(part_of_a_matrix("%s = OpIAdd %u32 %x %row\nOpReturnValue %s", first))
+    assert result(part_of_a_matrix("%s = OpIAdd %u32 %column %u32_3\nOpReturnValue %s", second), output=16).tolist() == [3, 4, 5, 6]
+
+
+def test_an_undefined_matrix_is_not_reduced(forbidden) -> None:
+    combined = function(COMBINE["sum"], "u32:a u32:b", first="")
+    body = "%none = OpUndef %square\n%m = OpCompositeInsert %square %u32_7 %none 0\n%r = OpCooperativeMatrixReduceEXT %square %m Row %f\n"
+    assert "an undefined matrix is reduced" in forbidden(shader(body, SQUARE, functions=combined, capabilities=CAPABILITIES))
+
+
+def test_a_matrix_in_a_function_of_elements_is_refused(forbidden) -> None:
+    body = "%v = OpCompositeExtract %u32 %null 0\nOpReturnValue %v"
+    text = forbidden(per_element(function(body), "", "", "%null = OpConstantNull %square\n"), NUMBERS)
+    assert "in a function that is called for elements" in text
 
 
 def test_the_device_goes_on_after_a_stop_in_a_function() -> None:

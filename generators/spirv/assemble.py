@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import struct
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from generators.errors import GeneratorError
 from generators.spirv import enumerants
@@ -15,6 +14,8 @@ from generators.spirv.module import VERSION_1_6, string_words
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
+_SPELLINGS = {"None": "None_", "2x2": "_2x2"}
+"""Enumerants that Python cannot name as the specification does."""
 
 
 def assemble(text: str) -> bytes:
@@ -36,10 +37,6 @@ def assemble(text: str) -> bytes:
             raise GeneratorError(f"line {number} of the assembly, '{line.strip()}': {type(error).__name__}: {error}") from error
     header = [MAGIC, VERSION_1_6, 0, assembler.bound, 0]
     return struct.pack(f"<{len(header) + len(words)}I", *header, *words)
-
-
-_MEMBERS: Mapping[str, str] = MappingProxyType({"None": "None_", "2x2": "_2x2"})
-"""Enumerants whose names are none of Python's."""
 
 
 class _Assembler:
@@ -115,7 +112,7 @@ class _Assembler:
         names: type[enum.IntEnum] = getattr(enumerants, kind)
         flags = []
         for name in token.split("|"):
-            flags.append(int(name) if name.isdecimal() else int(names[_MEMBERS.get(name, name)]))
+            flags.append(int(name) if name.isdecimal() else int(names[_SPELLINGS.get(name, name)]))
         result = [sum(flags)]
         for flag in sorted(flags):
             for extra in PARAMETERS.get(kind, {}).get(flag, "").split():

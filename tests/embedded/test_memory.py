@@ -218,3 +218,17 @@ def test_a_wild_address() -> None:
     wild = PHYSICAL.replace("%to = OpConvertUToPtr %ptr_block %address", cut)
     with pytest.raises(UndefinedBehaviour, match="is in no buffer"):
         physical(wild.replace("ALIGNED", "Aligned 4"), words(9, 8, 7, 6))
+
+
+def test_several_variables_may_share_a_binding(result) -> None:
+    decorations = "OpDecorate %twin Binding 1\nOpDecorate %twin DescriptorSet 0"
+    body = """
+%to = OpAccessChain %ptr_out %twin %s32_0 %lane
+OpStore %to %lane
+%from = OpAccessChain %ptr_out %output %s32_0 %lane
+%read = OpLoad %u32 %from
+%sum = OpIAdd %u32 %read %u32_7
+OpStore %from %sum
+"""
+    module = shader(body, "%twin = OpVariable %ptr_out_block StorageBuffer", decorations)
+    assert result(module, output=16).tolist() == [7, 8, 9, 10]

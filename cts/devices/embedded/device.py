@@ -100,11 +100,10 @@ class Pipeline:
         except (Violation, UndefinedUse, Unsupported) as error:
             raise _explained(kernel, translation.index, error) from error
         self._translation = translation
-        self._by_binding = {
-            decorations[Decoration.Binding][0]: id_
-            for id_, decorations in translation.decorations.items()
-            if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,)
-        }
+        self._by_binding: dict[int, list[int]] = {}
+        for id_, decorations in translation.decorations.items():
+            if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,):
+                self._by_binding.setdefault(decorations[Decoration.Binding][0], []).append(id_)
         self._connect()
 
     def _connect(self) -> None:
@@ -158,8 +157,8 @@ class Pipeline:
             robust = self.kernel.robust and slot.binding is not None
             memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust)
             memories.append(memory)
-            if slot.binding is not None and slot.binding in self._by_binding:
-                constants[self._by_binding[slot.binding]] = BytePointer(memory, 0)
+            for id_ in self._by_binding.get(slot.binding, ()) if slot.binding is not None else ():
+                constants[id_] = BytePointer(memory, 0)
             if slot.address_offset is not None:
                 translation.space.add(memory)
                 push_constants[slot.address_offset : slot.address_offset + 8] = np.frombuffer(base.to_bytes(8, "little"), np.uint8)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cts.devices.embedded.decode import Decode
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
 from cts.devices.embedded.load_store import MATRIX_STORAGE, robust_load, robust_store
 from cts.devices.embedded.machine import Machine, Run
@@ -49,7 +50,7 @@ class _Operands:
 
     Attributes:
         pointer, layout, view: ids; ``view`` is 0 if there is none. ``view_type``: None if there is none.
-        decode: id of the decode function, 0 if there is none.
+        decode, decode_vector: ids of the decode functions, 0 if there is none.
         extent: the array, None where its length or the index is not known.
         access: alignment and ordering.
     """
@@ -62,6 +63,7 @@ class _Operands:
     view: int
     view_type: TensorViewType | None
     decode: int
+    decode_vector: int
     extent: _Extent | None
     access: Access
 
@@ -90,13 +92,14 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
     if view_type is not None and not isinstance(view_type, TensorViewType):
         raise Violation("CM2-LT-02", f"{what}: the operand TensorView is not a tensor view")
     decode = ids.pop(0) if mask & TensorAddressingOperands.DecodeFunc else 0
-    if decode and writes:
+    vector = ids.pop(0) if mask & TensorAddressingOperands.DecodeVectorFunc else 0
+    if (decode or vector) and writes:
         raise Violation("CM2-ST-02", f"{what} with a DecodeFunc")
-    if mask & ~(TensorAddressingOperands.TensorView | TensorAddressingOperands.DecodeFunc):
+    if mask & ~sum(TensorAddressingOperands):
         raise Unsupported(f"Tensor Addressing Operands {mask:#x}")
     access = memory_operands(translation, memory, storage, writes, what)
     extent = _extent(translation, what, pointer)
-    return _Operands(what, matrix, pointer, layout, layout_type, view, view_type, decode, extent, access)
+    return _Operands(what, matrix, pointer, layout, layout_type, view, view_type, decode, vector, extent, access)
 
 
 def _extent(translation: Translation, what: str, pointer: int) -> _Extent | None:
@@ -240,7 +243,7 @@ def _load(translation: Translation, words: Words) -> Run:
     if translation.type_ids[object_] != words[0]:
         raise Violation("CM2-LT-01", f"{what}: the object is not of the result's type")
     operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
-    fetch = _decoded(translation, operands) if operands.decode else _from_memory(translation, operands)
+    fetch = (_decoded if operands.decode or operands.decode_vector else _from_memory)(translation, operands)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     shape = (instances, matrix.rows, matrix.columns)
@@ -257,7 +260,7 @@ def _load(translation: Translation, words: Words) -> Run:
             if places.clamped.any():
                 result[i][places.clamped] = _clamp_value(machine, operands, layouts[i])
             if places.reached.any():
-                result[i][places.reached] = fetch(i, memory_places[i], places)
+                result[i][places.reached] = fetch(i, memory_places[i], layouts[i], places)
             if defined is not None:
                 defined[i] |= ~places.skipped
         if defined is None:
@@ -270,9 +273,9 @@ def _load(translation: Translation, words: Words) -> Run:
     return run
 
 
-_Fetch = Callable[[int, _Place, Places], np.ndarray]
-"""From the number of a scope instance, its place in memory and its places of elements: the elements that are reached, in row-major
-order, an array of shape (elements,) of the component's dtype."""
+_Fetch = Callable[[int, _Place, Layout, Places], np.ndarray]
+"""From the number of a scope instance, its place in memory, its layout and its places of elements: the elements that are reached, in
+row-major order, an array of shape (elements,) of the component's dtype."""
 
 
 def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
@@ -280,7 +283,7 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
     instances = machine.instances(operands.matrix.scope)
     whole_workgroup = instances == 1 and machine.subgroups > 1
 
-    def fetch(instance: int, place: _Place, places: Places) -> np.ndarray:
+    def fetch(instance: int, place: _Place, _: Layout, places: Places) -> np.ndarray:
         memory, offsets = place.memory, _offsets(machine, operands, place, places)
         if memory.checked and memory.strict:
             touched = _touched(offsets, number.bytes)
@@ -292,9 +295,14 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
     return fetch
 
 
-def _decoded(_: Translation, operands: _Operands) -> _Fetch:
-    """Elements as the decode function gives them: its arguments are in ``places`` and ``place``."""
-    raise Unsupported(f"{operands.what} with a DecodeFunc")
+def _decoded(translation: Translation, operands: _Operands) -> _Fetch:
+    storage = translation.storage(operands.pointer)
+    decode = Decode(translation, operands.decode, operands.decode_vector, operands.matrix, operands.layout_type.dim, storage)
+
+    def fetch(instance: int, place: _Place, layout: Layout, places: Places) -> np.ndarray:
+        return decode.elements(int(instance), place.memory, place.start, layout, places)
+
+    return fetch
 
 
 def _object(value: Value, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray | None]:

@@ -51,7 +51,7 @@ def _layout_parameters(shader: Shader, type_: TensorLayoutType) -> str:
 def _view_parameters(shader: Shader, type_: TensorViewType) -> str:
     rank = shader.extent(len(type_.permutation) if type_.rank is None else type_.rank)
     given = type_.has_dimensions
-    has_dimensions = f"{shader.extent(given)} != 0" if isinstance(given, Operand) else str(given).lower()
+    has_dimensions = f"({shader.extent(given)} != 0)" if isinstance(given, Operand) else str(given).lower()
     return ", ".join((rank, has_dimensions, *(shader.extent(dimension) for dimension in type_.permutation)))
 
 

@@ -19,7 +19,6 @@ from generators.families.tensor_tiles import PATTERNS, Tensor, contents, matrix_
 from generators.families.tensor_view_shapes import (
     CLIPS,
     FORMS,
-    REPEATING,
     Clip,
     clip_window,
     reached,
@@ -219,7 +218,14 @@ def _through_variable(builder: ProgramBuilder, view: TensorView) -> TensorView:
 
 
 def _access(
-    builder: ProgramBuilder, load: bool, name: str, type_: MatrixType, tensor: Tensor, first: Operand, layout: TensorLayout, view: TensorView
+    builder: ProgramBuilder,
+    load: bool,
+    name: str,
+    type_: MatrixType,
+    tensor: Tensor,
+    first: Operand,
+    layout: TensorLayout,
+    view: TensorView,
 ) -> None:
     """A load by the view and a plain store to ``target<name>``, or a plain load from ``source<name>`` and a store by the view."""
     place = tensor.begin(builder, first)

@@ -11,12 +11,10 @@ WHOLE = 0xFFFFFFFF
 """Both spans of the clip window of a new view (TA-VCR-01)."""
 
 FORMS = ("span", "default", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping")
-"""``span`` has no dimensions of its own; ``default`` sets dimensions; ``reset`` sets them after other dimensions and strides; ``padded`` has
-gaps, ``crossed`` the strides of the reversed dimensions, ``odd`` dimensions that are one larger and no powers of two, ``outer_zero`` and
-``inner_zero`` a stride of 0, ``sliding`` windows that overlap as those of a convolution, ``wrapping`` half the elements."""
-
-REPEATING = frozenset(("outer_zero", "inner_zero", "sliding", "wrapping"))
-"""Forms with which several elements of a matrix are one of the tensor: for loads only."""
+"""``span`` has no dimensions of its own. ``default`` sets dimensions; ``reset`` sets them after other dimensions and strides. ``padded``
+has gaps, ``crossed`` the strides of the reversed dimensions. ``odd`` has dimensions that are one larger and no powers of two,
+``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding`` windows that overlap as those of a convolution, ``wrapping`` half of the
+elements. With the last four several elements of a matrix are one of the tensor: they are for loads only."""
 
 CLIPS = ("none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty")
 

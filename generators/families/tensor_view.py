@@ -33,7 +33,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Extent, Matrix, MatrixType, Operand
+from generators.program.values import Extent, Matrix, MatrixType, ScalarValue
 from generators.program.variables import VariableLoad, VariableStore
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
@@ -223,7 +223,7 @@ def _access(
     name: str,
     type_: MatrixType,
     tensor: Tensor,
-    first: Operand,
+    first: ScalarValue,
     layout: TensorLayout,
     view: TensorView,
 ) -> None:

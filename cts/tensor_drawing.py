@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from xml.sax.saxutils import escape
 
 from cts.tensor_map import NOWHERE, TensorMap
@@ -31,11 +32,18 @@ _MOST = 20_000
 _AWAY = 16
 """How far from the tensor a slice may begin or end that is drawn with it."""
 
-_STYLE = (
-    "text{font-family:sans-serif;font-size:12px;fill:#222}.n{font-size:7.5px;text-anchor:middle}"
-    ".h{font-weight:bold;font-size:13px}.c{stroke:#888;stroke-width:.5}.s{stroke:#1b4fa0;stroke-width:1.2}"
-    ".o{stroke:#1b4fa0;stroke-width:1;stroke-dasharray:2 2}.t{fill:none;stroke:#111;stroke-width:2}"
-    ".x{stroke:#d00000;stroke-width:2.2;fill:none}.m{fill:#222}"
+_STYLE: Mapping[str, str] = MappingProxyType(
+    {
+        "text": "font:12px sans-serif;fill:#222",
+        ".n": "font-size:7.5px;text-anchor:middle",
+        ".h": "font-weight:bold;font-size:13px",
+        ".c": "stroke:#888;stroke-width:.5",
+        ".s": "stroke:#1b4fa0;stroke-width:1.2",
+        ".o": "stroke:#1b4fa0;stroke-width:1;stroke-dasharray:2 2",
+        ".t": "fill:none;stroke:#111;stroke-width:2",
+        ".x": "stroke:#d00000;stroke-width:2.2;fill:none",
+        ".m": "fill:#222",
+    }
 )
 _DEFINITIONS = (
     '<defs><pattern id="{0}-clipped" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6" fill="#eee"/>'
@@ -216,7 +224,7 @@ def _tensor(tensor: TensorMap, box: _Box, planes: Sequence[_Plane], size: int, w
     origin = (0,) * len(tensor.dimensions)
     for plane in planes:
         if plane.outer:
-            label = ", ".join(map(str, plane.outer))
+            label = _numbers(plane.outer, ",").replace(" ,", ",")
             yield f'<text x="{plane.left:g}" y="{plane.top - 4:g}">({label}, …)</text>'
         for row, column in product(range(plane.rows), range(plane.columns)):
             place = _coordinates(box, plane, row, column)
@@ -246,23 +254,23 @@ def _edge(tensor: TensorMap, box: _Box, plane: _Plane, size: int) -> Iterator[st
 
 def _legend(tensor: TensorMap, left: float, top: float, name: str, wrong: Collection[int]) -> Iterator[str]:
     load = tensor.access == "load"
-    entries = ["the same colour and name: the same element; ×n: n elements of the matrix"]
-    entries.append("blue edge: the slice; dashed: the part of it that is out of bounds; black: the tensor")
-    lines = [(None, text) for text in entries]
-    marks: list[tuple[str | None, str]] = [*lines]
+    marks = [
+        ("", "the same colour and name: the same element; ×n: n elements of the matrix"),
+        ("", "blue edge: the slice; dashed: the part of it that is out of bounds; black: the tensor"),
+    ]
     if NOWHERE in tensor.in_slice:
         marks.append((f"url(#{name}-clipped)", "left out by the clip window: " + ("keeps what the matrix had" if load else "not stored")))
     if any(s != NOWHERE and t == NOWHERE for s, t in zip(tensor.in_slice, tensor.in_tensor, strict=True)):
         marks.append((f"url(#{name}-outside)", "out of bounds: " + ("the clamp value" if load else "discarded")))
     if any(_moved(tensor, element) for element in range(len(tensor.in_slice))):
-        marks.append(("corner", "black corner: was out of bounds, and the clamp mode moved it inside"))
+        marks.append(("", "black corner: was out of bounds, and the clamp mode moved it inside"))
     if wrong:
-        marks.append(("cross", "red cross: a wrong element"))
+        marks.append(("", "red cross: a wrong element"))
     for i, (fill, text) in enumerate(marks):
         y = top + i * _LINE
-        if fill and fill.startswith("url"):
+        if fill:
             yield f'<rect class="c" x="{left}" y="{y - 11:g}" width="13" height="13" fill="{fill}"/>'
-        yield f'<text x="{left + (20 if fill and fill.startswith("url") else 0)}" y="{y:g}">{escape(text)}</text>'
+        yield f'<text x="{left + (20 if fill else 0)}" y="{y:g}">{escape(text)}</text>'
 
 
 def _numbers(values: Sequence[int], sign: str) -> str:
@@ -275,7 +283,7 @@ def draw(tensor: TensorMap, wrong: Collection[int] = (), name: str = "tensor") -
     Args:
         tensor: what is drawn.
         wrong: numbers of matrix elements, row by row, that get a cross.
-        name: the beginning of ids, unique in a page.
+        name: the picture's id and the beginning of others, unique in a page.
 
     Returns:
         A whole SVG document; it needs nothing from elsewhere.
@@ -294,17 +302,19 @@ def draw(tensor: TensorMap, wrong: Collection[int] = (), name: str = "tensor") -
     bottom = max(top + _LINE + rows * size, *(plane.top + plane.rows * size for plane in planes))
     legend = list(_legend(tensor, _MARGIN, bottom + 2 * _LINE, name, wrong))
     height = bottom + 2 * _LINE + sum(line.startswith("<text") for line in legend) * _LINE
-    slice_ = f"slice at ({', '.join(str(n).replace('-', '−') for n in tensor.offset)}) of {_numbers(tensor.span, '×')}"
+    slice_ = f"slice at ({_numbers(tensor.offset, ',').replace(' ,', ',')}) of {_numbers(tensor.span, '×')}"
     blocks = "" if set(tensor.block_size) == {1} else f", blocks of {_numbers(tensor.block_size, '×')}"
     of_tensor = f"tensor {_numbers(tensor.dimensions, '×')}, {slice_}{blocks}, clamp mode {tensor.clamp.lower().replace('_', ' ')}"
     arrow = "is loaded from" if tensor.access == "load" else "is stored to"
     title = f"{tensor.matrix}, {rows} × {columns}, {arrow} the {of_tensor}"
+    extent = f'width="{width:g}" height="{height:g}"'
+    style = "".join(f"#{name} {which}{{{words}}}" for which, words in _STYLE.items())
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}" role="img">',
+        f'<svg id="{name}" xmlns="http://www.w3.org/2000/svg" {extent} viewBox="0 0 {width:g} {height:g}" role="img">',
         f"<title>{escape(title)}</title>",
-        f"<style>{_STYLE}</style>",
+        f"<style>{style}</style>",
         _DEFINITIONS.format(name),
-        f'<rect width="{width:g}" height="{height:g}" fill="#fff"/>',
+        f'<rect {extent} fill="#fff"/>',
         f'<text class="h" x="{_MARGIN}" y="{_MARGIN + 6}">{escape(title)}</text>',
         *_matrix(tensor, size, _MARGIN, top + _LINE, wrong, name),
         *_tensor(tensor, box, planes, size, wrong, name),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from cts.tensor_drawing import draw
-from cts.tensor_map import tensor_maps
+from cts.tensor_tracing import tensor_maps
 from generators.casebook import Casebook, CaseKind, build_program, build_subcases, find_case
 from generators.errors import CtsError
 

@@ -19,7 +19,7 @@ _LARGE, _SMALL = 25, 11
 _NAMED_COLUMNS = 16
 """Columns of a matrix up to which elements are named."""
 
-_GAP, _MARGIN, _LINE = 26, 16, 17
+_GAP, _MARGIN, _LINE, _LETTER = 26, 16, 17, 8
 _WIDTH = 940
 """What the tensor's slices fill at most before the next one goes below."""
 
@@ -298,15 +298,15 @@ def draw(tensor: TensorMap, wrong: Collection[int] = (), name: str = "tensor") -
     left = _MARGIN + columns * size + 2 * _GAP
     planes = _planes(box, size, left, top)
     width = max(plane.left + plane.columns * size for plane in planes) + _MARGIN
-    width = max(width, 620)
-    bottom = max(top + _LINE + rows * size, *(plane.top + plane.rows * size for plane in planes))
-    legend = list(_legend(tensor, _MARGIN, bottom + 2 * _LINE, name, wrong))
-    height = bottom + 2 * _LINE + sum(line.startswith("<text") for line in legend) * _LINE
     slice_ = f"slice at ({_numbers(tensor.offset, ',').replace(' ,', ',')}) of {_numbers(tensor.span, '×')}"
     blocks = "" if set(tensor.block_size) == {1} else f", blocks of {_numbers(tensor.block_size, '×')}"
     of_tensor = f"tensor {_numbers(tensor.dimensions, '×')}, {slice_}{blocks}, clamp mode {tensor.clamp.lower().replace('_', ' ')}"
     arrow = "is loaded from" if tensor.access == "load" else "is stored to"
     title = f"{tensor.matrix}, {rows} × {columns}, {arrow} the {of_tensor}"
+    width = max(width, _LETTER * len(title) + 2 * _MARGIN)
+    bottom = max(top + _LINE + rows * size, *(plane.top + plane.rows * size for plane in planes))
+    legend = list(_legend(tensor, _MARGIN, bottom + 2 * _LINE, name, wrong))
+    height = bottom + 2 * _LINE + sum(line.startswith("<text") for line in legend) * _LINE
     extent = f'width="{width:g}" height="{height:g}"'
     style = "".join(f"#{name} {which}{{{words}}}" for which, words in _STYLE.items())
     parts = [

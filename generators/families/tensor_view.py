@@ -109,14 +109,16 @@ def geometry(values: Values) -> Geometry | None:
     if form == "span":
         if len(permutation) != rank:
             return None
-        dimensions, strides, needed = None, None, elements
+        dimensions, strides, needed, line = None, None, elements, None
     else:
         dimensions = view_sizes(len(permutation), elements, form)
         if dimensions is None:
             return None
         strides = view_strides(form, dimensions)
         needed = reached(dimensions, strides or row_major(dimensions))
-    spans = slice_spans(rank, needed, values["spans"] == "odd")
+        # Windows over an image are seen as such in a slice of its width.
+        line = strides[0] if strides and form == "sliding" and len(dimensions) == 4 else None
+    spans = slice_spans(rank, needed, values["spans"] == "odd", line)
     sizes, offsets = [], []
     for dimension, span in enumerate(spans):
         over = values["edge"] == "over" and dimension in (0, rank - 1)

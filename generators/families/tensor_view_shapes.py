@@ -81,8 +81,11 @@ def _sizes(factors: Sequence[int], elements: int, more: int = 0) -> tuple[int, .
     return tuple(factor + more if factor else left for factor in factors)
 
 
-def slice_spans(rank: int, elements: int, odd: bool) -> tuple[int, ...]:
-    """Spans of a slice of at least ``elements`` elements; if ``odd``, they are no powers of two and mostly more."""
+def slice_spans(rank: int, elements: int, odd: bool, line: int | None = None) -> tuple[int, ...]:
+    """Spans of a slice of at least ``elements`` elements; if ``odd``, they are no powers of two and mostly more. Of two dimensions with
+    ``line``, that is the inner one."""
+    if rank == 2 and line:
+        return -(-elements // line), line
     return _sizes(_LAYOUT_FACTORS[rank], elements, 1 if odd else 0)
 
 

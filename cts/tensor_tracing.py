@@ -39,15 +39,18 @@ def _mapped(access: TensorLoad | TensorStore, layout: LayoutState, found: Addres
         return tuple(values.ravel().tolist())
 
     return TensorMap(
-        "store" if store else "load",
-        matrix.name,
-        access.array.name,
-        instance,
-        matrix.type.shape,
-        *(numbers(values[at]) for values in (layout.dimension, layout.offset, layout.span, layout.block_size)),
-        access.layout.type.clamp_value.name,
-        numbers(in_slice),
-        numbers(in_tensor),
+        access="store" if store else "load",
+        matrix=matrix.name,
+        array=access.array.name,
+        instance=instance,
+        shape=matrix.type.shape,
+        dimensions=numbers(layout.dimension[at]),
+        offset=numbers(layout.offset[at]),
+        span=numbers(layout.span[at]),
+        block_size=numbers(sizes),
+        clamp=access.layout.type.clamp_value.name,
+        in_slice=numbers(in_slice),
+        in_tensor=numbers(in_tensor),
     )
 
 
@@ -74,6 +77,6 @@ def tensor_maps(program: Program, subcase: Subcase, instance: int = 0) -> tuple[
         return step
 
     accesses = [operation for operation in flattened(program.operations) if isinstance(operation, TensorLoad | TensorStore)]
-    steps = {access: noting(tensor_load if isinstance(access, TensorLoad) else tensor_store) for access in accesses}
+    steps: dict[Operation, Step] = {access: noting(tensor_load if isinstance(access, TensorLoad) else tensor_store) for access in accesses}
     evaluate(program, subcase, steps)
     return tuple(found.values())

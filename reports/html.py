@@ -60,7 +60,7 @@ def failure_page(result: CaseResult, context: Context, texts: Mapping[str, Requi
     """The page of one case that neither passed nor lacked support. ``commands`` is purpose -> command line."""
     return _template("failure.html").render(
         result=result,
-        arrays=[failing_array(failure) for failure in result.failures],
+        arrays=[failing_array(failure, number) for number, failure in enumerate(result.failures)],
         drawn=ARRAYS,
         commands=commands,
         texts=texts,

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from cts.elements import number, values
+from cts.tensor_drawing import draw
+from cts.tensor_map import TensorMap
+from generators.errors import CtsError
 from generators.types import COMPONENT_TYPES
 
 PICTURE_PIXELS = 480
@@ -87,6 +90,8 @@ class FailingArray:
         elements: the first wrong ones.
         pictures: of at most INSTANCES scope instances with wrong elements; none where bytes and no matrix are concerned.
         hidden: how many more scope instances have wrong elements.
+        tensor: how the matrix of the first wrong instance lies in a tensor, its wrong elements marked, as an SVG document; empty where it
+            is not known, or too large.
     """
 
     subcase: str
@@ -100,6 +105,7 @@ class FailingArray:
     elements: Sequence[WrongElement]
     pictures: Sequence[Picture]
     hidden: int
+    tensor: str = ""
 
     @property
     def unit(self) -> str:
@@ -107,8 +113,8 @@ class FailingArray:
         return "element" if self.pictures else "byte"
 
 
-def failing_array(record: Mapping[str, Any]) -> FailingArray:
-    """The failing array that a record of the journal tells of."""
+def failing_array(record: Mapping[str, Any], number: int = 0) -> FailingArray:
+    """The failing array that a record of the journal tells of; ``number`` is another one for each on a page."""
     instances = record.get("instances") or {}
     return FailingArray(
         subcase=str(record.get("subcase") or "unnamed"),
@@ -122,7 +128,19 @@ def failing_array(record: Mapping[str, Any]) -> FailingArray:
         elements=[_element(element) for element in record.get("elements") or ()],
         pictures=tuple(_picture(record, int(instance)) for instance in list(instances)[:INSTANCES]),
         hidden=max(0, len(instances) - INSTANCES),
+        tensor=_tensor(record, f"tensor{number}") if "tensor" in record else "",
     )
+
+
+def _tensor(record: Mapping[str, Any], name: str) -> str:
+    tensor = TensorMap.from_record(record["tensor"])
+    columns = tensor.shape[1]
+    masks = [int(mask, 16) for mask in record["wrong"]]
+    wrong = frozenset(row * columns + column for row, mask in enumerate(masks) for column in range(columns) if mask >> column & 1)
+    try:
+        return draw(tensor, wrong, name)
+    except CtsError:
+        return ""
 
 
 def _element(record: Mapping[str, Any]) -> WrongElement:

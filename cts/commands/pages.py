@@ -1,4 +1,4 @@
-"""Writes the tables of docs/ that are made from the casebook. With --check it writes nothing; exit code 1 if one is stale."""
+"""Writes the tables and pictures of docs/ that are made from the casebook. With --check it writes nothing; exit code 1 if one is stale."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import argparse
 from cts.atomic import write_text
 from cts.commands.context import casebook, root
 from cts.tables import remade
+from cts.tensor_pictures import picture_of_case, shown_pictures
 
 NAME = "pages"
-HELP = "write the tables of docs/ that are made from the casebook"
+HELP = "write the tables and pictures of docs/ that are made from the casebook"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's arguments."""
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if one is stale")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,11 +23,14 @@ def run(options: argparse.Namespace) -> int:
     book, stale = casebook(options), 0
     for path in sorted(root(options).glob("docs/*.md")):
         before = path.read_text(encoding="utf-8")
-        after = remade(before, book)
-        if before == after:
-            continue
-        stale += 1
-        print(f"{path.name}: {'stale; run cts pages' if options.check else 'written'}")
-        if not options.check:
-            write_text(path, after)
+        made = {path: remade(before, book)}
+        made |= {path.parent / "pictures" / name: picture_of_case(book, case) for name, case in shown_pictures(before).items()}
+        for target, after in made.items():
+            if target.exists() and target.read_text(encoding="utf-8") == after:
+                continue
+            stale += 1
+            print(f"{target.name}: {'stale; run cts pages' if options.check else 'written'}")
+            if not options.check:
+                target.parent.mkdir(exist_ok=True)
+                write_text(target, after)
     return 1 if options.check and stale else 0

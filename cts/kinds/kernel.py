@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,15 +17,21 @@ from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from cts.session import DeviceHolder, FrontEnd
+from cts.tensor_tracing import tensor_maps
 from cts.verdict import Verdict
 from generators.casebook import Case, build_program, build_subcases
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible
 from generators.kernel import Dispatch, Kernel, Outcome
+from generators.program.control_flow import flattened
 from generators.program.program import Program, Subcase
+from generators.program.tensor_access import TensorLoad, TensorStore
 
 SHOWN_SUBCASES = 3
 """Failing subcases that a message explains in full."""
+
+MAPPED_ELEMENTS = 1024
+"""Elements of a matrix up to which a record says what tensor addressing makes of each; more would make the journal large."""
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
@@ -206,6 +213,18 @@ def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[s
     return [common or matches for matches in found]
 
 
+def _add_maps(plan: Arrangement, entry: WrongSubcase, records: Sequence[dict[str, Any]]) -> None:
+    """``tensor`` for the record of each matrix that tensor addressing loads or stores: a TensorMap.record() of the first wrong instance."""
+    program, subcase = plan.programs[entry.index], plan.subcases[entry.index]
+    if not any(isinstance(operation, TensorLoad | TensorStore) for operation in flattened(program.operations)):
+        return
+    for record in records:
+        if math.prod(record.get("shape", (0,))) in range(1, MAPPED_ELEMENTS + 1):
+            for found in tensor_maps(program, subcase, record["instance"]):
+                if found.matrix == record["what"]:
+                    record["tensor"] = found.record()
+
+
 def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, note: str) -> Judgement:
     # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
     diagnoses = _diagnoses(plan, wrong)
@@ -218,6 +237,8 @@ def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, note:
             # What explains a matrix does not explain a stray byte.
             blocks.extend(format_mismatch(mismatch, matches if mismatch.picture else ()) for mismatch in entry.mismatches)
         failures += [{**mismatch.record(), "subcase": name, "matches": list(matches)} for mismatch in entry.mismatches]
+        if place < len(diagnoses):
+            _add_maps(plan, entry, failures[-len(entry.mismatches) :])
     reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}"
     reason += f"; matches: {diagnoses[0][0]}" if diagnoses[0] else ""
     if len(wrong) > SHOWN_SUBCASES:

@@ -47,21 +47,29 @@ def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses
         raise GeneratorError(f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it")
     offsets = start[:, None, None] + found.index * unit
     inside = (offsets >= 0) & (offsets + unit <= array.bytes)
-    if not inside[found.accessed].all():
+    if not inside[found.accessed].all() and state.beyond is None:
         end = int(offsets[found.accessed].max()) + unit
         raise GeneratorError(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
 
-def tensor_load(state: State, operation: TensorLoad) -> None:
+def tensor_load(state: State, operation: TensorLoad, found: Addresses | None = None) -> None:
     """Elements in memory are moved, those out of bounds take the clamp value's low bits (F-TA-16), clipped ones keep what was there
     (CM2-VW-01).
+
+    Args:
+        state, operation: what is evaluated.
+        found: other addresses, which only defects have.
 
     Raises:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.
     """
-    found, type_ = addressed(state, operation), operation.result.type
+    found, type_ = found or addressed(state, operation), operation.result.type
     offsets = _offsets(state, operation, found)
+    unknown = np.zeros(offsets.shape, bool)
+    if state.beyond is not None:
+        unknown = (offsets < 0) | (offsets + type_.component.bytes > state.memories[operation.array.name].contents.size)
+        offsets = np.where(unknown, 0, offsets)
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     computed = False
     if found.accessed.any():
@@ -71,6 +79,8 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
         else:
             bits[found.accessed] = _decoded(state, operation.decode, memory, offsets, found, type_)
             computed = type_.component.is_float
+    if unknown.any():
+        bits[unknown] = int.from_bytes(bytes([state.beyond or 0] * type_.component.bytes), "little")
     if found.outside.any():
         if type_.component.bits > 32:
             raise GeneratorError(f"what of a {type_.component} the clamp value gives is not specified (F-TA-16); use 32 bits or fewer")
@@ -105,13 +115,17 @@ def _decoded(
     return bits_of(np.broadcast_to(result, (int(np.count_nonzero(at)),)), type_.component)
 
 
-def tensor_store(state: State, operation: TensorStore) -> None:
+def tensor_store(state: State, operation: TensorStore, found: Addresses | None = None) -> None:
     """Writes the elements that are neither clipped nor out of bounds, and nothing else.
+
+    Args:
+        state, operation: what is evaluated.
+        found: other addresses, which only defects have.
 
     Raises:
         GeneratorError: see ``addresses``; or blocks have several elements, which then race (CM2-ST-03), or elements overlap.
     """
-    found = addressed(state, operation)
+    found = found or addressed(state, operation)
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
     offsets = _offsets(state, operation, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,10 @@ class Addresses:
         return np.asarray(~(self.clipped | self.outside))
 
 
+Line = Callable[[np.ndarray, np.ndarray, int, ViewState], tuple[np.ndarray, np.ndarray]]
+"""From rows, columns, the matrix's number of columns and the view to the index in the clip window, and which elements are outside of it."""
+
+
 def addresses(
     shape: tuple[int, int],
     layout_type: TensorLayoutType,
@@ -50,6 +55,7 @@ def addresses(
     view_type: TensorViewType | None,
     view: ViewState | None,
     store: bool,
+    line: Line | None = None,
 ) -> Addresses:
     """The addressing function, for all elements at once.
 
@@ -57,6 +63,7 @@ def addresses(
         shape: rows and columns of the matrix.
         layout_type, layout, view_type, view: as the access has them.
         store: whether elements are written.
+        line: another reading of the clip window, which only defects have.
 
     Raises:
         GeneratorError: the specification leaves a result undefined, or it depends on the width of integers.
@@ -72,7 +79,7 @@ def addresses(
     if view is None or view_type is None:
         index = row * columns + column
     else:
-        index, clipped = _linear_in_clip(row, column, columns, view)
+        index, clipped = (line or linear_in_clip)(row, column, columns, view)
         index = _through_view(index, view_type, view, layout)
     index = np.where(clipped, 0, index)
     _bounded(index, "the index in the slice")
@@ -97,7 +104,7 @@ def _bounded(values: np.ndarray, what: str) -> None:
         raise GeneratorError(f"{what} is not below 2^31, so that the width of integers decides; make the tensor smaller (F-TA-7)")
 
 
-def _linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
+def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
     """The index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
     elements are outside of it."""
     row_offset, row_span, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))

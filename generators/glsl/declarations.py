@@ -8,6 +8,7 @@ from generators.errors import GeneratorError, NotExpressible
 from generators.glsl.memory_operands import qualify
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import identifier, literal
+from generators.glsl.tensor import flags
 from generators.program.interface import Member, interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
@@ -68,11 +69,14 @@ def local_size(program: Program) -> str:
 
 def _constants(shader: Shader) -> tuple[str, ...]:
     lines = []
+    booleans = flags(shader.program)
     for operand in interface(shader.program).specialization:
         value = operand.value if operand.default is None else operand.default
         assert value is not None, f"{operand.name}: a specialization constant has its value in the case"
         type_ = shader.scalar_type(operand.component)
         initial = literal(operand.component, value)
+        if operand in booleans:
+            type_, initial = "bool", str(bool(value)).lower()
         lines.append(f"layout(constant_id = {operand.constant_id}) const {type_} {identifier(operand.name)} = {initial};")
     return tuple(lines)
 

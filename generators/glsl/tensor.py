@@ -8,6 +8,8 @@ from types import MappingProxyType
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import CLAMP_MODES, identifier
+from generators.program.control_flow import flattened
+from generators.program.program import Program
 from generators.program.tensor import (
     LayoutCreate,
     LayoutSet,
@@ -43,6 +45,13 @@ def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> str
     return f"tensorViewNV<{_view_parameters(shader, type_)}>"
 
 
+def flags(program: Program) -> frozenset[Operand]:
+    """The specialization constants that are declared as bool: those that say whether a view has dimensions of its own. As VkBool32 they
+    have the size and the values of the u32 that they are; glslang 16.6 dies of ``flag != 0`` in the parameters of a view."""
+    views = [operation.result for operation in flattened(program.operations) if isinstance(operation, ViewCreate)]
+    return frozenset(view.type.has_dimensions for view in views if isinstance(view.type.has_dimensions, Operand))
+
+
 def _layout_parameters(shader: Shader, type_: TensorLayoutType) -> str:
     clamp = CLAMP_MODES[type_.clamp] if isinstance(type_.clamp, ClampMode) else shader.extent(type_.clamp)
     return f"{shader.extent(type_.rank)}, {clamp}"
@@ -51,7 +60,7 @@ def _layout_parameters(shader: Shader, type_: TensorLayoutType) -> str:
 def _view_parameters(shader: Shader, type_: TensorViewType) -> str:
     rank = shader.extent(len(type_.permutation) if type_.rank is None else type_.rank)
     given = type_.has_dimensions
-    has_dimensions = f"{shader.extent(given)} != 0" if isinstance(given, Operand) else str(given).lower()
+    has_dimensions = shader.extent(given) if isinstance(given, Operand) else str(given).lower()
     return ", ".join((rank, has_dimensions, *(shader.extent(dimension) for dimension in type_.permutation)))
 
 

@@ -1,0 +1,32 @@
+"""Draws which elements of a matrix are which elements of a tensor in a case that addresses tensors: what is read from where, what is out
+of bounds, and what a clip window leaves out, all as the reference model has it. Writes SVG."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cts.atomic import write_text
+from cts.commands.context import casebook
+from cts.tensor_pictures import picture_of_case
+
+NAME = "picture"
+HELP = "draw how a case addresses a tensor"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("case", metavar="CASE", help="id, as pytest prints it (quote it for the shell)")
+    parser.add_argument("--out", type=Path, metavar="FILE.svg", help="where to (default: standard output)")
+    parser.add_argument("--access", type=int, default=0, metavar="N", help="which of the case's tensor loads and stores (default: 0)")
+    parser.add_argument("--instance", type=int, default=0, metavar="N", help="which scope instance (default: 0)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draws."""
+    text = picture_of_case(casebook(options), options.case, options.access, options.instance)
+    if options.out is None:
+        print(text, end="")
+    else:
+        write_text(options.out, text)
+    return 0

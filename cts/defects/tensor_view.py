@@ -1,0 +1,369 @@
+"""Defects of tensor views: a permutation inverted, strides ignored, clip windows taken otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, every, named
+from cts.reference.state import State
+from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, view_state
+from cts.reference.tensor_access import tensor_load, tensor_store
+from cts.reference.tensor_addressing import Line, addresses, linear_in_clip
+from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
+from generators.program.program import Operation, Program
+from generators.program.tensor import TensorView, TensorViewType, ViewSet
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import extent
+
+Access = TensorLoad | TensorStore
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The view and the layout as a device takes them.
+
+    Attributes:
+        permutation, own: of the view's type. ``view``, ``layout``: their state.
+    """
+
+    permutation: tuple[int, ...]
+    own: bool
+    view: ViewState
+    layout: LayoutState
+
+
+Bend = Callable[[Seen], Seen]
+"""What a defect makes of it."""
+
+
+def _seen(state: State, access: Access) -> Seen:
+    view = access.view
+    assert view is not None, "a defect of views needs one"
+    given = view.type.has_dimensions
+    own = given if isinstance(given, bool) else bool(extent(given))
+    return Seen(tuple(map(extent, view.type.permutation)), own, view_state(state, view), layout_state(state, access.layout))
+
+
+def _performed(state: State, access: Access, seen: Seen | None, line: Line | None = None) -> None:
+    """The access by another view, or none, or with other indices in the clip window."""
+    type_ = access.matrix.type if isinstance(access, TensorStore) else access.result.type
+    store = isinstance(access, TensorStore)
+    if seen is None:
+        layout = layout_state(state, access.layout)
+        found = addresses(type_.shape, access.layout.type, layout, None, None, store)
+    else:
+        view_type = TensorViewType(seen.permutation, seen.own)
+        found = addresses(type_.shape, access.layout.type, seen.layout, view_type, seen.view, store, line)
+    if isinstance(access, TensorStore):
+        tensor_store(state, access, found)
+    else:
+        tensor_load(state, access, found)
+
+
+def _bent(bend: Bend) -> Substitute:
+    def step(state: State, access: Access) -> None:
+        _performed(state, access, bend(_seen(state, access)))
+
+    return step
+
+
+def _lined(line: Line) -> Substitute:
+    def step(state: State, access: Access) -> None:
+        _performed(state, access, _seen(state, access), line)
+
+    return step
+
+
+def _without_view(state: State, access: Access) -> None:
+    _performed(state, access, None)
+
+
+def _row_major(sizes: np.ndarray) -> np.ndarray:
+    after = np.concatenate([sizes[:, 1:], np.ones_like(sizes[:, :1])], axis=1)
+    return np.asarray(np.cumprod(after[:, ::-1], axis=1)[:, ::-1])
+
+
+def _with_own(seen: Seen) -> Seen:
+    """The same view by dimensions and strides of its own."""
+    if seen.own:
+        return seen
+    return replace(seen, own=True, view=replace(seen.view, dimension=seen.layout.span, stride=_row_major(seen.layout.span)))
+
+
+def _inverted(seen: Seen) -> Seen:
+    return replace(seen, permutation=tuple(int(i) for i in np.argsort(seen.permutation)))
+
+
+def _unpermuted(seen: Seen) -> Seen:
+    return replace(seen, permutation=tuple(range(len(seen.permutation))))
+
+
+def _backwards(seen: Seen) -> Seen:
+    return replace(seen, permutation=seen.permutation[::-1])
+
+
+def _sizes_only(seen: Seen) -> Seen:
+    """Coordinates come out in permuted order and are put together as if they had not been."""
+    own = _with_own(seen)
+    order = list(seen.permutation)
+    return _unpermuted(replace(own, view=replace(own.view, dimension=own.view.dimension[:, order])))
+
+
+def _strides_only(seen: Seen) -> Seen:
+    own = _with_own(seen)
+    order = list(seen.permutation)
+    return _unpermuted(replace(own, view=replace(own.view, stride=own.view.stride[:, order])))
+
+
+def _default_strides(seen: Seen) -> Seen:
+    return replace(seen, view=replace(seen.view, stride=_row_major(seen.view.dimension)))
+
+
+def _strides_in_permuted_order(seen: Seen) -> Seen:
+    own = _with_own(seen)
+    order = list(seen.permutation)
+    stride = np.empty_like(own.view.stride)
+    stride[:, order] = _row_major(own.view.dimension[:, order])
+    return replace(own, view=replace(own.view, stride=stride))
+
+
+def _zero_as_one(seen: Seen) -> Seen:
+    return replace(seen, view=replace(seen.view, stride=np.maximum(seen.view.stride, 1)))
+
+
+def _zero_as_default(seen: Seen) -> Seen:
+    stride = seen.view.stride
+    return replace(seen, view=replace(seen.view, stride=np.where(stride == 0, _row_major(seen.view.dimension), stride)))
+
+
+def _spans_of_layout(seen: Seen) -> Seen:
+    if seen.layout.span.shape[1] != len(seen.permutation):
+        raise GeneratorError("the layout's spans are no dimensions of a view of another rank")
+    return replace(seen, own=False)
+
+
+def _dimensions_of_layout(seen: Seen) -> Seen:
+    sizes = seen.layout.dimension
+    return replace(seen, own=True, view=replace(seen.view, dimension=sizes, stride=_row_major(sizes)))
+
+
+def _tensor_strides(seen: Seen) -> Seen:
+    if seen.layout.span.shape[1] != len(seen.permutation):
+        raise GeneratorError("the layout's strides are none for a view of another rank")
+    own = _with_own(seen)
+    return replace(own, view=replace(own.view, stride=seen.layout.stride))
+
+
+def _without_end(seen: Seen) -> Seen:
+    """The outermost coordinate is not taken modulo its dimension."""
+    own = _with_own(seen)
+    dimension = own.view.dimension.copy()
+    dimension[:, seen.permutation[0]] = 1 << 20
+    return replace(own, view=replace(own.view, dimension=dimension))
+
+
+def _without_offset(seen: Seen) -> Seen:
+    return replace(seen, layout=replace(seen.layout, offset=np.zeros_like(seen.layout.offset)))
+
+
+def _clipped_by(columns: tuple[int, ...]) -> Bend:
+    def bend(seen: Seen) -> Seen:
+        return replace(seen, view=replace(seen.view, clip=seen.view.clip[:, list(columns)]))
+
+    return bend
+
+
+def _unclipped(seen: Seen) -> Seen:
+    clip = np.tile(np.array([0, WHOLE_SPAN, 0, WHOLE_SPAN], np.int64), (len(seen.view.clip), 1))
+    return replace(seen, view=replace(seen.view, clip=clip))
+
+
+def _clipped_to(rows: bool) -> Bend:
+    def bend(seen: Seen) -> Seen:
+        clip = seen.view.clip.copy()
+        clip[:, 2 if rows else 0], clip[:, 3 if rows else 1] = 0, WHOLE_SPAN
+        return replace(seen, view=replace(seen.view, clip=clip))
+
+    return bend
+
+
+def _longer(seen: Seen) -> Seen:
+    clip = seen.view.clip + np.array([0, 1, 0, 1])
+    return replace(seen, view=replace(seen.view, clip=np.minimum(clip, WHOLE_SPAN)))
+
+
+def _per_instance(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values[:, None, None])
+
+
+def _not_subtracted(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
+    outside = linear_in_clip(row, column, columns, view)[1]
+    return row * np.minimum(columns, _per_instance(view.clip[:, 3])) + column, outside
+
+
+def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
+    """The number of the element in the whole matrix."""
+    return row * columns + column, linear_in_clip(row, column, columns, view)[1]
+
+
+def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line:
+    def line(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
+        outside = linear_in_clip(row, column, columns, view)[1]
+        row_offset, _, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+        return (row - row_offset) * width(columns, column_offset, column_span) + column - column_offset, outside
+
+    return line
+
+
+def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
+    """Spans taken for the places where the window ends."""
+    row_offset, row_span, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+    outside = (row < row_offset) | (row >= row_span) | (column < column_offset) | (column >= column_span)
+    return (row - row_offset) * np.minimum(columns, column_span) + column - column_offset, outside
+
+
+def _before_bent(bend: Callable[[np.ndarray], np.ndarray]) -> Substitute:
+    def step(state: State, access: TensorLoad) -> None:
+        before = state.matrices[access.before.name]
+        state.matrices[access.before.name] = MatrixValue(before.component, bend(before.bits))
+        tensor_load(state, access)
+        state.matrices[access.before.name] = before
+
+    return step
+
+
+_zero_before = _before_bent(np.zeros_like)
+_shifted_before = _before_bent(lambda bits: np.roll(bits, -1, axis=2))
+
+
+_BENDS: Mapping[str, Bend] = MappingProxyType(
+    {
+        "with the permutation inverted": _inverted,
+        "with the permutation ignored": _unpermuted,
+        "with the permutation read backwards": _backwards,
+        "with the dimensions permuted and the strides not": _sizes_only,
+        "with the strides permuted and the dimensions not": _strides_only,
+        "with strides in the order of the permuted dimensions": _strides_in_permuted_order,
+        "with the strides of the tensor in the view": _tensor_strides,
+        "with the outermost coordinate of the view without end": _without_end,
+        "with the slice's offset ignored": _without_offset,
+    }
+)
+_STRIDES: Mapping[str, Bend] = MappingProxyType(
+    {
+        "with the view's strides ignored": _default_strides,
+        "with the view's stride 0 taken as 1": _zero_as_one,
+        "with the view's stride 0 taken as the default": _zero_as_default,
+    }
+)
+_CLIPS: Mapping[str, Bend] = MappingProxyType(
+    {
+        "with the clip window ignored": _unclipped,
+        "with the clip window's rows alone": _clipped_to(rows=True),
+        "with the clip window's columns alone": _clipped_to(rows=False),
+        "with rows and columns of the clip window exchanged": _clipped_by((2, 3, 0, 1)),
+        "with offsets and spans of the clip window exchanged": _clipped_by((1, 0, 3, 2)),
+        "with the operands of the clip window taken as offsets and then spans": _clipped_by((0, 2, 1, 3)),
+        "with the end of the clip window inside": _longer,
+    }
+)
+_LINES: Mapping[str, Line] = MappingProxyType(
+    {
+        "with the offset of the clip window not subtracted": _not_subtracted,
+        "with elements numbered as in the whole matrix": _in_matrix,
+        "with lines of the clip window as wide as the matrix": _as_wide(lambda columns, _, span: np.full_like(span, columns)),
+        "with lines of the clip window as wide as its span": _as_wide(lambda _, __, span: span),
+        "with lines of the clip window as wide as what is seen of it": _as_wide(
+            lambda columns, offset, span: np.clip(columns - offset, 0, span)
+        ),
+        "with the spans of the clip window taken as its ends": _ends,
+    }
+)
+
+
+def _words(access: Access) -> str:
+    return f"{named(access.matrix)} stored" if isinstance(access, TensorStore) else f"{named(access.result)} loaded"
+
+
+def _own(view: TensorView) -> bool:
+    given = view.type.has_dimensions
+    return given if isinstance(given, bool) else bool(extent(given))
+
+
+def _changes(program: Program, view: TensorView) -> Iterator[ViewSet]:
+    """The steps that made ``view``, the last one first; none if it came from a variable."""
+    made = {change.result.name: change for change in every(program.operations, ViewSet)}
+    while (change := made.get(view.name)) is not None:
+        yield change
+        view = change.view
+
+
+def tensor_view_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the tensor loads and stores of ``program`` that have views."""
+    accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]
+    viewed = [access for access in accesses if access.view is not None]
+    changes = every(program.operations, ViewSet)
+    for access in viewed:
+        yield from _of_one(program, access, changes)
+    if len(viewed) > 1:
+        for words, step in _steps(changes):
+            everyone: dict[Operation, Substitute] = dict.fromkeys(viewed, step)
+            yield Defect(f"every matrix loaded or stored {words}", everyone)
+
+
+def _steps(changes: Sequence[ViewSet]) -> Iterator[tuple[str, Substitute]]:
+    settings = {change.setting for change in changes}
+    yield "without the view", _without_view
+    bends = {**_BENDS, **(_STRIDES if "stride" in settings else {}), **(_CLIPS if "clip" in settings else {})}
+    for words, bend in bends.items():
+        yield words, _bent(bend)
+    if "clip" in settings:
+        for words, line in _LINES.items():
+            yield words, _lined(line)
+
+
+def _of_one(program: Program, access: Access, changes: Sequence[ViewSet]) -> Iterator[Defect]:
+    view = access.view
+    assert view is not None
+    verb = _words(access)
+    for words, step in _steps(changes):
+        yield Defect(f"{verb} {words}", {access: step})
+    if not _own(view):
+        yield Defect(f"{verb} with the dimensions of the tensor as those of the view", {access: _bent(_dimensions_of_layout)})
+    elif len(view.type.permutation) == extent(access.layout.type.rank):
+        yield Defect(f"{verb} with the spans of the slice as dimensions of the view", {access: _bent(_spans_of_layout)})
+    if isinstance(access, TensorLoad) and any(change.setting == "clip" for change in changes):
+        yield Defect(f"{verb} with zero where the clip window leaves elements out", {access: _zero_before})
+        yield Defect(f"{verb} with old elements of the next column where the clip window leaves elements out", {access: _shifted_before})
+    made = list(_changes(program, view))
+    for position, change in enumerate(made):
+        earlier = {before.setting for before in made[position + 1 :]}
+        if change.setting == "dimension" and "stride" in earlier:
+            yield Defect(f"{verb} with strides that outlive new dimensions of the view", {access: _kept(change, "stride")})
+        if change.setting == "dimension" and "clip" in earlier:
+            yield Defect(f"{verb} with a clip window that new dimensions of the view end", {access: _bent(_unclipped)})
+    for change in changes:
+        if change.view == view:
+            yield Defect(f"{verb} with the {change.setting} of a view that was derived from its own", {access: _as_derived(change)})
+
+
+def _kept(change: ViewSet, name: str) -> Substitute:
+    """What ``change`` should have replaced stays."""
+
+    def step(state: State, access: Access) -> None:
+        seen = _seen(state, access)
+        _performed(state, access, replace(seen, view=replace(seen.view, **{name: getattr(view_state(state, change.view), name)})))
+
+    return step
+
+
+def _as_derived(change: ViewSet) -> Substitute:
+    def step(state: State, access: Access) -> None:
+        _performed(state, access, replace(_seen(state, access), view=view_state(state, change.result)))
+
+    return step

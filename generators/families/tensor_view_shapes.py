@@ -1,0 +1,143 @@
+"""What the views of a case look like: dimensions, strides and clip windows, and the slice that holds what they reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+WHOLE = 0xFFFFFFFF
+"""Both spans of the clip window of a new view (TA-VCR-01)."""
+
+FORMS = ("span", "default", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping")
+"""``span`` has no dimensions of its own. ``default`` sets dimensions; ``reset`` sets them after other dimensions and strides. ``padded``
+has gaps, ``crossed`` the strides of the reversed dimensions. ``odd`` has dimensions that are one larger and no powers of two,
+``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding`` windows that overlap as those of a convolution, ``wrapping`` half of the
+elements. With the last four several elements of a matrix are one of the tensor: they are for loads only."""
+
+CLIPS = ("none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty")
+
+
+@dataclass(frozen=True)
+class Clip:
+    """The operands of OpTensorViewSetClipNV."""
+
+    row_offset: int
+    row_span: int
+    column_offset: int
+    column_span: int
+
+    @property
+    def operands(self) -> tuple[int, int, int, int]:
+        """In the order of the instruction."""
+        return self.row_offset, self.row_span, self.column_offset, self.column_span
+
+
+def clip_window(word: str, rows: int, columns: int) -> Clip | None:
+    """The window that a word of CLIPS means on a matrix; None for no window. Where it can be, no two of its numbers are equal."""
+    half_rows, half_columns = rows // 2, columns // 2
+    match word:
+        case "none":
+            return None
+        case "whole":
+            return Clip(0, rows, 0, columns)
+        case "wide":
+            return Clip(0, rows + 5, 0, columns + 3)
+        case "inside":
+            return Clip(1, half_rows, 3, half_columns)
+        case "rows":
+            return Clip(3, half_rows, 0, WHOLE)
+        case "columns":
+            return Clip(0, WHOLE, 1, half_columns)
+        case "corner":
+            return Clip(rows - 3, half_rows, columns - 2, half_columns)
+        case "over_right":
+            return Clip(1, half_rows, half_columns + 1, half_columns)
+        case "over_bottom":
+            return Clip(half_rows + 1, half_rows, 1, half_columns)
+        case "one":
+            return Clip(rows - 3, 1, 2, 1)
+        case "beyond":
+            return Clip(1, half_rows, columns, half_columns)
+        case _:
+            return Clip(1, half_rows, 2, 0)
+
+
+def window_elements(clip: Clip | None, rows: int, columns: int) -> int:
+    """Elements of the window as the text counts them: its lines are ``min(columns, span)`` wide (F-TA-9)."""
+    return rows * columns if clip is None else min(rows, clip.row_span) * min(columns, clip.column_span)
+
+
+_LAYOUT_FACTORS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0,), 2: (4, 0), 3: (2, 0, 8), 4: (2, 0, 2, 4), 5: (2, 0, 4, 2, 2)})
+_VIEW_FACTORS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0,), 2: (0, 4), 3: (4, 0, 2), 4: (4, 2, 0, 4), 5: (2, 4, 0, 2, 2)})
+"""Sizes by the number of dimensions; 0 is what is left."""
+
+
+def _sizes(factors: Sequence[int], elements: int, more: int = 0) -> tuple[int, ...]:
+    """``factors``, each ``more`` larger, with room for ``elements``."""
+    given = [factor + more for factor in factors if factor]
+    left = -(-elements // math.prod(given))
+    return tuple(factor + more if factor else left for factor in factors)
+
+
+def slice_spans(rank: int, elements: int, odd: bool, line: int | None = None) -> tuple[int, ...]:
+    """Spans of a slice of at least ``elements`` elements; if ``odd``, they are no powers of two and mostly more. Of two dimensions with
+    ``line``, that is the inner one."""
+    if rank == 2 and line:
+        return -(-elements // line), line
+    return _sizes(_LAYOUT_FACTORS[rank], elements, 1 if odd else 0)
+
+
+def view_sizes(rank: int, elements: int, form: str) -> tuple[int, ...] | None:
+    """The dimensions of a view of ``elements`` elements; None where they cannot be divided so."""
+    factors = _VIEW_FACTORS[rank]
+    fixed = math.prod(factor for factor in factors if factor)
+    if form == "odd":
+        return tuple(size + 1 for size in _sizes(factors, elements))
+    if form == "wrapping":
+        elements //= 2
+    return None if elements % fixed or elements < fixed else _sizes(factors, elements)
+
+
+def row_major(sizes: Sequence[int], gap: int = 0) -> tuple[int, ...]:
+    """Strides of adjacent elements; with ``gap``, of lines that lie further and further apart."""
+    strides = [1] * len(sizes)
+    for dimension in range(len(sizes) - 2, -1, -1):
+        strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + (gap and gap + dimension)
+    return tuple(strides)
+
+
+def view_strides(form: str, sizes: Sequence[int]) -> tuple[int, ...] | None:
+    """The strides that a view sets; None where it keeps those that its dimensions give."""
+    rank = len(sizes)
+    match form:
+        case "padded":
+            strides = row_major(sizes, 1)
+            return tuple(2 * stride for stride in strides)
+        case "crossed":
+            return tuple(reversed(row_major(tuple(reversed(sizes)))))
+        case "outer_zero":
+            return (0, *row_major(sizes)[1:])
+        case "inner_zero":
+            return (*row_major(sizes[:-1]), 0)
+        case "sliding":
+            return _sliding(rank, sizes)
+        case _:
+            return None
+
+
+def _sliding(rank: int, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Of two dimensions: windows of a line. Of four: those of an image, whose places come first. Of three and five the same with
+    channels last."""
+    channels = sizes[-1] if rank % 2 else 1
+    if rank < 4:
+        return (channels, channels, 1)[:rank]
+    # The image is wider by the window than there are places in a line.
+    line = (sizes[1] + sizes[3]) * channels
+    return (line, channels, line, channels, 1)[:rank]
+
+
+def reached(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    """From the first element that a view reaches to behind the last one."""
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))

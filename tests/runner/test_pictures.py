@@ -1,0 +1,206 @@
+"""Pictures of tensor addressing: what they are drawn from, what they show, and those of docs/."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from cts.cli import main
+from cts.compare import compare
+from cts.defects.tensor_view import tensor_view_defects
+from cts.kinds.kernel import WrongSubcase, _failed, arrange
+from cts.reference.evaluate import evaluate
+from cts.tensor_drawing import draw
+from cts.tensor_map import NOWHERE, TensorMap
+from cts.tensor_pictures import picture_of_case, shown_pictures
+from cts.tensor_tracing import tensor_maps
+from generators.casebook import build_program, build_subcases, find_case
+from generators.errors import CtsError
+from reports.picture import failing_array
+from tests.families.test_data_show_defects import outcome_of
+from tests.families.test_tensor_view_data import case as view_case
+
+from .conftest import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+SVG = "{http://www.w3.org/2000/svg}"
+PAGE = {page.name: shown_pictures(page.read_text(encoding="utf-8")) for page in sorted(DOCS.glob("*.md"))}
+SHOWN = [(name, case) for pictures in PAGE.values() for name, case in pictures.items()]
+
+
+def tensor(**changes):
+    """A matrix of 2 by 3 elements over a tensor of 4 by 3, one row and one column further."""
+    values = {
+        "access": "load",
+        "matrix": "m",
+        "array": "source",
+        "instance": 0,
+        "shape": (2, 3),
+        "dimensions": (4, 3),
+        "offset": (1, 1),
+        "span": (2, 3),
+        "block_size": (1, 1),
+        "clamp": "CONSTANT",
+        "in_slice": (0, 1, 2, NOWHERE, 4, 5),
+        "in_tensor": (4, 5, NOWHERE, NOWHERE, 8, NOWHERE),
+    }
+    return TensorMap(**(values | changes))
+
+
+def parsed(svg: str):
+    return ElementTree.fromstring(svg)
+
+
+def titles(svg: str) -> list[str]:
+    return [title.text or "" for title in parsed(svg).iter(f"{SVG}title")][1:]
+
+
+def words(svg: str) -> list[str]:
+    return [text.text or "" for text in parsed(svg).iter(f"{SVG}text")]
+
+
+def test_every_element_says_what_becomes_of_it():
+    assert titles(draw(tensor())) == [
+        "(0, 0) is read from (1, 1)",
+        "(0, 1) is read from (1, 2)",
+        "(0, 2) is at (1, 3), out of bounds: it is the clamp value",
+        "(1, 0) is left out by the clip window: it keeps what the matrix had",
+        "(1, 1) is read from (2, 2)",
+        "(1, 2) is at (2, 3), out of bounds: it is the clamp value",
+    ]
+
+
+def test_a_store_discards_and_leaves_out():
+    found = titles(draw(tensor(access="store")))
+    assert found[0] == "(0, 0) is written to (1, 1)"
+    assert found[2].endswith("it is discarded")
+    assert found[3].endswith("it is not stored")
+
+
+def test_an_element_that_was_moved_names_both_places():
+    found = titles(draw(tensor(clamp="CLAMP_TO_EDGE", in_tensor=(4, 5, 5, NOWHERE, 8, 8))))
+    assert found[2] == "(0, 2) is read from (1, 2); (1, 3) is out of bounds"
+
+
+def test_an_element_of_the_tensor_has_the_name_of_that_of_the_matrix_or_how_many_there_are():
+    found = words(draw(tensor(in_tensor=(4, 5, 5, NOWHERE, 8, NOWHERE))))
+    assert found.count("0,0") == 2, "once in the matrix, once in the tensor"
+    assert found.count("×2") == 1
+
+
+def test_wrong_elements_are_crossed_out_in_the_matrix_and_in_the_tensor():
+    def crosses(wrong):
+        return sum(path.get("class") == "x" for path in parsed(draw(tensor(), wrong)).iter(f"{SVG}path"))
+
+    assert crosses({0, 4}) == 4
+    assert crosses({3}) == 1, "an element that is left out is nowhere in the tensor"
+    assert crosses(()) == 0
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
+def test_slices_of_more_than_two_dimensions_are_named(rank):
+    sizes = (2, 2, 2, 3, 4)[-rank:]
+    drawn = draw(
+        tensor(
+            dimensions=sizes, offset=(0,) * rank, span=sizes, block_size=(1,) * rank, in_slice=tuple(range(6)), in_tensor=tuple(range(6))
+        )
+    )
+    labels = [text for text in words(drawn) if text.endswith("…)")]
+    assert len(labels) == (2 ** (rank - 2) if rank > 2 else 0)
+    assert len(set(labels)) == len(labels)
+
+
+def test_a_slice_far_away_is_not_drawn_with_the_tensor():
+    near, far = (draw(tensor(offset=(offset, 1), in_tensor=(NOWHERE,) * 6)) for offset in (-3, 1_000_000))
+    assert 'class="o"' in near
+    assert 'class="o"' not in far
+
+
+def test_a_tensor_too_large_to_draw_is_refused():
+    with pytest.raises(CtsError, match="too large to draw"):
+        draw(tensor(dimensions=(400, 400)))
+
+
+def test_what_a_record_says_cannot_leave_the_picture():
+    assert "<script>" not in draw(tensor(matrix="<script>", clamp="<script>"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        TensorMap.from_record(tensor().record() | {"dimensions": ["<script>", "3"]})
+
+
+def test_a_record_gives_the_same_map():
+    assert TensorMap.from_record(tensor().record()) == tensor()
+
+
+def test_the_map_of_a_case_is_that_of_the_reference_model(casebook):
+    one = find_case(casebook, view_case(shape="8x8", form="span", clip="over_right", fit="window"))
+    program = build_program(one)
+    (found,) = tensor_maps(program, build_subcases(one, program)[0])
+    assert (found.access, found.matrix, found.shape) == ("load", "matrix", (8, 8))
+    assert (found.dimensions, found.offset, found.span) == ((7, 8), (1, 2), (4, 4))
+    inside = {(i // 8, i % 8) for i, number in enumerate(found.in_slice) if number != NOWHERE}
+    assert inside == {(row, column) for row in range(1, 5) for column in range(5, 8)}
+    # Row 2, column 6 is number 1 * 4 + 1 in the window: coordinate 1 of dimension 0 and 1 of dimension 1, which are exchanged.
+    assert found.in_slice[2 * 8 + 6] == 1 * 4 + 1
+    assert found.in_tensor[2 * 8 + 7] == (2 + 1) * 8 + (1 + 2)
+
+
+def test_every_scope_instance_has_its_own_map(casebook):
+    one = find_case(casebook, view_case(subgroups=2, permutation="p120"))
+    program = build_program(one)
+    assert [tensor_maps(program, build_subcases(one, program)[0], instance)[0].instance for instance in (0, 1)] == [0, 1]
+
+
+def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
+    one = find_case(casebook, view_case(shape="8x8", clip="inside"))
+    program = build_program(one)
+    plan = arrange(one, program)
+    defect = next(defect for defect in tensor_view_defects(program) if "not subtracted" in defect.words)
+    outcome = outcome_of(program, evaluate(program, plan.subcases[0], defect.substitutes), plan.before[0])
+    mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
+    (record,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "", "").failures
+    drawn = parsed(failing_array(record, 3).tensor)
+    assert drawn.get("id") == "tensor3"
+    assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * record["count"]
+
+
+def test_a_matrix_that_no_tensor_has_gets_no_picture():
+    assert failing_array({"shape": [1, 1], "component": "f16", "instances": {"0": ["1"]}, "instance": 0}).tensor == ""
+
+
+def test_the_command_writes_what_the_function_draws(casebook, tmp_path, capsys):
+    target = tmp_path / "picture.svg"
+    assert main(["--root", str(REPOSITORY), "picture", view_case(), "--out", str(target)]) == 0
+    assert target.read_text(encoding="utf-8") == picture_of_case(casebook, view_case())
+    assert main(["--root", str(REPOSITORY), "picture", view_case()]) == 0
+    assert capsys.readouterr().out == target.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("case_id", "access", "instance", "message"),
+    [
+        (view_case(), 1, 0, "has 1 tensor loads and stores"),
+        (view_case(), 0, 1, "has 1 scope instances"),
+        ("muladd[16x16x16.f16.f16.f32.f32-subgroup-1-exact-single-3-literal-same-rrrr-tight-storage_buffer]", 0, 0, "addresses no tensor"),
+        ("static_types[use_3-broken-16x16x16.f16.f16.f32.f32]", 0, 0, "runs no shader"),
+    ],
+    ids=["access", "instance", "no tensor", "no shader"],
+)
+def test_what_cannot_be_drawn_is_said(casebook, case_id, access, instance, message):
+    with pytest.raises(CtsError, match=message):
+        picture_of_case(casebook, case_id, access, instance)
+
+
+@pytest.mark.parametrize(("name", "case_id"), SHOWN, ids=[name for name, _ in SHOWN])
+def test_a_picture_of_the_pages_is_that_of_its_case(casebook, name, case_id):
+    drawn = (DOCS / "pictures" / name).read_text(encoding="utf-8")
+    assert drawn == picture_of_case(casebook, case_id), "the picture is stale: run 'cts pages'"
+
+
+def test_every_picture_is_shown_where_its_case_is_named():
+    assert {name for name, _ in SHOWN} == {path.name for path in (DOCS / "pictures").iterdir()}
+    for page, pictures in PAGE.items():
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for name in pictures:
+            assert re.search(rf"<!-- picture: {re.escape(name)} \S+ -->\n!\[.+\]\(pictures/{re.escape(name)}\)", text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,23 +31,47 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
         None if view is None else view.type,
         None if view is None else view_state(state, view),
         store,
+        checked=not state.substitutes,
     )
 
 
-def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses) -> np.ndarray:
-    """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies in its array.
+
+    Attributes:
+        start: byte of its first element, int64, (instances,).
+        unit: bytes that addresses count.
+    """
+
+    start: np.ndarray
+    unit: int
+
+
+def place(state: State, operation: TensorLoad | TensorStore) -> Place:
+    """Where the operation's tensor lies.
 
     Raises:
-        GeneratorError: the pointer is not aligned, or an element lies beyond the array.
+        GeneratorError: the pointer is not aligned.
     """
-    array, unit = operation.array, unit_bytes(operation)
-    memory = state.memories[array.name]
+    array = operation.array
     start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes
     if (start % POINTER_ALIGNMENT).any():
         raise GeneratorError(f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it")
-    offsets = start[:, None, None] + found.index * unit
+    return Place(start, unit_bytes(operation))
+
+
+def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place) -> np.ndarray:
+    """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
+
+    Raises:
+        GeneratorError: an element lies beyond the array.
+    """
+    array, unit = operation.array, unit_bytes(operation)
+    memory = state.memories[array.name]
+    offsets = at.start[:, None, None] + found.index * at.unit
     inside = (offsets >= 0) & (offsets + unit <= array.bytes)
-    if not inside[found.accessed].all():
+    if state.beyond is None and not inside[found.accessed].all():
         end = int(offsets[found.accessed].max()) + unit
         raise GeneratorError(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
@@ -60,14 +84,19 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
     Raises:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.
     """
-    found, type_ = addressed(state, operation), operation.result.type
-    offsets = _offsets(state, operation, found)
+    load_at(state, operation, addressed(state, operation), place(state, operation))
+
+
+def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) -> None:
+    """Loads the elements at ``found`` of the tensor at ``at``."""
+    type_ = operation.result.type
+    offsets = _offsets(state, operation, found, at)
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     computed = False
     if found.accessed.any():
         memory = state.memories[operation.array.name]
         if operation.decode is None:
-            bits[found.accessed] = memory.load(offsets[found.accessed], type_.component)
+            bits[found.accessed] = _moved(state, memory, offsets[found.accessed], type_)
         else:
             bits[found.accessed] = _decoded(state, operation.decode, memory, offsets, found, type_)
             computed = type_.component.is_float
@@ -85,6 +114,17 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)
+
+
+def _moved(state: State, memory: Memory, offsets: np.ndarray, type_: MatrixType) -> np.ndarray:
+    """The elements at ``offsets``; those beyond the memory, which only defects load, are bytes of ``state.beyond``."""
+    size = type_.component.bytes
+    if state.beyond is None:
+        return memory.load(offsets, type_.component)
+    outside = (offsets < 0) | (offsets > len(memory.contents) - size)
+    unknown = int.from_bytes(bytes([state.beyond] * size), "little")
+    loaded = memory.load(np.where(outside, 0, offsets), type_.component)
+    return np.where(outside, type_.component.bits_dtype.type(unknown), loaded)
 
 
 def _decoded(
@@ -111,10 +151,14 @@ def tensor_store(state: State, operation: TensorStore) -> None:
     Raises:
         GeneratorError: see ``addresses``; or blocks have several elements, which then race (CM2-ST-03), or elements overlap.
     """
-    found = addressed(state, operation)
+    store_at(state, operation, addressed(state, operation), place(state, operation))
+
+
+def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) -> None:
+    """Stores the elements to ``found`` of the tensor at ``at``."""
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
-    offsets = _offsets(state, operation, found)
+    offsets = _offsets(state, operation, found, at)
     allowed = state.matrices[operation.matrix.name].allowed()
     written = found.accessed
     memory = state.memories[operation.array.name]

@@ -15,7 +15,7 @@ from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee
-from generators.program.tensor import LayoutSet, TensorLayout, TensorLayoutType
+from generators.program.tensor import LayoutSet, LayoutSetting, TensorLayout, TensorLayoutType
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Variable
@@ -288,7 +288,7 @@ def _shape_by_instance(bench: _Bench, plan: Plan) -> None:
     """Each scope instance has another outermost stride, or by default strides another innermost dimension."""
     builder, writer = bench.builder, bench.given.writer
     steps = list(plan.steps)
-    which = "stride" if any(setting == "stride" for setting, _ in steps) else "dimension"
+    which: LayoutSetting = "stride" if any(setting == "stride" for setting, _ in steps) else "dimension"
     at = max(i for i, (setting, _) in enumerate(steps) if setting == which)
     values = list(steps[at][1])
     place = 0 if which == "stride" else -1
@@ -369,7 +369,10 @@ def run(form: str, given: Tiled, plan: Plan) -> None:
     length = rows * (columns + POINTER_ALIGNMENT // component.bytes) * tiles * builder.instances
     targets: list[Target] = []
     if given.is_load:
-        tensors = [_strided(given, "source", elements) or tensor_in(builder, "source", component, elements, given.storage, given.pointee, given.lead)]
+        tensors = [
+            _strided(given, "source", elements)
+            or tensor_in(builder, "source", component, elements, given.storage, given.pointee, given.lead)
+        ]
         plain = builder.array("target", Pointee(component), length, StorageClass.STORAGE_BUFFER, "output")
     else:
         tensors = []

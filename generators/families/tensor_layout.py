@@ -15,7 +15,19 @@ from generators.errors import GeneratorError
 from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
 from generators.families.placement import fills
 from generators.families.tensor_forms import FORMS, SHARED_FORMS, TILES, Plan, Tiled, run
-from generators.families.tensor_regions import BLOCKS, CLAMP_VALUES, OFFSETS, ORDERS, SLICES, SPANS, STRIDES, Region, layout_steps, region_of, spans_of
+from generators.families.tensor_regions import (
+    BLOCKS,
+    CLAMP_VALUES,
+    OFFSETS,
+    ORDERS,
+    SLICES,
+    SPANS,
+    STRIDES,
+    Region,
+    layout_steps,
+    region_of,
+    spans_of,
+)
 from generators.families.tensor_tiles import PATTERNS, contents
 from generators.families.tensor_writer import TensorWriter
 from generators.program.builder import U32, ProgramBuilder
@@ -108,8 +120,6 @@ def region(values: Values) -> Region | None:
         copies=_copies(values),
         margin=margin,
     )
-    if values["form"] == "instance_shape":
-        margin = instances(values) - 1
     elements = _elements(values, result)
     if values["storage"] == "workgroup":
         return result if elements * COMPONENT_TYPES[values["component"]].bytes <= _WORKGROUP_BYTES else None
@@ -129,16 +139,14 @@ def _fits(values: Values) -> bool:
 def _orders_differ(values: Values) -> bool:
     """Words for one order of the same steps are used once, and what an order is about is there."""
     order = values["order"]
-    if order in ("slice_then_stride", "block_between"):
-        needed = values["strides"] != "default"
-    else:
-        needed = order != "stride_twice" or values["strides"] != "default"
-    return needed and (values["blocks"] != "none" or not order.startswith("block"))
+    if order in ("slice_then_stride", "stride_twice", "block_between") and values["strides"] == "default":
+        return False
+    return not str(order).startswith("block") or str(values["blocks"]) != "none"
 
 
 def _pointee_fits(values: Values) -> bool:
     """A pointee that is the component itself adds nothing."""
-    return values["pointee"] != "u32" or values["component"] != "u32"
+    return (str(values["pointee"]), str(values["component"])) != ("u32", "u32")
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits": _fits, "orders_differ": _orders_differ, "pointee_fits": _pointee_fits}

@@ -79,7 +79,12 @@ def spans_of(kind: str, rows: int, columns: int, rank: int) -> tuple[int, ...] |
         case _, 1:
             return None
         case "reshaped", _:
-            reshaped = ((rows * 2, columns // 2), (rows // 2, 4, columns // 2), (2, rows, 2, columns // 4), (rows // 4, 2, columns // 4, 2, 4))
+            reshaped = (
+                (rows * 2, columns // 2),
+                (rows // 2, 4, columns // 2),
+                (2, rows, 2, columns // 4),
+                (rows // 4, 2, columns // 4, 2, 4),
+            )
             return reshaped[rank - 2]
         case "thin", _:
             return ((total, 1), (rows, 1, columns), (1, rows, 1, columns), (1, rows, 1, columns, 1))[rank - 2]
@@ -105,7 +110,14 @@ def _strides(kind: str, sizes: Sequence[int], blocks: Sequence[int]) -> tuple[in
 
 
 def region_of(
-    spans: Sequence[int], offset: str, sliced: bool, strides: str, blocks: str, strides_in_elements: bool = False, copies: int = 1, margin: int = 0
+    spans: Sequence[int],
+    offset: str,
+    sliced: bool,
+    strides: str,
+    blocks: str,
+    strides_in_elements: bool = False,
+    copies: int = 1,
+    margin: int = 0,
 ) -> Region:
     """The tensor around a slice of ``spans``.
 
@@ -153,14 +165,15 @@ def interleaved(offsets: Sequence[int], spans: Sequence[int]) -> tuple[int, ...]
 
 def slice_steps(kind: str, region: Region) -> list[LayoutStep]:
     """Slices whose offsets add up to the region's: ``nested`` ones, one that goes out of bounds before the beginning (``back``) or behind
-    the end (``forth``) and one that brings it back in, or three. The last one has the region's spans, the others larger ones."""
+    the end (``forth``) and one that brings it back in, or three. The last has the region's spans, the first larger, the second smaller."""
     wanted, sizes = region.offsets, region.sizes
     every = range(len(sizes))
+    moves: list[list[int]] = []
     match kind:
         case "none":
             return []
         case "one":
-            moves = []
+            pass
         case "nested":
             moves = [[wanted[d] - 1 - d for d in every]]
         case "back":
@@ -170,8 +183,9 @@ def slice_steps(kind: str, region: Region) -> list[LayoutStep]:
         case _:
             moves = [[wanted[d] + 5 + d for d in every], [-2 * sizes[d] - d for d in every]]
     moves.append([wanted[d] - sum(move[d] for move in moves) for d in every])
-    wide = [size + 3 + d for d, size in enumerate(sizes)]
-    return [("slice", interleaved(move, region.spans if move is moves[-1] else wide)) for move in moves]
+    wide, narrow = [size + 3 + d for d, size in enumerate(sizes)], [1 + d % 2 for d in every]
+    spans = [*(wide, narrow)[: len(moves) - 1], region.spans]
+    return [("slice", interleaved(*slice_)) for slice_ in zip(moves, spans, strict=True)]
 
 
 def layout_steps(region: Region, slices: str, order: str, strides: str, clamp_value: str) -> list[LayoutStep]:

@@ -49,7 +49,7 @@ def _mirrored(period: Callable[[np.ndarray], np.ndarray]) -> Clamp:
     def clamp(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
         length = np.maximum(period(size), 1)
         folded = coordinate % length
-        return np.where(folded >= size, length - folded - (length - (2 * size - 2)) // 2, folded)
+        return np.asarray(np.where(folded >= size, length - folded - (length - (2 * size - 2)) // 2, folded))
 
     return clamp
 

@@ -89,7 +89,7 @@ def spans_of(kind: str, rows: int, columns: int, rank: int) -> tuple[int, ...] |
         case "thin", _:
             return ((total, 1), (rows, 1, columns), (1, rows, 1, columns), (1, rows, 1, columns, 1))[rank - 2]
         case "shorter", _:
-            return ((rows // 2, columns - 1), (2, 3, columns - 1), (3, 2, 3, columns // 2), (2, 2, 3, 2, 3))[rank - 2]
+            return ((rows // 2, columns - 1), (2, 3, columns - 1), (2, 2, 3, columns // 2), (2, 2, 2, 2, 3))[rank - 2]
     edge = 3 if kind == "larger" else -1
     inner = ((columns + edge,), (5, columns + edge), (3, columns // 2 + edge, 3), (2, 3, 3, columns // 2 + edge))[rank - 2]
     return -(-total // math.prod(inner)), *inner

@@ -13,6 +13,7 @@ from cts.reference.trees import selected
 from cts.reference.variables import initialize
 from generators.program.functions import Call, PointerParameter
 from generators.program.program import Program
+from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix
 from generators.program.variables import Variable
 
@@ -76,6 +77,8 @@ def _is_like(one: object, other: object) -> bool:
         return isinstance(one, Matrix) and isinstance(other, Matrix) and one.type == other.type
     if isinstance(one, PointerParameter) or isinstance(other, PointerParameter):
         return isinstance(one, PointerParameter) and isinstance(other, PointerParameter) and one.variable.type == other.variable.type
+    if isinstance(one, TensorLayout | TensorView) or isinstance(other, TensorLayout | TensorView):
+        return isinstance(one, TensorLayout | TensorView) and isinstance(other, TensorLayout | TensorView) and one.type == other.type
     return True
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from cts.defects.defect import Defect, Substitute, every, named
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, view_state
-from cts.reference.tensor_access import tensor_load, tensor_store
+from cts.reference.tensor_access import load_at, place, store_at, tensor_load
 from cts.reference.tensor_addressing import Line, addresses, linear_in_clip
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
@@ -55,14 +55,14 @@ def _performed(state: State, access: Access, seen: Seen | None, line: Line | Non
     store = isinstance(access, TensorStore)
     if seen is None:
         layout = layout_state(state, access.layout)
-        found = addresses(type_.shape, access.layout.type, layout, None, None, store)
+        found = addresses(type_.shape, access.layout.type, layout, None, None, store, checked=False)
     else:
         view_type = TensorViewType(seen.permutation, seen.own)
-        found = addresses(type_.shape, access.layout.type, seen.layout, view_type, seen.view, store, line)
+        found = addresses(type_.shape, access.layout.type, seen.layout, view_type, seen.view, store, line, checked=False)
     if isinstance(access, TensorStore):
-        tensor_store(state, access, found)
+        store_at(state, access, found, place(state, access))
     else:
-        tensor_load(state, access, found)
+        load_at(state, access, found, place(state, access))
 
 
 def _bent(bend: Bend) -> Substitute:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import Activation, State
+from cts.reference.trees import Tree, replaced
 from cts.reference.values import MatrixValue, join
 from cts.reference.variables import initialize
 from generators.errors import GeneratorError
-from generators.program.functions import Call, mistake
+from generators.program.functions import Call, Returned, mistake
+from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, Scalar
 from generators.program.variables import Variable
 
@@ -25,13 +27,15 @@ def call(state: State, operation: Call) -> None:
         raise GeneratorError(wrong)
     callee = state.part(np.arange(len(state.instances)))
     pointers: dict[str, str] = {}
-    callee.matrices, callee.scalars = {}, {}
+    callee.matrices, callee.scalars, callee.aggregates = {}, {}, {}
     for parameter, argument in zip(function.parameters, operation.arguments, strict=True):
         if isinstance(argument, Matrix):
             callee.matrices[parameter.name] = state.matrices[argument.name]
         elif isinstance(argument, Variable):
             pointers[parameter.name] = argument.name
             callee.variables[parameter.name] = state.variables.get(argument.name)
+        elif isinstance(argument, TensorLayout | TensorView):
+            callee.aggregates[parameter.name] = state.aggregates[argument.name]
         else:
             callee.scalars[parameter.name] = state.scalar(argument)
     callee.activation = Activation(pointers, frozenset(variable.name for variable in function.variables))
@@ -43,13 +47,24 @@ def call(state: State, operation: Call) -> None:
     if operation.result is None or function.returned is None:
         return
     if len(callee.instances):
-        value = callee.matrices[function.returned.name] if isinstance(function.returned, Matrix) else callee.scalar(function.returned)
-        returned.append((callee.instances, value))
+        returned.append((callee.instances, _value(callee, function.returned)))
     _define(state, operation.result, [(state.positions(instances), value) for instances, value in returned])
 
 
-def _define(state: State, result: Matrix | Scalar, returned: list[tuple[np.ndarray, MatrixValue | np.ndarray]]) -> None:
+def _value(state: State, value: Returned) -> MatrixValue | np.ndarray | tuple[Tree | None, ...]:
+    if isinstance(value, Matrix):
+        return state.matrices[value.name]
+    return state.scalar(value) if isinstance(value, Scalar) else tuple(state.aggregates[value.name])
+
+
+def _define(state: State, result: Returned, returned: list[tuple[np.ndarray, MatrixValue | np.ndarray | tuple[Tree | None, ...]]]) -> None:
     """Gives the result what each instance returned."""
+    if isinstance(result, TensorLayout | TensorView):
+        tree: Tree | None = None
+        for where, value in returned:
+            tree = replaced(tree, where, value, len(state.instances))
+        state.aggregates[result.name] = tree
+        return
     if isinstance(result, Matrix):
         state.matrices[result.name] = join([(where, value) for where, value in returned if isinstance(value, MatrixValue)])
         return

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cts.reference.memory import Memory, buffer, workgroup_memory
-from cts.reference.trees import replaced, selected
+from cts.reference.trees import Tree, replaced, selected
 from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError
 from generators.program.program import Operation, Program, Subcase
@@ -31,7 +31,7 @@ class Activation:
     parameters: Mapping[str, str] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
     gone: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    returned: list[tuple[np.ndarray, MatrixValue | np.ndarray]] = field(default_factory=list)
+    returned: list[tuple[np.ndarray, MatrixValue | np.ndarray | tuple[Tree | None, ...]]] = field(default_factory=list)
 
 
 @dataclass

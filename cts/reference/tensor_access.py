@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,56 +31,75 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
         None if view is None else view.type,
         None if view is None else view_state(state, view),
         store,
+        checked=not state.substitutes,
     )
 
 
-def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses) -> np.ndarray:
-    """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies in its array.
+
+    Attributes:
+        start: byte of its first element, int64, (instances,).
+        unit: bytes that addresses count.
+    """
+
+    start: np.ndarray
+    unit: int
+
+
+def place(state: State, operation: TensorLoad | TensorStore) -> Place:
+    """Where the operation's tensor lies.
 
     Raises:
-        GeneratorError: the pointer is not aligned, or an element lies beyond the array.
+        GeneratorError: the pointer is not aligned.
     """
-    array, unit = operation.array, unit_bytes(operation)
-    memory = state.memories[array.name]
+    array = operation.array
     start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes
     if (start % POINTER_ALIGNMENT).any():
         raise GeneratorError(f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it")
-    offsets = start[:, None, None] + found.index * unit
+    return Place(start, unit_bytes(operation))
+
+
+def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place) -> np.ndarray:
+    """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
+
+    Raises:
+        GeneratorError: an element lies beyond the array.
+    """
+    array, unit = operation.array, unit_bytes(operation)
+    memory = state.memories[array.name]
+    offsets = at.start[:, None, None] + found.index * at.unit
     inside = (offsets >= 0) & (offsets + unit <= array.bytes)
-    if not inside[found.accessed].all() and state.beyond is None:
+    if state.beyond is None and not inside[found.accessed].all():
         end = int(offsets[found.accessed].max()) + unit
         raise GeneratorError(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
 
-def tensor_load(state: State, operation: TensorLoad, found: Addresses | None = None) -> None:
+def tensor_load(state: State, operation: TensorLoad) -> None:
     """Elements in memory are moved, those out of bounds take the clamp value's low bits (F-TA-16), clipped ones keep what was there
     (CM2-VW-01).
-
-    Args:
-        state, operation: what is evaluated.
-        found: other addresses, which only defects have.
 
     Raises:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.
     """
-    found, type_ = found or addressed(state, operation), operation.result.type
-    offsets = _offsets(state, operation, found)
-    unknown = np.zeros(offsets.shape, bool)
-    if state.beyond is not None:
-        unknown = (offsets < 0) | (offsets + type_.component.bytes > state.memories[operation.array.name].contents.size)
-        offsets = np.where(unknown, 0, offsets)
+    load_at(state, operation, addressed(state, operation), place(state, operation))
+
+
+def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) -> None:
+    """Loads the elements at ``found`` of the tensor at ``at``."""
+    type_ = operation.result.type
+    offsets = _offsets(state, operation, found, at)
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     computed = False
     if found.accessed.any():
         memory = state.memories[operation.array.name]
         if operation.decode is None:
-            bits[found.accessed] = memory.load(offsets[found.accessed], type_.component)
+            bits[found.accessed] = _moved(state, memory, offsets[found.accessed], type_)
         else:
             bits[found.accessed] = _decoded(state, operation.decode, memory, offsets, found, type_)
             computed = type_.component.is_float
-    if unknown.any():
-        bits[unknown] = int.from_bytes(bytes([state.beyond or 0] * type_.component.bytes), "little")
     if found.outside.any():
         if type_.component.bits > 32:
             raise GeneratorError(f"what of a {type_.component} the clamp value gives is not specified (F-TA-16); use 32 bits or fewer")
@@ -95,6 +114,17 @@ def tensor_load(state: State, operation: TensorLoad, found: Addresses | None = N
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)
+
+
+def _moved(state: State, memory: Memory, offsets: np.ndarray, type_: MatrixType) -> np.ndarray:
+    """The elements at ``offsets``; those beyond the memory, which only defects load, are bytes of ``state.beyond``."""
+    size = type_.component.bytes
+    if state.beyond is None:
+        return memory.load(offsets, type_.component)
+    outside = (offsets < 0) | (offsets > len(memory.contents) - size)
+    unknown = int.from_bytes(bytes([state.beyond] * size), "little")
+    loaded = memory.load(np.where(outside, 0, offsets), type_.component)
+    return np.where(outside, type_.component.bits_dtype.type(unknown), loaded)
 
 
 def _decoded(
@@ -115,20 +145,20 @@ def _decoded(
     return bits_of(np.broadcast_to(result, (int(np.count_nonzero(at)),)), type_.component)
 
 
-def tensor_store(state: State, operation: TensorStore, found: Addresses | None = None) -> None:
+def tensor_store(state: State, operation: TensorStore) -> None:
     """Writes the elements that are neither clipped nor out of bounds, and nothing else.
-
-    Args:
-        state, operation: what is evaluated.
-        found: other addresses, which only defects have.
 
     Raises:
         GeneratorError: see ``addresses``; or blocks have several elements, which then race (CM2-ST-03), or elements overlap.
     """
-    found = found or addressed(state, operation)
+    store_at(state, operation, addressed(state, operation), place(state, operation))
+
+
+def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) -> None:
+    """Stores the elements to ``found`` of the tensor at ``at``."""
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
-    offsets = _offsets(state, operation, found)
+    offsets = _offsets(state, operation, found, at)
     allowed = state.matrices[operation.matrix.name].allowed()
     written = found.accessed
     memory = state.memories[operation.array.name]

@@ -56,6 +56,7 @@ def addresses(
     view: ViewState | None,
     store: bool,
     line: Line | None = None,
+    checked: bool = True,
 ) -> Addresses:
     """The addressing function, for all elements at once.
 
@@ -64,6 +65,7 @@ def addresses(
         layout_type, layout, view_type, view: as the access has them.
         store: whether elements are written.
         line: another reading of the clip window, which only defects have.
+        checked: whether it is an error to leave the tensor in mode Undefined; else addresses go on there, as they would in a defect.
 
     Raises:
         GeneratorError: the specification leaves a result undefined, or it depends on the width of integers.
@@ -89,7 +91,7 @@ def addresses(
         span[..., dimension] = index % size
         # What is left over goes on to the next dimension; the outermost one wraps as well (F-TA-11).
         index = index // size
-    block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store)
+    block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store, checked)
     places = (block * layout.stride[:, None, None, :]).sum(axis=-1)
     _bounded(places, "the index in the tensor")
     return Addresses(np.where(clipped | outside, 0, places), clipped, outside & ~clipped, block, within, span)
@@ -139,7 +141,7 @@ def _through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, lay
 
 
 def _in_tensor(
-    span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool
+    span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool, checked: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Blocks, places in the blocks, and which elements lie outside of the tensor."""
     coordinate = span + layout.offset[:, None, None, :]
@@ -149,9 +151,10 @@ def _in_tensor(
     out = (coordinate < 0) | (coordinate >= size)
     out &= ~clipped[..., None]
     outside = np.zeros(clipped.shape, bool)
-    if mode is ClampMode.UNDEFINED and out.any():
+    undefined = mode is ClampMode.UNDEFINED
+    if undefined and checked and out.any():
         raise GeneratorError("elements lie outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice")
-    if store or mode is ClampMode.CONSTANT:
+    if not undefined and (store or mode is ClampMode.CONSTANT):
         # A store discards what is out of bounds in every mode but Undefined (CM2-CL-07, F-TA-18).
         outside = out.any(axis=-1)
         moved = coordinate

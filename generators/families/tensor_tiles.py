@@ -53,19 +53,31 @@ def _granule(pointee: Pointee) -> int:
 
 
 def tensor_in(
-    builder: ProgramBuilder, name: str, component: ComponentType, elements: int, storage: StorageClass, pointee: Pointee | None = None
+    builder: ProgramBuilder,
+    name: str,
+    component: ComponentType,
+    elements: int,
+    storage: StorageClass,
+    pointee: Pointee | None = None,
+    lead: int = POINTER_ALIGNMENT,
 ) -> Tensor:
-    """An input of tensors of ``elements`` elements each."""
-    place = _placed(builder, component, elements, pointee or Pointee(component))
+    """An input of tensors of ``elements`` elements each, the first at least ``lead`` bytes behind the array's beginning."""
+    place = _placed(builder, component, elements, pointee or Pointee(component), lead)
     array = stage_in(builder, name, place.pointee, place.length, storage)
     return Tensor(array, component, place.first, place.pitch)
 
 
 def tensor_out(
-    builder: ProgramBuilder, name: str, component: ComponentType, elements: int, storage: StorageClass, pointee: Pointee | None = None
+    builder: ProgramBuilder,
+    name: str,
+    component: ComponentType,
+    elements: int,
+    storage: StorageClass,
+    pointee: Pointee | None = None,
+    lead: int = POINTER_ALIGNMENT,
 ) -> tuple[Tensor, Target]:
-    """An output of tensors of ``elements`` elements each, and how it gets to the host."""
-    place = _placed(builder, component, elements, pointee or Pointee(component))
+    """An output of tensors of ``elements`` elements each, and how it gets to the host; ``lead`` as for an input."""
+    place = _placed(builder, component, elements, pointee or Pointee(component), lead)
     target = stage_out(builder, name, place.pointee, place.length, storage)
     return Tensor(target.array, component, place.first, place.pitch), target
 
@@ -78,11 +90,12 @@ class _Place:
     length: int
 
 
-def _placed(builder: ProgramBuilder, component: ComponentType, elements: int, pointee: Pointee) -> _Place:
+def _placed(builder: ProgramBuilder, component: ComponentType, elements: int, pointee: Pointee, lead: int) -> _Place:
     granule = _granule(pointee)
+    first = -(-lead // (granule * pointee.bytes)) * granule
     size = -(-elements * component.bytes // pointee.bytes)
     pitch = (-(-size // granule) + 1) * granule
-    return _Place(pointee, granule, pitch, granule + pitch * builder.instances)
+    return _Place(pointee, first, pitch, first + pitch * builder.instances)
 
 
 def matrix_in(builder: ProgramBuilder, name: str, type_: MatrixType) -> Matrix:

@@ -57,7 +57,8 @@ class TensorWriter:
             self.operands[name] = value
         return operand
 
-    def _numbers(self, name: str, setting: str, values: Sequence[int | ScalarValue]) -> tuple[ScalarValue, ...]:
+    def numbers(self, name: str, setting: str, values: Sequence[int | ScalarValue]) -> tuple[ScalarValue, ...]:
+        """Operands of a setting, from the writer's source where they are numbers."""
         return tuple(
             self.number(f"{name}_{setting}_{i}", value, True if setting == "slice" and i % 2 == 0 else None)
             if isinstance(value, int)
@@ -75,7 +76,7 @@ class TensorWriter:
         """``layout`` after ``steps``, called ``name`` with the number of the step."""
         for i, (setting, values) in enumerate(steps):
             result = TensorLayout(f"{name}_{i}", layout.type)
-            self.builder.add(LayoutSet(result, layout, setting, self._numbers(result.name, setting, values)))
+            self.builder.add(LayoutSet(result, layout, setting, self.numbers(result.name, setting, values)))
             layout = result
         return layout
 
@@ -89,6 +90,6 @@ class TensorWriter:
         self.builder.add(ViewCreate(view))
         for i, (setting, values) in enumerate(steps):
             result = TensorView(f"{name}_{i}", type_)
-            self.builder.add(ViewSet(result, view, setting, self._numbers(result.name, setting, values)))
+            self.builder.add(ViewSet(result, view, setting, self.numbers(result.name, setting, values)))
             view = result
         return view

@@ -6,10 +6,12 @@ from __future__ import annotations
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
+from generators.glsl.tensor import tensor_type
 from generators.glsl.variables import check_movable, declare, type_name
 from generators.program.control_flow import ReturnBoth
-from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter
-from generators.program.values import Matrix, Scalar
+from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, Returned
+from generators.program.tensor import TensorLayout, TensorView
+from generators.program.values import Matrix
 from generators.program.variables import Variable
 
 
@@ -38,6 +40,8 @@ def _argument(shader: Shader, argument: Argument) -> str:
     if isinstance(argument, Variable):
         check_movable(argument.type)
         return identifier(argument.name)
+    if isinstance(argument, TensorLayout | TensorView):
+        return identifier(argument.name)
     return shader.matrix(argument) if isinstance(argument, Matrix) else shader.scalar(argument)
 
 
@@ -47,9 +51,11 @@ def _parameter(shader: Shader, parameter: Parameter) -> str:
     return f"{_type(shader, parameter)} {identifier(parameter.name)}"
 
 
-def _type(shader: Shader, value: Matrix | Scalar | None) -> str:
+def _type(shader: Shader, value: Returned | None) -> str:
     if value is None:
         return "void"
+    if isinstance(value, TensorLayout | TensorView):
+        return tensor_type(shader, value.type)
     return shader.matrix_type(value.type) if isinstance(value, Matrix) else shader.scalar_type(value.component)
 
 

@@ -12,7 +12,7 @@ from generators.program.construction import MatrixConstant, MatrixNull, MatrixSp
 from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Hint, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
-from generators.program.functions import Argument, Call, Function
+from generators.program.functions import Argument, Call, Function, Returned
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
@@ -288,12 +288,10 @@ class ProgramBuilder:
         """Ends the program or the function, the loop, or the iteration, where the condition holds."""
         self._operations.append(Exit(kind, condition, tuple(body), returned))
 
-    def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> Matrix | Scalar | None:
+    def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> Returned | None:
         """What ``function`` returns for ``arguments``, called ``name``."""
         returned = function.returned
-        result: Matrix | Scalar | None = None
-        if returned is not None:
-            result = Matrix(name, returned.type) if isinstance(returned, Matrix) else Scalar(name, returned.component)
+        result = None if returned is None else replace(returned, name=name)
         self._operations.append(Call(result, function, tuple(arguments)))
         return result
 

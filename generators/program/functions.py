@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, Operand, Scalar
 from generators.program.variables import Value, Variable
 
@@ -35,8 +36,9 @@ class PointerParameter:
         return self.variable.name
 
 
-Parameter = Matrix | Scalar | PointerParameter
-Argument = Matrix | Scalar | Operand | Variable
+Parameter = Matrix | Scalar | PointerParameter | TensorLayout | TensorView
+Argument = Matrix | Scalar | Operand | Variable | TensorLayout | TensorView
+Returned = Matrix | Scalar | TensorLayout | TensorView
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Function:
     name: str
     parameters: tuple[Parameter, ...]
     body: tuple[Operation, ...]
-    returned: Matrix | Scalar | None
+    returned: Returned | None
     control: Hint = "none"
     variables: tuple[Variable, ...] = ()
 
@@ -69,7 +71,7 @@ class Call:
     """``result`` is what ``function`` returns for ``arguments``; None for void. A variable is the argument of a pointer; no variable
     is that of two."""
 
-    result: Matrix | Scalar | None
+    result: Returned | None
     function: Function
     arguments: tuple[Argument, ...]
 

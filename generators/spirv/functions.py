@@ -8,12 +8,14 @@ from types import MappingProxyType
 from generators.errors import GeneratorError
 from generators.program.control_flow import Hint, ReturnBoth
 from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, mistake
+from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix
 from generators.program.variables import Variable
 from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import FunctionControl, Op
 from generators.spirv.selections import emit_return
 from generators.spirv.shader import Shader
+from generators.spirv.tensor import tensor_type
 from generators.spirv.variables import declare, part_pointer, variable_pointer
 
 CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
@@ -40,7 +42,7 @@ def emit_call(shader: Shader, call: Call) -> None:
 def _argument(shader: Shader, argument: Argument) -> int:
     if isinstance(argument, Variable):
         return part_pointer(shader, argument, ())
-    return shader.define(argument) if isinstance(argument, Matrix) else shader.scalar(argument)
+    return shader.define(argument) if isinstance(argument, Matrix | TensorLayout | TensorView) else shader.scalar(argument)
 
 
 def _type(shader: Shader, value: Parameter | None) -> int:
@@ -48,6 +50,8 @@ def _type(shader: Shader, value: Parameter | None) -> int:
         return shader.module.type(Op.TypeVoid)
     if isinstance(value, PointerParameter):
         return variable_pointer(shader, value.variable)
+    if isinstance(value, TensorLayout | TensorView):
+        return tensor_type(shader, value.type)
     return shader.matrix_type(value.type) if isinstance(value, Matrix) else scalar(shader.module, value.component)
 
 

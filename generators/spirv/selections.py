@@ -7,7 +7,9 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Switch
+from generators.program.functions import Returned
 from generators.program.program import Operation
+from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, ScalarValue
 from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import Op, SelectionControl
@@ -105,7 +107,7 @@ def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
     shader.begin_block(merge)
 
 
-def emit_return(shader: Shader, returned: Matrix | ScalarValue | None) -> None:
+def emit_return(shader: Shader, returned: Returned | ScalarValue | None) -> None:
     """Emits the end of a function that returns ``returned``, or nothing."""
     if returned is None:
         shader.module.instruction(Op.Return)
@@ -130,5 +132,5 @@ def _merge(shader: Shader, merged: Sequence[Merged], ends: Sequence[int]) -> Non
         shader.module.value(Op.Phi, type_, *words, result=shader.define(result))
 
 
-def _value(shader: Shader, value: Matrix | ScalarValue) -> int:
-    return shader.define(value) if isinstance(value, Matrix) else shader.scalar(value)
+def _value(shader: Shader, value: Returned | ScalarValue) -> int:
+    return shader.define(value) if isinstance(value, Matrix | TensorLayout | TensorView) else shader.scalar(value)

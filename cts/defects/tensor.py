@@ -1,0 +1,180 @@
+"""Defects of tensor layouts: what each instruction sets, resets, or should have left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, every
+from cts.defects.tensor_access import tensor_access_defects
+from cts.reference.state import State
+from cts.reference.tensor import LayoutState, layout_set, layout_state
+from generators.program.program import Program
+from generators.program.tensor import LayoutSet, LayoutSetting
+
+_16_BITS = 0xFFFF
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What a setting does to a layout: ``before`` and, rightly, ``after``."""
+
+    before: LayoutState
+    after: LayoutState
+
+
+Bend = Callable[[_Change], LayoutState]
+"""What a setting does wrongly."""
+
+
+def _keeps(field: str) -> Bend:
+    """The field stays what it was."""
+    return lambda change: replace(change.after, **{field: getattr(change.before, field)})
+
+
+def _turned(field: str) -> Bend:
+    """The numbers are taken innermost first."""
+    return lambda change: replace(change.after, **{field: getattr(change.after, field)[:, ::-1]})
+
+
+def _row_major(sizes: np.ndarray) -> np.ndarray:
+    stride = np.ones_like(sizes)
+    for dimension in range(sizes.shape[1] - 2, -1, -1):
+        stride[:, dimension] = stride[:, dimension + 1] * sizes[:, dimension + 1]
+    return stride
+
+
+def _rounded_down(change: _Change) -> LayoutState:
+    return replace(change.after, stride=_row_major(change.after.dimension // change.after.block_size))
+
+
+def _in_elements(change: _Change) -> LayoutState:
+    return replace(change.after, stride=_row_major(change.after.dimension))
+
+
+def _only_once(change: _Change) -> LayoutState:
+    return replace(change.after, dimension=np.where(change.before.dimension > 0, change.before.dimension, change.after.dimension))
+
+
+def _column_major(change: _Change) -> LayoutState:
+    blocks = -(-change.after.dimension // change.after.block_size)
+    return replace(change.after, stride=_row_major(blocks[:, ::-1])[:, ::-1])
+
+
+def _recomputed(change: _Change) -> LayoutState:
+    return replace(change.after, stride=_row_major(-(-change.after.dimension // change.after.block_size)))
+
+
+def _offset_replaced(change: _Change) -> LayoutState:
+    return replace(change.after, offset=change.after.offset - change.before.offset)
+
+
+def _offset_clamped(change: _Change) -> LayoutState:
+    """Every slice stays in the tensor, also one that another slice would bring back."""
+    return replace(change.after, offset=np.clip(change.after.offset, 0, np.maximum(change.before.dimension - 1, 0)))
+
+
+def _span_of_dimension(change: _Change) -> LayoutState:
+    return replace(change.after, span=change.after.dimension)
+
+
+def _clipped_span(change: _Change) -> LayoutState:
+    """A slice in a slice ends with it."""
+    return replace(change.after, span=np.minimum(change.before.span, change.after.span))
+
+
+def _innermost_one(change: _Change) -> LayoutState:
+    stride = change.after.stride.copy()
+    stride[:, -1] = 1
+    return replace(change.after, stride=stride)
+
+
+def _narrow_strides(change: _Change) -> LayoutState:
+    return replace(change.after, stride=change.after.stride & _16_BITS)
+
+
+def _clamp_value_zero(change: _Change) -> LayoutState:
+    return replace(change.after, clamp_value=np.zeros_like(change.after.clamp_value))
+
+
+def _clamp_value_low(change: _Change) -> LayoutState:
+    return replace(change.after, clamp_value=change.after.clamp_value & np.uint64(0xFF))
+
+
+_ROUNDED_DOWN = "the default strides of blocks rounded down"
+_IN_ELEMENTS = "the default strides of blocks counted in elements"
+
+_SETTINGS: Mapping[LayoutSetting, tuple[tuple[Bend, str], ...]] = MappingProxyType(
+    {
+        "slice": (
+            (_keeps("offset"), "the offset of a slice ignored"),
+            (_keeps("span"), "the span of a slice ignored"),
+            (_offset_replaced, "the offset of a slice replaces that of the one before"),
+            (_offset_clamped, "the offset of a slice kept inside the tensor"),
+            (_span_of_dimension, "a slice with the spans of the whole tensor"),
+            (_clipped_span, "a slice of a slice never longer than that"),
+            (_turned("offset"), "the offsets of a slice taken innermost first"),
+            (_turned("span"), "the spans of a slice taken innermost first"),
+        ),
+        "dimension": (
+            (_keeps("offset"), "setting the dimension does not reset the offset"),
+            (_keeps("span"), "setting the dimension does not set the span"),
+            (_keeps("stride"), "setting the dimension does not set the strides"),
+            (_only_once, "setting the dimension again ignored"),
+            (_turned("dimension"), "the dimensions taken innermost first, but not for strides and spans"),
+            (_column_major, "default strides computed outermost first"),
+            (_rounded_down, _ROUNDED_DOWN),
+            (_in_elements, _IN_ELEMENTS),
+        ),
+        "stride": (
+            (_keeps("stride"), "the strides ignored"),
+            (_turned("stride"), "the strides taken innermost first"),
+            (_innermost_one, "the innermost stride taken for 1"),
+            (_narrow_strides, "the strides kept in 16 bits"),
+        ),
+        "clamp_value": (
+            (_keeps("clamp_value"), "the clamp value ignored"),
+            (_clamp_value_zero, "the clamp value taken for zero"),
+            (_clamp_value_low, "the clamp value kept in 8 bits"),
+        ),
+        "block_size": (
+            (_keeps("block_size"), "the block sizes ignored"),
+            (_turned("block_size"), "the block sizes taken innermost first"),
+            (_recomputed, "setting the block size computes the strides again"),
+        ),
+    }
+)
+
+
+def _bent(bend: Bend) -> Substitute:
+    def step(state: State, operation: LayoutSet) -> None:
+        before = layout_state(state, operation.layout)
+        layout_set(state, operation)
+        wrong = bend(_Change(before, layout_state(state, operation.result)))
+        state.aggregates[operation.result.name] = tuple(vars(wrong).values())
+
+    return step
+
+
+def _in_place(state: State, operation: LayoutSet) -> None:
+    """The layout that is copied changes, too."""
+    layout_set(state, operation)
+    state.aggregates[operation.layout.name] = state.aggregates[operation.result.name]
+
+
+def tensor_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the tensor layouts of ``program``, and of the loads and stores that they address."""
+    settings = every(program.operations, LayoutSet)
+    blocks = any(operation.setting == "block_size" for operation in settings)
+    for setting, bends in _SETTINGS.items():
+        found = [operation for operation in settings if operation.setting == setting]
+        if not found:
+            continue
+        for bend, words in bends:
+            if blocks or words not in (_ROUNDED_DOWN, _IN_ELEMENTS):
+                yield Defect(words, dict.fromkeys(found, _bent(bend)))
+        yield Defect(f"setting the {setting.replace('_', ' ')} changes the layout that it copies", dict.fromkeys(found, _in_place))
+    yield from tensor_access_defects(program, blocks)

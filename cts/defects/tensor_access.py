@@ -1,0 +1,286 @@
+"""Defects of loads and stores by tensor addressing: coordinates, bounds, units, and whose layout it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, every
+from cts.reference.state import State
+from cts.reference.tensor import layout_state
+from cts.reference.tensor_access import Place, addressed, load_at, place, store_at
+from cts.reference.tensor_addressing import Addresses
+from generators.program.program import Program
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.types import ClampMode, ComponentType
+
+Access = TensorLoad | TensorStore
+
+_16_BITS = 0xFFFF
+
+Clamp = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From coordinates and sizes, (instances, rows, columns, rank) and broadcastable to it, to other coordinates."""
+
+
+def _to_edge(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return np.asarray(np.clip(coordinate, 0, size - 1))
+
+
+def _repeated(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return np.asarray(coordinate % size)
+
+
+def _repeated_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return np.asarray(np.fmod(coordinate + size, size))
+
+
+def _wrapped_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return np.where(coordinate < 0, coordinate + size, np.where(coordinate >= size, coordinate - size, coordinate))
+
+
+def _unsigned(clamp: Clamp) -> Clamp:
+    """Coordinates below zero are very large ones."""
+    return lambda coordinate, size: clamp(np.asarray(coordinate & 0xFFFFFFFF), size)
+
+
+def _mirrored(period: Callable[[np.ndarray], np.ndarray]) -> Clamp:
+    def clamp(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+        length = np.maximum(period(size), 1)
+        folded = coordinate % length
+        return np.asarray(np.where(folded >= size, length - folded - (length - (2 * size - 2)) // 2, folded))
+
+    return clamp
+
+
+def _mirrored_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return np.where(coordinate < 0, -coordinate, np.where(coordinate >= size, 2 * size - 2 - coordinate, coordinate))
+
+
+_EXACT_MIRROR = _mirrored(lambda size: 2 * size - 2)
+_CLAMPS: tuple[tuple[Clamp, str, frozenset[ClampMode]], ...] = (
+    (_to_edge, "clamped to the edge", frozenset({ClampMode.CONSTANT, ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED})),
+    (_repeated, "repeated", frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT_MIRRORED})),
+    (_EXACT_MIRROR, "mirrored", frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT})),
+    (_repeated_once, "repeated with a remainder that has the sign of the coordinate", frozenset({ClampMode.REPEAT})),
+    (_unsigned(_to_edge), "clamped to the edge as unsigned numbers", frozenset({ClampMode.CLAMP_TO_EDGE})),
+    (_unsigned(_repeated), "repeated as unsigned numbers", frozenset({ClampMode.REPEAT})),
+    (_unsigned(_EXACT_MIRROR), "mirrored as unsigned numbers", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_wrapped_once, "moved by one period at most", frozenset({ClampMode.REPEAT})),
+    (_mirrored_once, "mirrored at most once", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_mirrored(lambda size: 2 * size - 1), "mirrored with a period of 2d - 1", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_mirrored(lambda size: 2 * size), "mirrored with a period of 2d", frozenset({ClampMode.REPEAT_MIRRORED})),
+)
+
+Readdress = Callable[[State, Access, Addresses], Addresses]
+
+
+def _at(state: State, access: Access, found: Addresses, coordinate: np.ndarray, outside: np.ndarray) -> Addresses:
+    """The addresses of other coordinates in the tensor."""
+    layout = layout_state(state, access.layout)
+    skipped = found.clipped | outside
+    coordinate = np.where(skipped[..., None], 0, coordinate)
+    block, within = np.divmod(coordinate, layout.block_size[:, None, None, :])
+    index = (block * layout.stride[:, None, None, :]).sum(axis=-1)
+    return replace(found, index=np.where(skipped, 0, index), outside=outside & ~found.clipped, block=block, within=within)
+
+
+def _coordinates(state: State, access: Access, found: Addresses) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates in the tensor before they are clamped, and the sizes of its dimensions."""
+    layout = layout_state(state, access.layout)
+    return found.span + layout.offset[:, None, None, :], layout.dimension[:, None, None, :]
+
+
+def _clamped(clamp: Clamp) -> Readdress:
+    def readdress(state: State, access: Access, found: Addresses) -> Addresses:
+        coordinate, size = _coordinates(state, access, found)
+        out = (coordinate < 0) | (coordinate >= size)
+        moved = np.where(out, clamp(coordinate, size), coordinate)
+        # What is out of bounds still is taken for the nearest element, so that memory is not left.
+        return _at(state, access, found, np.clip(moved, 0, size - 1), np.zeros_like(found.outside))
+
+    return readdress
+
+
+def _to_constant(state: State, access: Access, found: Addresses) -> Addresses:
+    coordinate, size = _coordinates(state, access, found)
+    outside = np.asarray(((coordinate < 0) | (coordinate >= size)).any(axis=-1))
+    return _at(state, access, found, coordinate, outside)
+
+
+def _checked_in_one(which: int) -> Readdress:
+    """Bounds of one dimension alone are looked at; the others are clamped to the edge."""
+
+    def readdress(state: State, access: Access, found: Addresses) -> Addresses:
+        coordinate, size = _coordinates(state, access, found)
+        out = (coordinate < 0) | (coordinate >= size)
+        return _at(state, access, found, np.clip(coordinate, 0, size - 1), np.asarray(out[..., which]))
+
+    return readdress
+
+
+def _turned_matrix(state: State, access: Access, found: Addresses) -> Addresses:
+    """Elements are counted down the columns."""
+    rows, columns = found.index.shape[1:]
+    row, column = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+    number = column * rows + row
+    return _respanned(state, access, found, np.broadcast_to(number, found.index.shape))
+
+
+def _respanned(state: State, access: Access, found: Addresses, number: np.ndarray) -> Addresses:
+    """The addresses of elements with other numbers, in bounds or clamped to the edge."""
+    layout = layout_state(state, access.layout)
+    span = np.zeros_like(found.span)
+    for dimension in range(span.shape[-1] - 1, -1, -1):
+        number, span[..., dimension] = np.divmod(number, layout.span[:, dimension][:, None, None])
+    size = layout.dimension[:, None, None, :]
+    return _at(state, access, found, np.clip(span + layout.offset[:, None, None, :], 0, size - 1), np.zeros_like(found.outside))
+
+
+def _by_rows(state: State, access: Access, found: Addresses) -> Addresses:
+    """Rows and columns of the matrix are taken for the coordinates of the last two dimensions, whatever the span."""
+    coordinate, size = _coordinates(state, access, found)
+    if coordinate.shape[-1] < 2:
+        return found
+    layout = layout_state(state, access.layout)
+    rows, columns = found.index.shape[1:]
+    span = np.zeros_like(found.span)
+    span[..., -2], span[..., -1] = np.arange(rows)[None, :, None], np.arange(columns)[None, None, :]
+    moved = span + layout.offset[:, None, None, :]
+    return _at(state, access, found, np.clip(moved, 0, size - 1), np.zeros_like(found.outside))
+
+
+def _not_wrapped(state: State, access: Access, found: Addresses) -> Addresses:
+    """The outermost coordinate goes on beyond its span."""
+    layout = layout_state(state, access.layout)
+    rows, columns = found.index.shape[1:]
+    number = np.arange(rows * columns).reshape(1, rows, columns)
+    inner = layout.span[:, 1:].prod(axis=1)[:, None, None]
+    span = found.span.copy()
+    span[..., 0] = number // inner
+    size = layout.dimension[:, None, None, :]
+    return _at(state, access, found, np.clip(span + layout.offset[:, None, None, :], 0, size - 1), np.zeros_like(found.outside))
+
+
+def _in_block(state: State, access: Access, found: Addresses) -> Addresses:
+    """The place in the block counts as well as the block."""
+    layout = layout_state(state, access.layout)
+    extra = (found.within * layout.stride[:, None, None, :]).sum(axis=-1)
+    return replace(found, index=found.index + np.where(found.accessed, extra, 0))
+
+
+def _readdressed(readdress: Readdress) -> Substitute:
+    def step(state: State, access: Access) -> None:
+        found = readdress(state, access, addressed(state, access))
+        _access(state, access, found, place(state, access))
+
+    return step
+
+
+def _access(state: State, access: Access, found: Addresses, at: Place) -> None:
+    if isinstance(access, TensorLoad):
+        load_at(state, access, found, at)
+    else:
+        store_at(state, access, found, at)
+
+
+Relocate = Callable[[Access, Place], Place]
+
+
+def _relocated(relocate: Relocate) -> Substitute:
+    def step(state: State, access: Access) -> None:
+        _access(state, access, addressed(state, access), relocate(access, place(state, access)))
+
+    return step
+
+
+def _in_bytes(_: Access, at: Place) -> Place:
+    return replace(at, unit=1)
+
+
+def _in_pointees(access: Access, at: Place) -> Place:
+    return replace(at, unit=access.array.pointee.bytes)
+
+
+def _from_the_beginning(_: Access, at: Place) -> Place:
+    return replace(at, start=np.zeros_like(at.start))
+
+
+def _first_in_components(access: Access, at: Place) -> Place:
+    return replace(at, start=at.start // access.array.pointee.bytes * at.unit)
+
+
+def _first_in_16_bits(_: Access, at: Place) -> Place:
+    return replace(at, start=at.start & _16_BITS)
+
+
+_UNITS: tuple[tuple[Relocate, str], ...] = (
+    (_in_pointees, "the element's number counted in the array's pointee"),
+    (_first_in_components, "the first element of the pointer counted in components"),
+)
+
+
+def _component(access: Access) -> ComponentType:
+    return access.result.type.component if isinstance(access, TensorLoad) else access.matrix.type.component
+
+
+def _of_first_instance(_: Access, at: Place) -> Place:
+    return replace(at, start=np.full_like(at.start, at.start[0]))
+
+
+def _layout_of_first_instance(state: State, access: Access) -> None:
+    own = state.aggregates[access.layout.name]
+    state.aggregates[access.layout.name] = tuple(np.broadcast_to(part[:1], part.shape) for part in own)
+    found = addressed(state, access)
+    state.aggregates[access.layout.name] = own
+    _access(state, access, found, place(state, access))
+
+
+def _nothing(state: State, operation: TensorStore) -> None:
+    """The store is left out."""
+
+
+def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
+    """Defects of the tensor loads and stores of ``program``; ``blocks``: whether a layout sets block sizes."""
+    accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]
+    if not accesses:
+        return
+    loads = [access for access in accesses if isinstance(access, TensorLoad)]
+    modes = {access.layout.type.clamp_value for access in accesses}
+    for clamp, words, of in _CLAMPS:
+        those = [load for load in loads if load.layout.type.clamp_value in of]
+        if those:
+            yield Defect(f"coordinates out of bounds {words}", dict.fromkeys(those, _readdressed(_clamped(clamp))))
+    moving = [load for load in loads if load.layout.type.clamp_value not in (ClampMode.UNDEFINED, ClampMode.CONSTANT)]
+    if moving:
+        yield Defect("coordinates out of bounds give the clamp value", dict.fromkeys(moving, _readdressed(_to_constant)))
+    stores = [access for access in accesses if isinstance(access, TensorStore)]
+    if modes - {ClampMode.UNDEFINED}:
+        for which, name in ((0, "outermost"), (-1, "innermost")):
+            words = f"bounds looked at in the {name} dimension alone"
+            yield Defect(words, dict.fromkeys(accesses, _readdressed(_checked_in_one(which))))
+    if stores and modes - {ClampMode.UNDEFINED}:
+        yield Defect("a store out of bounds goes to the edge", dict.fromkeys(stores, _readdressed(_clamped(_to_edge))))
+        yield Defect("a store out of bounds goes where a repeated tensor has it", dict.fromkeys(stores, _readdressed(_clamped(_repeated))))
+    readdressing: tuple[tuple[Readdress, str], ...] = (
+        (_turned_matrix, "the matrix counted down its columns"),
+        (_by_rows, "rows and columns of the matrix taken for the last coordinates of the slice"),
+        (_not_wrapped, "the outermost coordinate goes on beyond its span"),
+        *([(_in_block, "the place in a block added to its address")] if blocks else []),
+    )
+    for readdress, words in readdressing:
+        yield Defect(words, dict.fromkeys(accesses, _readdressed(readdress)))
+    relocating: tuple[tuple[Relocate, str], ...] = (
+        (_in_bytes, "the element's number taken for bytes"),
+        (_from_the_beginning, "the first element of the pointer ignored"),
+        (_first_in_16_bits, "the bytes before the pointer kept in 16 bits"),
+        *(_UNITS if any(access.array.pointee.bytes != _component(access).bytes for access in accesses) else ()),
+    )
+    for relocate, words in relocating:
+        yield Defect(words, dict.fromkeys(accesses, _relocated(relocate)))
+    if program.instances > 1:
+        yield Defect("the tensor of instance 0 in every scope instance", dict.fromkeys(accesses, _relocated(_of_first_instance)))
+        yield Defect("the layout of instance 0 in every scope instance", dict.fromkeys(accesses, _layout_of_first_instance))
+    if stores:
+        yield Defect("the tensor is not stored to", dict.fromkeys(stores, _nothing))

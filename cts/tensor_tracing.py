@@ -66,13 +66,13 @@ def tensor_maps(program: Program, subcase: Subcase, instance: int = 0) -> tuple[
     """
     found: dict[Operation, TensorMap] = {}
 
-    def noting(perform: Callable[[State, Any, Addresses], None]) -> Step:
+    def noting(perform: Callable[[State, Any], None]) -> Step:
         def step(state: State, operation: Any) -> None:
             addresses = addressed(state, operation)
             positions = np.flatnonzero(state.instances == instance)
             if len(positions):
                 found[operation] = _mapped(operation, layout_state(state, operation.layout), addresses, int(positions[0]), instance)
-            perform(state, operation, addresses)
+            perform(state, operation)
 
         return step
 

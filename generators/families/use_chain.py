@@ -154,7 +154,9 @@ class _Writer:
             if name not in _OUTPUTS
         }
         self.targets: dict[str, Target] = {
-            name: stage_out(self.builder, name, Pointee(t.component), t.length, storage) for name, t in self.plan.items() if name in _OUTPUTS
+            name: stage_out(self.builder, name, Pointee(t.component), t.length, storage)
+            for name, t in self.plan.items()
+            if name in _OUTPUTS
         }
 
     def _first(self, name: str, index: Scalar | None) -> Operand | Scalar:

@@ -87,7 +87,9 @@ def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Eleme
     else:
         found["v"], found["z"] = _anything(converted, shapes["v"], rng), _anything(second, shapes["z"], rng)
     if not first.is_float and not second.is_float:
-        return found | {name: _anything(type_, shapes[name], rng) for name, type_ in (("q", chain.factor), ("k", chain.factor), ("c", first))}
+        return found | {
+            name: _anything(type_, shapes[name], rng) for name, type_ in (("q", chain.factor), ("k", chain.factor), ("c", first))
+        }
     return found | _scores(chain, limit // chain.growth, shapes, rng)
 
 

@@ -115,7 +115,7 @@ def plan(values: Values) -> dict[str, Tiles]:
     found = {
         "q": tiled(of.factor, of.q, left, True, (count, 1)),
         "k": tiled(of.factor, of.k, right, True, (count, max(1, of.trips))),
-        "c": tiled(of.first, of.c, sums, True, (count, 1)),
+        "c": tiled(of.first, of.c, sums, True, (count, max(1, of.trips))),
         "v": tiled(of.converted, of.v, left, True, (count, max(1, of.trips))),
         "z": tiled(of.second, of.z, sums, True, (count, 1)),
         "o": tiled(of.second, of.z, sums, True, (count, 1)),
@@ -205,10 +205,10 @@ class _Writer:
             builder.add(UseConvert(result, scores) if conversion is None else MatrixConvert(result, scores, conversion))
         return builder.negate("matrix_turned", result) if self.values["between"] == "negated_after" else result
 
-    def step(self, q: Matrix, c: Matrix, z: Matrix, index: Scalar | None) -> Matrix:
+    def step(self, q: Matrix, z: Matrix, index: Scalar | None) -> Matrix:
         """O of one iteration."""
         builder, of = self.builder, self.chain
-        k = self.load("k", Use.B, index)
+        k, c = self.load("k", Use.B, index), self.load("c", Use.ACCUMULATOR, index)
         type_s = MatrixType(of.first, self.scope, *of.c, Use.ACCUMULATOR)
         scores = builder.muladd("matrix_s", type_s, q, k, c, self.rows[0].operands or None)
         entering = self._entering(scores)
@@ -224,15 +224,15 @@ class _Writer:
     def write(self) -> Program:
         """The whole program."""
         builder, source = self.builder, self.values["trip_source"]
-        q, c, z = self.load("q", Use.A), self.load("c", Use.ACCUMULATOR), self.load("z", Use.ACCUMULATOR)
+        q, z = self.load("q", Use.A), self.load("z", Use.ACCUMULATOR)
         if source == "none":
-            self.store(self.step(q, c, z, None), "o")
+            self.store(self.step(q, z, None), "o")
         else:
             trips = builder.operand("trip_count", U32, source, self.chain.trips, self.chain.trips + 1)
             index, carried = Scalar("iteration", U32), list[Carried]()
             with builder.loop(index, trips, carried):
                 current = Matrix("accumulator", z.type)
-                carried.append(Carried(z, current, self.step(q, c, current, index)))
+                carried.append(Carried(z, current, self.step(q, current, index)))
             self.store(carried[0].current, "o")
         for target in self.targets.values():
             target.finish(builder)

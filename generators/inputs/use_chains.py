@@ -25,7 +25,7 @@ class UseChain:
         factor, first, converted, second: component types of Q and K, of C and S, of P and V, and of Z and O.
         q, k, c, v, z: rows and columns.
         depth: products that enter an element of O in one iteration.
-        trips: iterations, each with a K and a V of its own, and sums that add up in O.
+        trips: iterations, each with a K, a C and a V of its own, and sums that add up in O.
         growth: by how much S grows before it is converted.
     """
 
@@ -66,13 +66,13 @@ def _signed(*components: ComponentType) -> bool:
 
 
 def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Elements:
-    """Bits of ``q`` and ``c`` (instances, 1, rows, columns), ``k`` and ``v`` (instances, trips, …) and ``z`` (instances, 1, …)."""
+    """Bits of ``q`` and ``z`` (instances, 1, rows, columns), and of ``k``, ``c`` and ``v`` (instances, trips, …)."""
     first, converted, second = chain.first, chain.converted, chain.second
     trips = max(1, chain.trips)
     shapes = {
         "q": (instances, 1, *chain.q),
         "k": (instances, trips, *chain.k),
-        "c": (instances, 1, *chain.c),
+        "c": (instances, trips, *chain.c),
         "v": (instances, trips, *chain.v),
         "z": (instances, 1, *chain.z),
     }

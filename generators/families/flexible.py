@@ -14,7 +14,7 @@ import numpy as np
 from generators.families.axes import TakenValues, Values
 from generators.families.muladd import Tiles, tiled
 from generators.families.placement import Target, fills, stage_out
-from generators.families.tensor_writer import TensorWriter
+from generators.families.tensor_writer import LayoutStep, TensorWriter
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded
 from generators.inputs.products import Chain, Operands
@@ -155,7 +155,7 @@ class _Writer:
     def layout(self, name: str) -> TensorLayout:
         """The layout of the whole matrix in array ``name``."""
         tiles = self.plan[name]
-        steps = (("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1)))
+        steps: list[LayoutStep] = [("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1))]
         return self.tensors.layout(f"layout_{name}", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
 
     def load(self, name: str, use: Use) -> Matrix:

@@ -89,15 +89,15 @@ def _convertible(values: Values) -> bool:
     source, target = _source(values), _target(values)
     conversion = _instruction(source, target)
     if source is target:
-        return values["way"] in ("use", "transpose")
-    return conversion is not None and (conversion is not Conversion.BITCAST or values["way"] != "use")
+        return bool(values["way"] in ("use", "transpose"))
+    return conversion is not None and bool(conversion is not Conversion.BITCAST or values["way"] != "use")
 
 
 def _transposes(values: Values) -> bool:
     """A transposition gives a B; where components are converted, before or after it."""
     if values["way"] not in _TRANSPOSED:
         return True
-    return values["use"] == "b" and values["form"] != "both" and (values["way"] == "transpose") == (values["to"] == "same")
+    return bool(values["use"] == "b" and values["form"] != "both" and (values["way"] == "transpose") == (values["to"] == "same"))
 
 
 def _negates(values: Values) -> bool:

@@ -69,7 +69,7 @@ def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Eleme
     """Bits of ``q`` and ``z`` (instances, 1, rows, columns), and of ``k``, ``c`` and ``v`` (instances, trips, …)."""
     first, converted, second = chain.first, chain.converted, chain.second
     trips = max(1, chain.trips)
-    shapes = {
+    shapes: dict[str, tuple[int, ...]] = {
         "q": (instances, 1, *chain.q),
         "k": (instances, trips, *chain.k),
         "c": (instances, trips, *chain.c),
@@ -83,7 +83,9 @@ def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Eleme
         term = max(1, (budget - rest) // (chain.depth * trips))
         limit = min(limit, max(1, math.isqrt(4 * term)))
         found["v"] = _bits(_drawn(min(term // limit, whole(converted)), shapes["v"], _signed(converted), rng), converted)
-        found["z"] = _bits(_drawn(rest - rng.integers(0, max(1, rest // 8)), shapes["z"], _signed(second), rng), second)
+        # Near the end of what Z may be, so that sums need all bits of their accumulation.
+        addend = (rest - rng.integers(0, max(1, rest // 8), shapes["z"])) * rng.choice(np.array([-1, 1]), shapes["z"])
+        found["z"] = _bits(addend, second)
     else:
         found["v"], found["z"] = _anything(converted, shapes["v"], rng), _anything(second, shapes["z"], rng)
     if not first.is_float and not second.is_float:

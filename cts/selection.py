@@ -11,7 +11,7 @@ from cts.case_list import CaseListError, read_case_list
 from cts.devices.device import DeviceDescription
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
 from generators.errors import CasebookError
-from generators.property_rows import PropertyRow
+from generators.property_rows import FlexibleRow, PropertyRow
 from generators.types import COMPONENT_TYPES, Scope
 
 
@@ -91,7 +91,8 @@ def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ..
 
 
 def device_rows(description: DeviceDescription) -> tuple[str, ...]:
-    """The device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once.
+    """The device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once; and so its rows of flexible
+    dimensions, with ``.flex`` or ``.wgN`` behind them.
 
     Without those of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
     and floats that saturate (F-KHR-7).
@@ -103,10 +104,14 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
     rows = set()
     for row in description.rows:
         types = [COMPONENT_TYPES[name] for name in (row.a, row.b, row.c, row.result) if name in COMPONENT_TYPES]
-        if len(types) == 4 and not row.flexible and row.scope == Scope.SUBGROUP:
+        subgroups, rest = divmod(row.invocations, description.subgroup_size)
+        fits = row.scope == Scope.SUBGROUP or (row.flexible and row.scope == Scope.WORKGROUP and subgroups > 0 and rest == 0)
+        if len(types) == 4 and fits:
             a, b, c, result = types
             floats = {type_.is_float for type_ in types}
             if len(floats) > 1 or (row.saturating and result.is_float):
                 continue
-            rows.add(str(PropertyRow(row.m, row.n, row.k, a, b, c, result, row.saturating)))
+            exact = PropertyRow(row.m, row.n, row.k, a, b, c, result, row.saturating)
+            workgroup = subgroups if row.scope == Scope.WORKGROUP else None
+            rows.add(str(FlexibleRow(exact, workgroup) if row.flexible else exact))
     return tuple(sorted(rows))

@@ -43,6 +43,22 @@ class PropertyRow:
         return flags
 
 
+@dataclass(frozen=True)
+class FlexibleRow:
+    """A row of flexible dimensions: any sizes that are multiples of its granularities, up to the device's largest dimension.
+
+    Attributes:
+        granularity: ``m``, ``n`` and ``k`` are the granularities.
+        subgroups: at workgroup scope, those of the workgroup, which has as many invocations as the row names; None at subgroup scope.
+    """
+
+    granularity: PropertyRow
+    subgroups: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.granularity}.{'flex' if self.subgroups is None else f'wg{self.subgroups}'}"
+
+
 _ROW = re.compile(r"(\d+)x(\d+)x(\d+)\.(\w+)\.(\w+)\.(\w+)\.(\w+?)(\.sat)?")
 
 
@@ -59,3 +75,25 @@ def parse_row(text: str) -> PropertyRow:
     m, n, k = (int(size) for size in match.groups()[:3])
     a, b, c, result = (COMPONENT_TYPES[name] for name in match.groups()[3:7])
     return PropertyRow(m, n, k, a, b, c, result, match.group(8) is not None)
+
+
+_FLEXIBLE = re.compile(r"(.+)\.(?:flex|wg(\d+))")
+
+
+def is_flexible(text: str) -> bool:
+    """Whether ``text`` can only be a row of flexible dimensions."""
+    return _FLEXIBLE.fullmatch(text) is not None
+
+
+@cache
+def parse_flexible_row(text: str) -> FlexibleRow:
+    """The row that ``MxNxK.A.B.C.Result``, with or without ``.sat``, names with ``.flex`` (subgroup scope) or ``.wgN`` (workgroup scope, N
+    subgroups) behind it.
+
+    Raises:
+        CasebookError: it names none.
+    """
+    match = _FLEXIBLE.fullmatch(text)
+    if match is None:
+        raise CasebookError(f"'{text}' is no row of flexible dimensions: expected a property row and .flex or .wgN, N subgroups")
+    return FlexibleRow(parse_row(match.group(1)), None if match.group(2) is None else int(match.group(2)))

@@ -1,4 +1,7 @@
-"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV: values move (facts.md C17)."""
+"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV: values move (facts.md C17).
+
+Neither is on Vulkan's list of operations that preserve bits, so that a denormal may be taken for zero.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from cts import elements
 from cts.reference.state import State
+from cts.reference.values import Choice, MatrixValue
 from generators.errors import GeneratorError
+from generators.inputs.exactness import denormals
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import MatrixType
 from generators.types import Use
@@ -23,7 +29,7 @@ def use_convert(state: State, operation: UseConvert) -> None:
     same = replace(source, use=target.use) == target
     if not same or source.use_value is not Use.ACCUMULATOR or target.use_value is Use.ACCUMULATOR:
         raise GeneratorError(f"{operation.result.name}: a conversion of the use is from an accumulator to A or B (CM2-CVT-03)")
-    state.matrices[operation.result.name] = state.matrices[operation.matrix.name]
+    state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name])
 
 
 def transpose(state: State, operation: Transpose) -> None:
@@ -37,7 +43,26 @@ def transpose(state: State, operation: Transpose) -> None:
     if source.use_value is not Use.ACCUMULATOR or target != expected:
         raise GeneratorError(f"{operation.result.name}: a transposition is from an accumulator to B, rows for columns (CM2-TR-01)")
     value = state.matrices[operation.matrix.name]
-    if value.choice is not None or value.envelope is not None:
-        raise GeneratorError(f"{operation.matrix.name} has several allowed values; transpose exact data")
-    bits = np.ascontiguousarray(value.bits.transpose(0, 2, 1))
-    state.matrices[operation.result.name] = replace(value, bits=bits, history=None, proof=None, origins=())
+    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
+        raise GeneratorError(f"{operation.matrix.name} is known by an interval only; transpose exact data")
+    choice = None if value.choice is None else Choice(tuple(_turned(other) for other in value.choice.others))
+    origins = tuple(replace(origin, bits=_turned(origin.bits)) for origin in value.origins)
+    turned = MatrixValue(value.component, _turned(value.bits), value.computed, choice=choice, origins=origins)
+    state.matrices[operation.result.name] = _with_flushed(turned)
+
+
+def _turned(bits: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(bits.transpose(0, 2, 1))
+
+
+def _with_flushed(value: MatrixValue) -> MatrixValue:
+    """``value``, in which zero is allowed too where it is denormal (C17, C29)."""
+    if not value.component.is_float or value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
+        return value
+    found = (value.bits, *value.alternatives)
+    tiny = [denormals(elements.values(bits, value.component), value.component) for bits in found]
+    if not np.any(tiny):
+        return value
+    sign = value.component.bits_dtype.type(1 << (value.component.bits - 1))
+    flushed = tuple(np.where(where, bits & sign, bits) for bits, where in zip(found, tiny, strict=True) if where.any())
+    return replace(value, choice=Choice((*value.alternatives, *flushed)))

@@ -107,7 +107,7 @@ def find_case(casebook: Casebook, id_: str) -> Case:
             continue
         if not axis.property_rows:
             raise CasebookError(f"'{id_}': axis '{axis.name}' has no label '{label}'; expected one of {', '.join(axis.labels)}")
-        check_property_row(label)
+        check_property_row(label, axis.flexible)
     case = Case(family, labels)
     because = violated(case)
     if because:

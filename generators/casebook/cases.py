@@ -20,6 +20,7 @@ from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
+from generators.property_rows import is_flexible
 
 ONLY_SUBCASE = "only"
 """Name of the subcase of a family without subcase axes."""
@@ -103,7 +104,7 @@ def with_property_rows(family: Family, labels: Sequence[str]) -> Family:
     axis = family.axes[number]
     added = {label: label for label in labels if label not in axis.values}
     for label in added:
-        check_property_row(label)
+        check_property_row(label, axis.flexible)
     wider = replace(axis, values=MappingProxyType({**axis.values, **added}))
     return replace(family, axes=(*family.axes[:number], wider, *family.axes[number + 1 :]))
 
@@ -179,8 +180,8 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
     Args:
         family: the family.
         tier: ``smoke``, ``nightly`` or ``full``.
-        extra: property rows (labels) that a device has; those that the family does not name come after the others, from the
-            products that take all rows.
+        extra: property rows (labels) that a device has, flexible ones and others; those that the family does not name, of the kind
+            that it has, come after the others, from the products that take all rows.
 
     Raises:
         CasebookError: unknown tier, a row of another form, or a product that the constraints leave empty.
@@ -198,7 +199,8 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
     selected = sorted(found)
     axes = family.axes
     if extra and family.property_axis is not None:
-        wider = with_property_rows(family, extra)
+        flexible = family.axes[family.property_axis].flexible
+        wider = with_property_rows(family, [label for label in extra if is_flexible(label) is flexible])
         selected += _extra_rows(family, wider, tier)
         axes = wider.axes
     tables = [axis.labels for axis in axes]

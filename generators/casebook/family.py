@@ -16,7 +16,7 @@ from generators.casebook.document import Element, read_document
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
 from generators.errors import CasebookError
-from generators.property_rows import parse_row
+from generators.property_rows import parse_flexible_row, parse_row
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LABEL = re.compile(r"(?:(?!::)[^\s,\[\]-])+")
@@ -31,11 +31,13 @@ class Axis:
         name: unique among the family's axes and subcase axes.
         values: label -> value, in order.
         property_rows: whether the labels are property rows, to which a device may add.
+        flexible: whether they are rows of flexible dimensions.
     """
 
     name: str
     values: Mapping[str, Any]
     property_rows: bool = False
+    flexible: bool = False
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -158,13 +160,13 @@ def _label(element: Element, label: str) -> str:
     return label
 
 
-def check_property_row(label: str) -> None:
-    """Sees that ``label`` is a property row in the one form that ids use.
+def check_property_row(label: str, flexible: bool = False) -> None:
+    """Sees that ``label`` is a property row, of flexible dimensions or not, in the one form that ids use.
 
     Raises:
         CasebookError: it is not.
     """
-    row = parse_row(label)
+    row = parse_flexible_row(label) if flexible else parse_row(label)
     if str(row) != label:
         raise CasebookError(f"'{label}' must be written {row}")
 
@@ -182,23 +184,29 @@ def _listed(items: Sequence[Element]) -> dict[str, Any]:
 def _axis(name: str, element: Element) -> Axis:
     if not _NAME.fullmatch(name):
         raise element.error(f"'{name}' cannot name an axis; expected lower-case letters, digits and underscores")
-    property_rows = False
+    property_rows = flexible = False
     if element.is_sequence:
         values = _listed(element.items("values"))
     elif "property_rows" in (entries := element.entries("a list of values or a mapping label: value")):
         fields = element.fields(("property_rows", "values"))
-        property_rows = fields["property_rows"].flag()
+        property_rows, flexible = _row_kind(fields["property_rows"])
         values = _listed(fields["values"].items("property rows"))
         for item in fields["values"].items("property rows") if property_rows else ():
             try:
-                check_property_row(item.label())
+                check_property_row(item.label(), flexible)
             except CasebookError as error:
                 raise item.error(str(error)) from None
     else:
         values = {_label(item, label): item.data() for label, item in entries.items()}
     if not values:
         raise element.error("expected at least one value")
-    return Axis(name, MappingProxyType(values), property_rows)
+    return Axis(name, MappingProxyType(values), property_rows, flexible)
+
+
+def _row_kind(element: Element) -> tuple[bool, bool]:
+    """Whether an axis has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
+    flexible = element.data() == "flexible"
+    return (True, True) if flexible else (element.flag(), False)
 
 
 def _axes(element: Element, taken: Sequence[Axis] = ()) -> tuple[Axis, ...]:

@@ -21,7 +21,18 @@ def rows(*listed: MatrixRow, kind: str = "vulkan") -> tuple[str, ...]:
 
 def test_each_exact_row_of_the_subgroup_once() -> None:
     assert rows(INTEGERS, ROW, ROW) == ("16x16x16.f16.f16.f32.f32", "16x16x16.s8.s8.s32.s32.sat")
-    assert rows(replace(ROW, scope=Scope.WORKGROUP), replace(ROW, flexible=True)) == ()
+    assert rows(replace(ROW, scope=Scope.WORKGROUP)) == ()
+
+
+def test_flexible_rows_of_both_scopes_with_their_workgroups() -> None:
+    flexible = replace(ROW, flexible=True)
+    workgroup = replace(flexible, m=32, scope=Scope.WORKGROUP, invocations=128)
+    assert rows(flexible, workgroup, workgroup) == ("16x16x16.f16.f16.f32.f32.flex", "32x16x16.f16.f16.f32.f32.wg4")
+
+
+@pytest.mark.parametrize("invocations", [0, 16, 48])
+def test_workgroups_that_are_no_multiple_of_the_subgroup_size_are_not_judged(invocations: int) -> None:
+    assert rows(replace(ROW, flexible=True, scope=Scope.WORKGROUP, invocations=invocations)) == ()
 
 
 def test_the_embedded_device_has_none() -> None:

@@ -1,0 +1,136 @@
+"""Family flexible: sizes that are multiples of granularities, and data that show where a fragment went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.defects.defect import Defect, every
+from cts.devices.embedded.profile import load_profile
+from cts.devices.requirements import missing
+from cts.reference.evaluate import STEPS
+from cts.selection import device_rows
+from generators.casebook import build_program, build_subcases, expand, find_case
+from generators.casebook.cases import with_property_rows
+from generators.dispatch import kernel
+from generators.errors import CasebookError
+from generators.families.flexible import sized
+from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.muladd import MatrixMulAdd
+from generators.program.per_element import PerElement
+from generators.program.reduce import Reduce
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.property_rows import is_flexible, parse_flexible_row
+from generators.spirv.emit import emit
+from tests.families.test_data_show_defects import casebook, is_seen
+
+
+def case_of(row="32x16x16.f16.f16.f32.f32.wg4", size="3x1x2", does="muladd", beside=0, instances=1, layouts="rrrr"):
+    return find_case(casebook(), f"flexible[{row}-{size}-{does}-{beside}-{instances}-{layouts}]")
+
+
+@pytest.mark.parametrize(
+    ("size", "sizes"), [("3x1x2", (96, 16, 32)), ("m256", (256, 16, 16)), ("n256", (32, 256, 16)), ("k1024", (32, 16, 1024))]
+)
+def test_sizes_are_counted_in_granularities_or_name_one_side(size, sizes):
+    row = sized({"row": "32x16x16.f16.f16.f32.f32.wg4", "size": size})
+    assert row is not None
+    assert (row.m, row.n, row.k) == sizes
+
+
+@pytest.mark.parametrize("label", ["16x16x16.f16.f16.f32.f32", "16x16x16.f16.f16.f32.f32.wg", "16x16.f16.f16.f32.f32.flex"])
+def test_other_labels_are_no_flexible_rows(label):
+    with pytest.raises(CasebookError, match="row"):
+        parse_flexible_row(label)
+
+
+def test_a_row_that_only_a_device_has_gets_the_cases_of_the_others():
+    family = casebook().family("flexible")
+    label = "64x16x16.f16.f16.f32.f32.wg16"
+    wider = with_property_rows(family, [label])
+    assert label in wider.axes[0].values
+    added = [case for case in expand(family, "nightly", [label, "4x4x4.f16.f16.f32.f32"]) if case.labels[0] not in family.axes[0].values]
+    assert {case.labels[0] for case in added} == {label}
+    assert {case.values["does"] for case in added} == {"muladd", "loop", "load_store", "tensor", "per_element"} | {
+        f"reduce_{what}" for what in ("rows", "columns", "all")
+    }
+
+
+def test_other_families_do_not_get_flexible_rows():
+    family = casebook().family("every_row")
+    assert expand(family, "smoke", ["64x16x16.f16.f16.f32.f32.wg16"]) == expand(family, "smoke")
+
+
+def test_the_family_names_every_flexible_row_of_the_devices_that_the_suite_knows():
+    named = casebook().family("flexible").axes[0].values
+    for profile in ("nvidia-h200", "llvmpipe"):
+        rows = device_rows(replace(load_profile(profile).description, kind="vulkan"))
+        assert {label for label in rows if is_flexible(label)} <= set(named)
+
+
+def test_a_device_of_today_runs_two_thirds_of_the_smoke_tier():
+    description = load_profile("nvidia-h200").description
+    cases = expand(casebook().family("flexible"), "smoke")
+    programs = [build_program(case) for case in cases]
+    assert sum(not missing(kernel(program, emit(program)), description) for program in programs) * 3 > len(cases) * 2
+
+
+def shifted(kind, by, axis):
+    """The step of ``kind``, with fragments of the result in each other's places."""
+
+    def step(state, operation):
+        STEPS[kind](state, operation)
+        value = state.matrices[operation.result.name]
+        state.matrices[operation.result.name] = replace(value, bits=np.roll(value.bits, by, axis), history=None, proof=None)
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("does", "kind"),
+    [
+        ("muladd", MatrixMulAdd),
+        ("load_store", MatrixLoad),
+        ("tensor", TensorLoad),
+        ("per_element", PerElement),
+        ("loop", MatrixMulAdd),
+    ],
+)
+@pytest.mark.parametrize(("axis", "by"), [(1, 8), (1, 16), (2, 8), (2, 16)])
+def test_fragments_that_are_exchanged_show(does, kind, axis, by):
+    case = case_of(size="2x5x3", does=does)
+    program = build_program(case)
+    subcases = build_subcases(case, program)
+    for operation in every(program.operations, kind):
+        if operation.result.type.shape[axis - 1] <= by:
+            continue
+        defect = Defect("exchanged", {operation: shifted(kind, by, axis)})
+        assert any(is_seen(program, subcase, defect) for subcase in subcases), operation.result.name
+
+
+@pytest.mark.parametrize(("does", "axis"), [("reduce_rows", 1), ("reduce_columns", 2)])
+def test_a_reduction_of_another_row_or_column_shows(does, axis):
+    case = case_of(size="2x5x3", does=does)
+    program = build_program(case)
+    operation = every(program.operations, Reduce)[0]
+    defect = Defect("exchanged", {operation: shifted(Reduce, 16, axis)})
+    assert all(is_seen(program, subcase, defect) for subcase in build_subcases(case, program))
+
+
+@pytest.mark.parametrize("does", ["muladd", "tensor"])
+def test_what_lies_beside_the_matrices_must_stay(does):
+    """A device that uses memory which is not its own changes what is copied out at the end."""
+    case = case_of(does=does, size="2x2x2", beside=8192)
+    program = build_program(case)
+    array = next(array for array in program.arrays if array.name == "beside_shared")
+    assert array.count * array.pointee.bytes == 8192
+    stores = [operation for operation in program.operations if isinstance(operation, MatrixStore | TensorStore)]
+
+    def overwriting(state, operation):
+        STEPS[type(operation)](state, operation)
+        state.memories["beside_shared"].contents[4096] ^= 1
+
+    subcase = build_subcases(case, program)[0]
+    assert is_seen(program, subcase, Defect("overwrites", {stores[-1]: overwriting}))

@@ -1,0 +1,81 @@
+"""Known mistakes of changes of use and transpositions, and whether the data of use_conversion and use_chain show them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cts.reference.evaluate import evaluate
+from generators.casebook import build_program, build_subcases, expand, find_case
+from tests.families.test_data_show_defects import casebook, seen
+
+
+def moved(from_="f16", to="same", use="a", shape="16x16", way="use", form="kept", subgroups=1):
+    return f"use_conversion[{from_}-{to}-{use}-{shape}-{way}-{form}-none-rc-storage_buffer-subgroup-{subgroups}]"
+
+
+def chained(types="f16.f32.f16.f32", tile="16x16x16x16", enters="a", between="nothing", trips=1, source="none", subgroups=1):
+    return f"use_chain[{types}-{tile}-{enters}-{between}-{trips}-{source}-rcr-storage_buffer-subgroup-{subgroups}]"
+
+
+CASES = [
+    moved(),
+    moved(use="b", subgroups=2),
+    moved("f32", shape="16x32"),
+    moved("s8", shape="32x16"),
+    moved("f32", "f16", use="b"),
+    moved("s32", "u8", shape="32x16"),
+    moved("f16", form="negated_after"),
+    moved("f16", "bf16", way="convert_first"),
+    moved("f16", use="b", way="transpose", shape="16x32"),
+    moved("e4m3", use="b", way="transpose", shape="16x16"),
+    moved("f32", "f16", use="b", way="transpose_last"),
+    chained(),
+    chained(enters="b"),
+    chained(enters="transposed", between="scaled"),
+    chained("f16.f16.f16.f16", enters="transposed", tile="8x8x8x8"),
+    chained("s8.s32.s8.s32", tile="16x32x32x16"),
+    chained("f16.f32.s8.s32", tile="16x32x32x16", trips=3, source="buffer"),
+    chained("bf16.f32.bf16.f32", enters="b", subgroups=2),
+]
+
+
+@pytest.mark.parametrize("case_id", CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
+def test_elements_at_the_places_of_another_use_are_seen(case_id):
+    found = {words: shown for what in ("change of use", "transposition") for words, shown in seen(case_id, what).items()}
+    judged = {words: shown for words, shown in found.items() if "lower half" not in words or case_id.startswith("use_conversion")}
+    assert len(judged) >= 6
+    assert all(judged.values()), [words for words, shown in judged.items() if not shown]
+
+
+@pytest.mark.parametrize("shape", ["16x16", "8x8", "16x32"])
+def test_a_transposition_that_is_left_out_is_seen(shape):
+    assert seen(moved(use="b", way="transpose", shape=shape), "left out").popitem()[1]
+
+
+@pytest.mark.parametrize("component", ["f16", "bf16", "f32"])
+def test_position_alone_decides_elements_that_no_implementation_may_take_for_zero(component):
+    case = find_case(casebook(), moved(component, shape="48x32"))
+    program = build_program(case)
+    index = next(subcase for subcase in build_subcases(case, program) if subcase.name.startswith("index"))
+    allowed = evaluate(program, index).placed[0].allowed
+    assert allowed.kind == "exact"
+    assert len(np.unique(allowed.bits)) == allowed.bits.size
+
+
+@pytest.mark.parametrize("family", ["use_conversion", "use_chain"])
+def test_a_device_of_today_runs_half_of_the_smoke_tier(family):
+    """By component types: 16- and 8-bit factors, accumulators of f16 or 32 bits."""
+    cases = expand(casebook().family(family), "smoke")
+    today = {"f16", "bf16", "f32", "s32", "u32", "s8", "u8", "same"}
+    named = [set(c.values["types"].split(".")) if family == "use_chain" else {c.values["from"], c.values["to"]} for c in cases]
+    assert sum(names <= today for names in named) * 2 > len(cases)
+
+
+def test_both_sums_of_a_chain_are_exact_and_need_their_bits():
+    case = find_case(casebook(), chained("f16.f16.f16.f16", between="stored", trips=3, source="literal"))
+    program = build_program(case)
+    placed = evaluate(program, build_subcases(case, program)[0]).placed
+    assert all(p.allowed.kind == "exact" for p in placed)
+    final = next(p for p in placed if p.array == "o").allowed.bits.view(np.float16)
+    assert np.abs(final).max() > 1000

@@ -1,0 +1,82 @@
+"""Changes of use and transpositions: hand-worked vectors, and what is not promised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.reference.evaluate import evaluate
+from generators.errors import GeneratorError
+from generators.families.tensor_tiles import matrix_in, matrix_out
+from generators.program.builder import ProgramBuilder
+from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.program import Subcase
+from generators.program.use_conversion import Transpose, UseConvert
+from generators.program.values import Matrix, MatrixType
+from generators.types import COMPONENT_TYPES, Scope, Use
+
+F16, F32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "u32"))
+SMALL = MatrixType(U32, Scope.SUBGROUP, 2, 3, Use.ACCUMULATOR)
+
+
+def changed(source, target, operation, elements):
+    """What may be stored of ``operation(result, matrix)`` of ``elements``."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    matrix = matrix_in(builder, "source", source)
+    result = Matrix("result", target)
+    builder.add(operation(result, matrix))
+    matrix_out(builder, "target", result)
+    program = builder.build()
+    data = np.zeros(program.array("source").bytes // source.component.bytes, source.component.bits_dtype)
+    rows, columns = source.shape
+    data.reshape(rows, -1)[:, :columns] = elements
+    return evaluate(program, Subcase("only", {"source": data.view(np.uint8)})).placed[0].allowed
+
+
+@pytest.mark.parametrize("use", [Use.A, Use.B])
+def test_elements_keep_their_places(use):
+    allowed = changed(SMALL, replace(SMALL, use=use), UseConvert, [[1, 2, 3], [4, 5, 6]])
+    assert allowed.kind == "exact"
+    assert allowed.bits[0].tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_a_transposition_gives_element_c_r():
+    target = replace(SMALL, rows=3, columns=2, use=Use.B)
+    assert changed(SMALL, target, Transpose, [[1, 2, 3], [4, 5, 6]]).bits[0].tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+@pytest.mark.parametrize(
+    ("target", "operation"),
+    [
+        (SMALL, UseConvert),
+        (replace(SMALL, use=Use.A, component=F32), UseConvert),
+        (replace(SMALL, use=Use.A, rows=3, columns=2), UseConvert),
+        (replace(SMALL, use=Use.B), Transpose),
+        (replace(SMALL, use=Use.A, rows=3, columns=2), Transpose),
+        (replace(SMALL, use=Use.B, rows=3, columns=2, component=F32), Transpose),
+    ],
+    ids=["same use", "other type", "other shape", "not turned", "to A", "turned into another type"],
+)
+def test_types_that_do_not_go_together_are_refused(target, operation):
+    with pytest.raises(GeneratorError, match=r"CM2-CVT-03|CM2-TR-01"):
+        changed(SMALL, target, operation, np.arange(6).reshape(2, 3))
+
+
+@pytest.mark.parametrize("operation", [UseConvert, Transpose])
+def test_a_denormal_may_become_zero_and_nothing_else_may(operation):
+    """0x8001 is the smallest negative denormal of binary16, 0x0400 the smallest normal number (C17)."""
+    source = MatrixType(F16, Scope.SUBGROUP, 1, 2, Use.ACCUMULATOR)
+    target = replace(source, use=Use.B, rows=2, columns=1) if operation is Transpose else replace(source, use=Use.B)
+    allowed = changed(source, target, operation, [[0x8001, 0x0400]])
+    assert [sorted({int(bits.flat[i]) for bits in (allowed.bits, *allowed.others)}) for i in range(2)] == [[0x8000, 0x8001], [0x0400]]
+
+
+def test_a_conversion_that_rounds_keeps_both_neighbours_when_it_changes_the_use():
+    """1 + 2^-11 lies between 1 (0x3C00) and 1 + 2^-10 (0x3C01) of binary16."""
+    source = MatrixType(F32, Scope.SUBGROUP, 1, 1, Use.ACCUMULATOR)
+    target = replace(source, component=F16, use=Use.A)
+    number = np.array([[1 + 2**-11]], np.float32).view(np.uint32)
+    allowed = changed(source, target, lambda result, matrix: MatrixConvert(result, matrix, Conversion.F_TO_F), number)
+    assert {int(allowed.bits.item()), *(int(other.item()) for other in allowed.others)} == {0x3C00, 0x3C01}

@@ -185,3 +185,34 @@ def test_uses_change_with_and_without_the_type_and_with_a_transposition() -> Non
     got = run(kernel("transpose_convert", contents, {1}), contents)["buffer1"].view(np.float16).reshape(3, 512)
     assert got[0].tolist() == got[1].tolist() == m.ravel().tolist()
     assert got[2].reshape(32, 16).tolist() == m.T.tolist()
+
+
+def test_blocks_of_a_buffer_are_decoded() -> None:
+    blocks = np.zeros(256, np.dtype([("scale", np.float16), ("q", np.int8, 32)]))
+    blocks["scale"] = RNG.integers(1, 9, 256)
+    blocks["q"] = RNG.integers(-99, 99, (256, 32))
+    contents = [blocks.view(np.uint8), np.zeros((16, 32), np.float16)]
+    got = run(kernel("decode_func", contents, {1}), contents)["buffer1"].view(np.float16).reshape(16, 32)
+    # Rows 16 to 31, and of the four blocks in a row the second.
+    chosen = blocks.reshape(64, 4)[16:32, 1]
+    assert got.tolist() == (chosen["q"] * chosen["scale"][:, None].astype(np.float64)).tolist()
+
+
+def test_blocks_at_an_address_are_decoded_through_a_view_with_clips_and_clamps() -> None:
+    blocks = np.zeros((10, 4), np.dtype([("scale", np.float16), ("q", np.uint8, 8)]))
+    blocks["scale"] = RNG.integers(1, 9, (10, 4))
+    blocks["q"] = RNG.integers(0, 256, (10, 4, 8))
+    given = blocks.view(np.uint8).ravel()
+    slots = (BufferSlot("given", given.size, False, None, 0), BufferSlot("result", 512, True, 0))
+    built = Kernel(module("decode_address"), slots, local_size_constant_id=NO_CONSTANT, push_constant_bytes=8)
+    got = run(built, [given, np.zeros(256, np.float16)], bytes(8))["result"].view(np.float16).reshape(16, 16)
+    want = np.full((16, 16), 1.0)
+    want[15] = -1.0
+    for r in range(12):
+        for c in range(14):
+            # The view swaps row and column; the slice begins at (6, 18).
+            y, x = c + 6, r + 18
+            block = blocks[y // 2, x // 8]
+            k = y % 2 * 8 + x % 8
+            want[r, c] = (block["q"][k // 2] >> 4 * (k % 2) & 15) * block["scale"] + x // 8
+    assert got.tolist() == want.tolist()

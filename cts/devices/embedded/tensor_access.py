@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cts.devices.embedded.decode import Decode, InstancePlaces
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
 from cts.devices.embedded.load_store import MATRIX_STORAGE, robust_load, robust_store
 from cts.devices.embedded.machine import Machine, Run
@@ -236,8 +237,9 @@ def _load(translation: Translation, words: Words) -> Run:
     if translation.type_ids[object_] != words[0]:
         raise Violation("CM2-LT-01", f"{what}: the object is not of the result's type")
     operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
-    if operands.decode:
-        raise Unsupported(f"{what} with a DecodeFunc")
+    decode = (
+        Decode(translation, operands.decode, matrix, operands.layout_type.dim, translation.storage(words[2])) if operands.decode else None
+    )
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     whole_workgroup = instances == 1 and machine.subgroups > 1
@@ -250,12 +252,18 @@ def _load(translation: Translation, words: Words) -> Run:
         views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
         result, defined = _object(values[object_], shape, number)
         manner = operands.access.manner
+        decoded: list[InstancePlaces] = []
         for i in range(instances) if active is None else active:
             place, memory = memory_places[i], memory_places[i].memory
             _check_place(machine, operands, place)
             places = _places(machine, operands, layouts[i], views[i], store=False)
             if places.clamped.any():
                 result[i][places.clamped] = _clamp_value(machine, operands, layouts[i])
+            if defined is not None:
+                defined[i] |= ~places.skipped
+            if decode is not None:
+                decoded.append(InstancePlaces(int(i), memory, place.start, places))
+                continue
             offsets = _offsets(machine, operands, place, places)
             if memory.checked and offsets.size:
                 touched = _touched(offsets, number.bytes)
@@ -264,8 +272,8 @@ def _load(translation: Translation, words: Words) -> Run:
                 if memory.traced:
                     memory.record_read(touched, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
             result[i][places.reached] = robust_load(memory, offsets, number)
-            if defined is not None:
-                defined[i] |= ~places.skipped
+        if decode is not None:
+            decode.fill(result, decoded)
         if defined is None:
             return result
         if active is not None:

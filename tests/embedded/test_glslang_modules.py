@@ -179,6 +179,30 @@ def test_functions_of_each_element_with_a_matrix_and_a_structure() -> None:
     assert got.tolist() == ((m + rows * 100 + columns) * 2 + n).tolist()
 
 
+def stepped(x: int, count: int) -> int:
+    for i in range(0, count, 2):
+        x = (x * 3 + i) % 2**32
+        if x % 7 == 3:
+            break
+    return x
+
+
+@pytest.mark.parametrize("mapping", ["interleaved", "scattered"])
+def test_a_function_of_each_element_branches_loops_and_reads_memory_of_every_kind(mapping) -> None:
+    given = RNG.integers(0, 2**32, (16, 16), np.uint32)
+    slots = (BufferSlot("given", 1024, False, None, 0), BufferSlot("result", 2048, True, 0))
+    built = Kernel(module("per_element_memory"), slots, local_size_constant_id=NO_CONSTANT, push_constant_bytes=12)
+    device = EmbeddedDevice(load_profile("universal"), mapping)
+    push = bytes(8) + (1009).to_bytes(4, "little")
+    dispatch = Dispatch(push, (given.view(np.uint8).ravel(), np.zeros(2048, np.uint8)), (2, 1, 1))
+    got = device.run(built, [dispatch])[0].outputs["result"].view(np.uint32).reshape(2, 16, 16)
+    for workgroup in range(2):
+        for (r, c), e in np.ndenumerate(given.astype(object)):
+            others = {0: (2, 3, 5, 7)[c & 3] * 1009, 1: int(given[c, r]) ^ 41}.get(e & 3, e * 1009 + workgroup)
+            want = stepped(e, c) + 7 * r + 1 if r > c else others
+            assert got[workgroup, r, c] == want % 2**32, (workgroup, r, c)
+
+
 def test_uses_change_with_and_without_the_type_and_with_a_transposition() -> None:
     m = RNG.integers(-999, 999, (16, 32)).astype(np.float32)
     contents = [m, np.zeros(1536, np.float16)]

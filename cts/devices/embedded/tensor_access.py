@@ -127,12 +127,13 @@ def _by_instance(machine: Machine, numbers: Sequence[Value], scope: Scope, what:
 def _layouts(machine: Machine, operands: _Operands, value: Value) -> list[Layout]:
     type_ = operands.layout_type
     state, dim = layout_state(machine, type_, value), type_.dim
-    unsigned = (*state.block_size, *state.dimension, *state.stride, *state.span, state.clamp_value)
-    numbers = [*map(wide, unsigned), *map(wide_signed, state.offset)]
-    return [
-        Layout(type_.clamp_mode, n[:dim], n[dim : 2 * dim], n[2 * dim : 3 * dim], n[4 * dim + 1 :], n[3 * dim : 4 * dim], n[4 * dim])
-        for n in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor layout")
-    ]
+    before, after = (*state.block_size, *state.dimension, *state.stride), (*state.span, state.clamp_value)
+    numbers = [*map(wide, before), *map(wide_signed, state.offset), *map(wide, after)]
+    found = []
+    for instance in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor layout"):
+        block_size, dimension, stride, offset, span = (instance[i * dim : (i + 1) * dim] for i in range(5))
+        found.append(Layout(type_.clamp_mode, block_size, dimension, stride, offset, span, instance[-1]))
+    return found
 
 
 def _views(machine: Machine, operands: _Operands, value: Value) -> list[View]:
@@ -140,10 +141,13 @@ def _views(machine: Machine, operands: _Operands, value: Value) -> list[View]:
     assert type_ is not None
     state, dim = view_state(machine, type_, value), type_.dim
     numbers = [wide(number) for number in (*state.dimension, *state.stride, *state[2:])]
-    return [
-        View(type_.has_dimensions, type_.permutation, n[:dim], n[dim : 2 * dim], n[2 * dim : 2 * dim + 2], n[2 * dim + 2 :])
-        for n in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor view")
-    ]
+    found = []
+    for instance in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor view"):
+        dimension, stride = instance[:dim], instance[dim : 2 * dim]
+        row_offset, row_span, col_offset, col_span = instance[2 * dim :]
+        clip = (row_offset, row_span), (col_offset, col_span)
+        found.append(View(type_.has_dimensions, type_.permutation, dimension, stride, *clip))
+    return found
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,8 @@ class Places:
     @property
     def reached(self) -> np.ndarray:
         """Which elements have a place in memory, a bool array."""
-        return ~(self.skipped | self.clamped)
+        reached: np.ndarray = ~(self.skipped | self.clamped)
+        return reached
 
 
 @lru_cache(maxsize=1024)

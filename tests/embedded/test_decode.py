@@ -65,9 +65,12 @@ def module(
     scope: int = 3,
     pointer: str = "%from = OpAccessChain %ptr_in %input %s32_0 {}",
     before: str = "",
+    vector: str = "",
 ) -> bytes:
     """Loads a matrix through ``functions`` and stores it in row-major order, that of subgroup i behind that of i - 1."""
-    addressing = f"TensorView|DecodeFunc %v{len(view_lines)} %decode" if permutation else "DecodeFunc %decode"
+    flags = ["TensorView"] * bool(permutation) + ["DecodeFunc"] + ["DecodeVectorFunc"] * bool(vector)
+    extras = [f"%v{len(view_lines)}"] * bool(permutation) + ["%decode", *vector.split()]
+    addressing = f"{'|'.join(flags)} {' '.join(extras)}"
     body = flat(SHAPE) + layout(lines) + (view(view_lines) if permutation else "") + before
     body += pointer.format(operand(at))
     body += f"""
@@ -77,7 +80,8 @@ def module(
 OpCooperativeMatrixStoreTensorNV %to %m %flat1 None None
 """
     declared = types(SHAPE, 2, mode, permutation, scope=scope) + declarations
-    return shader(body, declared, DECORATIONS, functions, "PhysicalStorageBuffer64 Vulkan", capabilities=capabilities)
+    decorations = DECORATIONS + (WIDE_DECORATIONS if vector else "")
+    return shader(body, declared, decorations, functions, "PhysicalStorageBuffer64 Vulkan", capabilities=capabilities)
 
 
 def encoded(row: np.ndarray, column: np.ndarray, pitch: int = 2, base: int = 0) -> np.ndarray:
@@ -197,3 +201,145 @@ def test_a_rule_of_decode_functions_stops(forbidden, what) -> None:
 def test_workgroup_memory_cannot_be_decoded(forbidden) -> None:
     pointer = "%from = OpAccessChain %ptr_shared %shared %u32_0\n"
     assert "[CM2-DEC-07]" in forbidden(module(pointer=pointer), BLOCKS, 128)
+
+
+VECTOR = """
+%ptr_pair = OpTypePointer PhysicalStorageBuffer %u32x2
+%pairs = OpTypeArray %u32x2 %u32_2
+%wide_block = OpTypeStruct %pairs
+%ptr_wide = OpTypePointer PhysicalStorageBuffer %wide_block
+%vector_type = OpTypeFunction %u32x2 %ptr_wide %coords %coords
+"""
+WIDE_DECORATIONS = "\nOpDecorate %pairs ArrayStride 8\nOpMemberDecorate %wide_block 0 Offset 0\nOpDecorate %wide_block Block"
+# (word at the place, word after it) + 5000000 + 10000 * place in the block
+DECODE_PAIR = """
+%decode_pair = OpFunction %u32x2 None %vector_type
+%v_b = OpFunctionParameter %ptr_wide
+%v_at_block = OpFunctionParameter %coords
+%v_in_block = OpFunctionParameter %coords
+%v_entry = OpLabel
+%v_c1 = OpCompositeExtract %u32 %v_in_block 1
+%v_half = OpShiftRightLogical %u32 %v_c1 %u32_1
+%v_at = OpAccessChain %ptr_pair %v_b %s32_0 %v_half
+%v_pair = OpLoad %u32x2 %v_at Aligned 8
+%v_scaled = OpIMul %u32 %v_c1 %u32_10000
+%v_marked = OpIAdd %u32 %v_scaled %u32_5000000
+%v_both = OpCompositeConstruct %u32x2 %v_marked %v_marked
+%v_sum = OpIAdd %u32x2 %v_pair %v_both
+OpReturnValue %v_sum
+OpFunctionEnd
+"""
+PLAIN = PARAMETERS + READ + "OpReturnValue %word\nOpFunctionEnd"
+VECTOR_CAPABILITIES = (*CAPABILITIES[:1], "CooperativeMatrixDecodeVectorNV", CAPABILITIES[2])
+
+
+def vector_module(lines: list[str] = LINES, scalar: str = PLAIN, pair: str = DECODE_PAIR, declared: str = VECTOR, **options) -> bytes:
+    given = {"capabilities": VECTOR_CAPABILITIES, "vector": "%decode_pair", **options}
+    return module(lines, functions=scalar + pair, declarations="%u32x2 = OpTypeVector %u32 2\n" + BLOCK + declared, **given)
+
+
+def pairs(row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What PLAIN and what DECODE_PAIR make of an element."""
+    word = 100 * (row * 2 + column // 4) + column % 4
+    return word, word + 5000000 + 10000 * (column % 4 & ~1)
+
+
+def test_a_component_goes_to_each_element_of_a_group(result) -> None:
+    got = result(vector_module(), BLOCKS, 128).reshape(SHAPE)
+    assert got.tolist() == pairs(ROWS, COLUMNS)[1].tolist()
+    assert result(vector_module(), BLOCKS, 128, mapping="columns").reshape(SHAPE).tolist() == pairs(ROWS, COLUMNS)[0].tolist()
+
+
+@pytest.mark.parametrize("mapping", ["blocked", "scattered"])
+def test_a_mapping_may_use_both_functions(result, mapping) -> None:
+    got = result(vector_module(), BLOCKS, 128, mapping=mapping).reshape(SHAPE)
+    scalar, vector = pairs(ROWS, COLUMNS)
+    by_vector = got == vector
+    assert (by_vector | (got == scalar)).all()
+    assert by_vector.any()
+    assert not by_vector.all()
+    assert (by_vector[:, ::2] == by_vector[:, 1::2]).all(), "a group is decoded by one function"
+
+
+def test_the_elements_of_a_group_that_the_matrix_has_in_part_are_decoded_one_by_one(result) -> None:
+    lines = ["block 1 4", "dimension 4 16", "slice 0 4 3 8"]
+    got = result(vector_module(lines), BLOCKS, 128).reshape(SHAPE)
+    column = COLUMNS + 3
+    word = 100 * (ROWS * 4 + column // 4) + column % 4
+    alone = (COLUMNS == 0) | (COLUMNS == 7)
+    assert got.tolist() == np.where(alone, word, word + 5000000 + 10000 * (column % 4 & ~1)).tolist()
+
+
+def test_groups_run_along_the_tensor_whatever_the_view(result) -> None:
+    lines = ["block 1 4", "dimension 8 4"]
+    got = result(vector_module(lines, permutation="1 0", view_lines=()), BLOCKS, 128).reshape(SHAPE)
+    # Element i of the matrix is (i % 8, i // 8) of the tensor of 8 x 4, each row of which is a block.
+    word = 100 * COLUMNS + ROWS
+    assert got.tolist() == (word + 5000000 + 10000 * (ROWS & ~1)).tolist()
+
+
+VECTOR_RULES = {
+    "a block that is no multiple": ({"lines": ["block 1 3", "dimension 4 9"]}, "DV-SEM-07"),
+    "no capability": ({"capabilities": CAPABILITIES}, "DV-CAP-01"),
+    "a scalar": ({"vector": "%decode"}, "DV-FN-01"),
+    "a vector of another type": (
+        {
+            "declared": swapped(VECTOR, ("OpTypeFunction %u32x2", "OpTypeFunction %s32x2")).replace(
+                "%ptr_pair", "%s32x2 = OpTypeVector %s32 2\n%ptr_pair", 1
+            ),
+            "pair": swapped(
+                DECODE_PAIR,
+                ("OpFunction %u32x2", "OpFunction %s32x2"),
+                ("OpReturnValue %v_sum", "%v_u = OpUndef %s32x2\nOpReturnValue %v_u"),
+            ),
+        },
+        "DV-FN-01",
+    ),
+    "three components": (
+        {
+            "declared": swapped(VECTOR, ("OpTypeFunction %u32x2", "OpTypeFunction %u32x3")),
+            "pair": swapped(
+                DECODE_PAIR,
+                ("OpFunction %u32x2", "OpFunction %u32x3"),
+                ("OpReturnValue %v_sum", "%v_u = OpUndef %u32x3\nOpReturnValue %v_u"),
+            ),
+        },
+        "DV-FN-02",
+    ),
+    "arrays of another length": (
+        {
+            "declared": swapped(
+                VECTOR, ("%vector_type = ", "%threes = OpTypeArray %u32 %u32_3\n%vector_type = "), ("%coords %coords", "%coords %threes")
+            ),
+            "pair": swapped(DECODE_PAIR, ("%v_in_block = OpFunctionParameter %coords", "%v_in_block = OpFunctionParameter %threes")),
+        },
+        "DV-FN-03",
+    ),
+    "a barrier": (
+        {"pair": swapped(DECODE_PAIR, ("OpReturnValue", "OpControlBarrier %u32_2 %u32_2 %u32_264\nOpReturnValue"))},
+        "CM2-TGL-02",
+    ),
+    "an undefined component": (
+        {
+            "pair": swapped(
+                DECODE_PAIR,
+                ("%v_sum = OpIAdd %u32x2 %v_pair %v_both", "%v_u = OpUndef %u32\n%v_sum = OpCompositeInsert %u32x2 %v_u %v_pair 1"),
+            )
+        },
+        "SPIR-V 3.3.1 OpUndef",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", VECTOR_RULES)
+def test_a_rule_of_vector_decode_functions_stops(forbidden, what) -> None:
+    options, rule = VECTOR_RULES[what]
+    assert f"[{rule}]" in forbidden(vector_module(**options), BLOCKS, 128)
+
+
+def test_a_vector_decode_function_alone_stops(forbidden) -> None:
+    body = flat(SHAPE) + layout(LINES) + "%from = OpAccessChain %ptr_in %input %s32_0 %u32_0\n"
+    body += "%m = OpCooperativeMatrixLoadTensorNV %matrix %from %seven %t2 None DecodeVectorFunc %decode_pair\n"
+    declared = types(SHAPE, 2, Mode.Undefined) + "%u32x2 = OpTypeVector %u32 2\n" + BLOCK + VECTOR
+    built = shader(body, declared, DECORATIONS, DECODE_PAIR, "PhysicalStorageBuffer64 Vulkan", capabilities=VECTOR_CAPABILITIES)
+    assert "[DV-OP-02]" in forbidden(built, BLOCKS, 128)

@@ -50,7 +50,7 @@ class _Operands:
 
     Attributes:
         pointer, layout, view: ids; ``view`` is 0 if there is none. ``view_type``: None if there is none.
-        decode: id of the decode function, 0 if there is none.
+        decode, decode_vector: ids of the decode functions, 0 if there is none.
         extent: the array, None where its length or the index is not known.
         access: alignment and ordering.
     """
@@ -63,6 +63,7 @@ class _Operands:
     view: int
     view_type: TensorViewType | None
     decode: int
+    decode_vector: int
     extent: _Extent | None
     access: Access
 
@@ -91,13 +92,14 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
     if view_type is not None and not isinstance(view_type, TensorViewType):
         raise Violation("CM2-LT-02", f"{what}: the operand TensorView is not a tensor view")
     decode = ids.pop(0) if mask & TensorAddressingOperands.DecodeFunc else 0
-    if decode and writes:
+    vector = ids.pop(0) if mask & TensorAddressingOperands.DecodeVectorFunc else 0
+    if (decode or vector) and writes:
         raise Violation("CM2-ST-02", f"{what} with a DecodeFunc")
-    if mask & ~(TensorAddressingOperands.TensorView | TensorAddressingOperands.DecodeFunc):
+    if mask & ~sum(TensorAddressingOperands):
         raise Unsupported(f"Tensor Addressing Operands {mask:#x}")
     access = memory_operands(translation, memory, storage, writes, what)
     extent = _extent(translation, what, pointer)
-    return _Operands(what, matrix, pointer, layout, layout_type, view, view_type, decode, extent, access)
+    return _Operands(what, matrix, pointer, layout, layout_type, view, view_type, decode, vector, extent, access)
 
 
 def _extent(translation: Translation, what: str, pointer: int) -> _Extent | None:
@@ -241,9 +243,10 @@ def _load(translation: Translation, words: Words) -> Run:
     if translation.type_ids[object_] != words[0]:
         raise Violation("CM2-LT-01", f"{what}: the object is not of the result's type")
     operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
-    decode = (
-        Decode(translation, operands.decode, matrix, operands.layout_type.dim, translation.storage(words[2])) if operands.decode else None
-    )
+    decode = None
+    if operands.decode or operands.decode_vector:
+        dim, storage = operands.layout_type.dim, translation.storage(words[2])
+        decode = Decode(translation, operands.decode, operands.decode_vector, matrix, dim, storage)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     whole_workgroup = instances == 1 and machine.subgroups > 1
@@ -266,7 +269,7 @@ def _load(translation: Translation, words: Words) -> Run:
             if defined is not None:
                 defined[i] |= ~places.skipped
             if decode is not None:
-                decoded.append(InstancePlaces(int(i), memory, place.start, places))
+                decoded.append(InstancePlaces(int(i), memory, place.start, places, layouts[i].block_size))
                 continue
             offsets = _offsets(machine, operands, place, places)
             if memory.checked and offsets.size:

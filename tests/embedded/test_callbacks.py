@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.elements import MAPPINGS
+from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.reduction import schedule
+from generators.kernel import BufferSlot, Dispatch, Kernel
 from tests.embedded.assembly import shader, words
-from tests.embedded.conftest import run
+from tests.embedded.conftest import SUBGROUP_SIZE, run
 from tests.embedded.test_matrices import load, matrix, store
 
 CAPABILITIES = (
@@ -194,15 +200,16 @@ OpBranch %merge
     assert got[16:].tolist() == [0, 0, 2023, 2033]
 
 
-def test_buffers_and_workgroup_memory_can_be_read_by_pointer_and_by_name(result) -> None:
+def test_buffers_and_workgroup_memory_can_be_read(result) -> None:
     body = """
 %four = OpIMul %u32 %row %u32_4
 %index = OpIAdd %u32 %four %column
 %by_name = OpAccessChain %ptr_in %input %s32_0 %index
 %twin = OpLoad %u32 %by_name
 %in_shared = OpAccessChain %ptr_shared %shared %column
-%key = OpLoad %u32 %in_shared
-%given = OpLoad %u32 %pointer
+%key = OpLoad %u32 %in_shared NonPrivatePointer|MakePointerVisible %u32_2
+%in_output = OpAccessChain %ptr_out %output %s32_0 %u32_20
+%given = OpAtomicLoad %u32 %in_output %u32_1 %u32_0
 %a = OpIMul %u32 %twin %u32_1000
 %b = OpIAdd %u32 %a %key
 %c = OpIMul %u32 %given %u32_1000000
@@ -214,11 +221,10 @@ OpReturnValue %d
 %key_of = OpIAdd %u32 %lane %u32_5
 OpStore %mine %key_of NonPrivatePointer|MakePointerAvailable %u32_2
 OpControlBarrier %u32_2 %u32_2 %u32_24840
-%second = OpAccessChain %ptr_in %input %s32_0 %u32_1
 """
-    body = body.replace("%u32 %in_shared", "%u32 %in_shared NonPrivatePointer|MakePointerVisible %u32_2")
-    got = result(per_element(function(body, "ptr_in:pointer"), "%second", before), NUMBERS)
-    assert got.reshape(4, 4).tolist() == (GIVEN * 1000 + COLUMNS + 5 + 101_000_000).tolist()
+    output = np.full(24, 3, np.uint32).view(np.uint8)
+    got = result(per_element(function(body), "", before), NUMBERS, output)[:16]
+    assert got.reshape(4, 4).tolist() == (GIVEN * 1000 + COLUMNS + 5 + 3_000_000).tolist()
 
 
 def test_a_store_by_an_invocation_before_a_call_needs_a_barrier(forbidden) -> None:
@@ -299,6 +305,20 @@ RULES = {
     "a column that is a float": (function("OpReturnValue %x", first="u32 f32 u32"), "", "", "", "CM2-PE-02"),
     "an element of another sign": (function("OpReturnValue %row", first="u32 u32 s32"), "", "", "", "CM2-PE-02"),
     "two parameters": (function("OpReturnValue %row", first="u32 u32"), "", "", "", "CM2-PE-02"),
+    "a logical pointer": (
+        function("%v = OpLoad %u32 %p\nOpReturnValue %v", "ptr_in:p"),
+        "%second",
+        "%second = OpAccessChain %ptr_in %input %s32_0 %u32_1\n",
+        "",
+        "SPIR-V 2.16.1",
+    ),
+    "a fence between a store and a read": (
+        function("OpMemoryBarrier %u32_2 %u32_264\n%p = OpAccessChain %ptr_shared %shared %column\n%v = OpLoad %u32 %p\nOpReturnValue %v"),
+        "",
+        "%mine = OpAccessChain %ptr_shared %shared %lane\nOpStore %mine %lane\n",
+        "",
+        "KHR-MEM-01",
+    ),
     "an operand too few": (function("OpReturnValue %x", "u32:k"), "", "", "", "CM2-PE-04"),
     "an operand too many": (function("OpReturnValue %x"), "%u32_1", "", "", "CM2-PE-04"),
     "an operand of another type": (function("OpReturnValue %x", "s32:k"), "%u32_1", "", "", "CM2-PE-04"),
@@ -336,6 +356,24 @@ def test_a_call_by_a_part_of_the_subgroup_stops(forbidden) -> None:
     body = load("square") + HALF + APPLY.format("") + "OpBranch %merge\n%merge = OpLabel\n"
     module = shader(body, SQUARE, functions=function("OpReturnValue %x"), capabilities=CAPABILITIES)
     assert "[KHR-UNI-01]" in forbidden(module, NUMBERS)
+
+
+def test_the_device_goes_on_after_a_stop_in_a_function() -> None:
+    module = per_element(function("%q = OpUDiv %u32 %u32_1000 %x\nOpReturnValue %q"))
+    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE))
+    slots = (BufferSlot("input", 64, False, 0), BufferSlot("output", 64, True, 1))
+    kernel = Kernel(module, slots)
+    zero = Dispatch(b"", (words(*[1] * 15, 0), np.zeros(64, np.uint8)), (1, 1, 1))
+    good = Dispatch(b"", (NUMBERS, np.zeros(64, np.uint8)), (1, 1, 1))
+    with pytest.raises(UndefinedBehaviour, match="by zero"):
+        device.run(kernel, [zero])
+    assert device.run(kernel, [good])[0].outputs["output"].view(np.uint32).tolist() == [1000 // x for x in range(100, 116)]
+
+
+def test_a_device_that_is_not_strict_goes_on_after_a_store() -> None:
+    body = "%p = OpAccessChain %ptr_out %output %s32_0 %u32_20\nOpStore %p %u32_9\nOpReturnValue %x"
+    got = run(per_element(function(body)), NUMBERS, 96, strict=False).outputs["output"].view(np.uint32)
+    assert got.tolist() == [*range(100, 116), 0, 0, 0, 0, 9, 0, 0, 0]
 
 
 def test_a_store_in_a_callback_is_the_message_of_the_instruction(forbidden) -> None:

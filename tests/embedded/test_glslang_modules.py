@@ -179,9 +179,86 @@ def test_functions_of_each_element_with_a_matrix_and_a_structure() -> None:
     assert got.tolist() == ((m + rows * 100 + columns) * 2 + n).tolist()
 
 
+def stepped(x: int, count: int) -> int:
+    for i in range(0, count, 2):
+        x = (x * 3 + i) % 2**32
+        if x % 7 == 3:
+            break
+    return x
+
+
+@pytest.mark.parametrize("mapping", ["interleaved", "scattered"])
+def test_a_function_of_each_element_branches_loops_and_reads_memory_of_every_kind(mapping) -> None:
+    given = RNG.integers(0, 2**32, (16, 16), np.uint32)
+    slots = (BufferSlot("given", 1024, False, None, 0), BufferSlot("result", 2048, True, 0))
+    built = Kernel(module("per_element_memory"), slots, local_size_constant_id=NO_CONSTANT, push_constant_bytes=12)
+    device = EmbeddedDevice(load_profile("universal"), mapping)
+    push = bytes(8) + (1009).to_bytes(4, "little")
+    dispatch = Dispatch(push, (given.view(np.uint8).ravel(), np.zeros(2048, np.uint8)), (2, 1, 1))
+    got = device.run(built, [dispatch])[0].outputs["result"].view(np.uint32).reshape(2, 16, 16)
+    for workgroup in range(2):
+        for (r, c), e in np.ndenumerate(given.astype(object)):
+            others = {0: (2, 3, 5, 7)[c & 3] * 1009, 1: int(given[c, r]) ^ 41}.get(e & 3, e * 1009 + workgroup)
+            want = stepped(e, c) + 7 * r + 1 if r > c else others
+            assert got[workgroup, r, c] == want % 2**32, (workgroup, r, c)
+
+
 def test_uses_change_with_and_without_the_type_and_with_a_transposition() -> None:
     m = RNG.integers(-999, 999, (16, 32)).astype(np.float32)
     contents = [m, np.zeros(1536, np.float16)]
     got = run(kernel("transpose_convert", contents, {1}), contents)["buffer1"].view(np.float16).reshape(3, 512)
     assert got[0].tolist() == got[1].tolist() == m.ravel().tolist()
     assert got[2].reshape(32, 16).tolist() == m.T.tolist()
+
+
+def test_blocks_of_a_buffer_are_decoded() -> None:
+    blocks = np.zeros(256, np.dtype([("scale", np.float16), ("q", np.int8, 32)]))
+    blocks["scale"] = RNG.integers(1, 9, 256)
+    blocks["q"] = RNG.integers(-99, 99, (256, 32))
+    contents = [blocks.view(np.uint8), np.zeros((16, 32), np.float16)]
+    got = run(kernel("decode_func", contents, {1}), contents)["buffer1"].view(np.float16).reshape(16, 32)
+    # Rows 16 to 31, and of the four blocks in a row the second.
+    chosen = blocks.reshape(64, 4)[16:32, 1]
+    assert got.tolist() == (chosen["q"] * chosen["scale"][:, None].astype(np.float64)).tolist()
+
+
+def test_blocks_at_an_address_are_decoded_through_a_view_with_clips_and_clamps() -> None:
+    blocks = np.zeros((10, 4), np.dtype([("scale", np.float16), ("q", np.uint8, 8)]))
+    blocks["scale"] = RNG.integers(1, 9, (10, 4))
+    blocks["q"] = RNG.integers(0, 256, (10, 4, 8))
+    given = blocks.view(np.uint8).ravel()
+    slots = (BufferSlot("given", given.size, False, None, 0), BufferSlot("result", 512, True, 0))
+    built = Kernel(module("decode_address"), slots, local_size_constant_id=NO_CONSTANT, push_constant_bytes=8)
+    got = run(built, [given, np.zeros(256, np.float16)], bytes(8))["result"].view(np.float16).reshape(16, 16)
+    want = np.full((16, 16), 1.0)
+    want[15] = -1.0
+    for r in range(12):
+        for c in range(14):
+            # The view swaps row and column; the slice begins at (6, 18).
+            y, x = c + 6, r + 18
+            block = blocks[y // 2, x // 8]
+            k = y % 2 * 8 + x % 8
+            want[r, c] = (block["q"][k // 2] >> 4 * (k % 2) & 15) * block["scale"] + x // 8
+    assert got.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("mapping", ["interleaved", "columns", "blocked", "scattered"])
+def test_two_and_four_neighbours_may_be_decoded_at_once(mapping) -> None:
+    blocks = np.zeros(256, np.dtype([("scale", np.float16), ("q", np.int8, 32)]))
+    blocks["scale"] = RNG.integers(1, 9, 256)
+    blocks["q"] = RNG.integers(-99, 99, (256, 32))
+    contents = [blocks.view(np.uint8), np.zeros((2, 16, 32), np.float16)]
+    got = run(kernel("decode_vector", contents, {1}), contents, mapping=mapping)["buffer1"].view(np.float16).reshape(2, 16, 32)
+    scaled = blocks["q"] * blocks["scale"][:, None].astype(np.float64)
+    rows = scaled.reshape(64, 4, 32)[16:32, 1]
+    assert got[0].tolist() == rows.tolist()
+    # The view runs down the columns of the slice, one after the other.
+    assert got[1].tolist() == rows.T.reshape(16, 32).tolist()
+
+
+@pytest.mark.parametrize("mapping", ["interleaved", "blocked"])
+def test_eight_bits_may_be_decoded_at_once(mapping) -> None:
+    given = RNG.integers(0, 2**32, (64, 4), np.uint32)
+    contents = [given, np.zeros((16, 32), np.float16)]
+    got = run(kernel("decode_vector8", contents, {1}), contents, mapping=mapping)["buffer1"].view(np.float16).reshape(16, 32)
+    assert got.tolist() == (given[16:32, 1, None] >> np.arange(32) & 1).tolist()

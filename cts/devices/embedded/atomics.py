@@ -131,7 +131,7 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
             old = contents[index] if number.is_float else int(contents[index])
             result[lane] = old
             location = memory.name, index * number.bytes
-            if order.acquires and op is not Op.AtomicStore:
+            if order.acquires and op is not Op.AtomicStore and not machine.callback:
                 machine.clock.acquire(location, lane)
             if expected is None or old == expected[lane]:
                 if order.releases and writes:

@@ -16,7 +16,7 @@ import numpy as np
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.elementwise import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
 from cts.devices.embedded.machine import Function
-from cts.devices.embedded.pointers import AddressPointer, BytePointer, Cell, CellPointer
+from cts.devices.embedded.pointers import AddressPointer, Cell, CellPointer
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
@@ -133,8 +133,6 @@ class Callback:
         def place(offset: Value) -> Value:
             return _chosen(machine.uniform(offset, lanes.scope, what, RULE), lanes)
 
-        if isinstance(pointer, BytePointer):
-            return BytePointer(pointer.memory, place(pointer.offset))
         if isinstance(pointer, AddressPointer):
             return AddressPointer(pointer.space, place(pointer.address))
         if isinstance(pointer, CellPointer):

@@ -10,10 +10,10 @@ import numpy as np
 from cts.devices.embedded.callbacks import Callback, Lanes
 from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.machine import Machine, Run
-from cts.devices.embedded.spirv_types import MatrixType, Number, Type
+from cts.devices.embedded.spirv_types import MatrixType, Number, PointerType, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Partly, Undefined, Value, partly
-from generators.spirv.enumerants import Capability, Op
+from generators.spirv.enumerants import Capability, Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixPerElementOpNV"
 _Argument = Callable[[Lanes, np.ndarray], Value]
@@ -67,6 +67,9 @@ def _check(translation: Translation, callback: Callback, matrix: MatrixType, ope
 
 
 def _check_operand(callback: Callback, matrix: MatrixType, parameter: Type, given: Type) -> None:
+    if isinstance(given, PointerType) and given.storage is not StorageClass.PhysicalStorageBuffer:
+        # The extension does not add this instruction to those that may have a logical pointer as an operand.
+        raise Violation("SPIR-V 2.16.1", f"{_WHAT}: an operand is a pointer to {given.storage.name} storage; only addresses may be")
     if not isinstance(given, MatrixType):
         if given != parameter:
             raise Violation("CM2-PE-04", f"{callback.what}: an operand is not of its parameter's type")

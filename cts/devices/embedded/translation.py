@@ -42,6 +42,7 @@ from generators.kernel import Kernel
 from generators.spirv.enumerants import (
     OPERANDS,
     BuiltIn,
+    Capability,
     Decoration,
     ExecutionMode,
     FPEncoding,
@@ -295,6 +296,8 @@ class Translation:
                 type_ = number(_ENCODINGS[FPEncoding(words[2])] if len(words) > 2 else f"f{words[1]}")
             case Op.TypeVector:
                 type_ = Vector(self.types[words[1]], words[2])
+            case Op.TypeVectorIdEXT if Capability.LongVectorEXT in self.capabilities:
+                type_ = Vector(self.types[words[1]], self.values[words[2]])
             case Op.TypeArray | Op.TypeRuntimeArray:
                 element = self.types[words[1]]
                 stride = self.decorations.get(id_, {}).get(Decoration.ArrayStride)

@@ -58,10 +58,13 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
 
 def _memory_barrier(translation: Translation, words: Words) -> Run:
     scope, semantics = (translation.constant(w) for w in words)
-    fences = translation.fences
+    machine, fences = translation.machine, translation.fences
 
     def run() -> Value:
-        # A fence orders nothing by itself: the control barrier that follows it synchronizes with it.
+        # A fence orders nothing by itself: the control barrier that follows it synchronizes with it, if the same invocation executes
+        # both, which nothing says of a function that is called for elements.
+        if machine.callback:
+            return
         if scope in (Scope.Workgroup, Scope.Device, Scope.QueueFamily) and _orders(semantics):
             fences["semantics"] = fences.get("semantics", 0) | semantics
 

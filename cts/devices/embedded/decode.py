@@ -1,0 +1,221 @@
+"""DecodeFunc and DecodeVectorFunc of OpCooperativeMatrixLoadTensorNV (SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View;
+SPV_NV_cooperative_matrix_decode_vector, 3.49.8).
+
+A function is called once for each element that lies in the tensor. It is not called for elements that the view clips, which keep the
+object's value, nor for those that get the clamp value: whether a device calls it for those is free, and nobody looks at what it returns
+(F-TA-17).
+
+Which groups of neighbours the vector function decodes is free as well (DV-SEM-02). Only those may be decoded by it whose elements are
+all in the matrix (F-DV-2); of them this device takes those that the mapping of elements to invocations says, so that another mapping
+shows a difference of the two functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.embedded.callbacks import Callback, Lanes
+from cts.devices.embedded.diagnostics import UndefinedUse, Violation
+from cts.devices.embedded.memory import Memory
+from cts.devices.embedded.pointers import AddressPointer
+from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, Type, Vector, alignment_of, size_of
+from cts.devices.embedded.tensor_addressing import Places
+from cts.devices.embedded.tensor_types import is_int32
+from cts.devices.embedded.translation import Translation
+from cts.devices.embedded.values import Undefined, Value
+from generators.spirv.enumerants import Capability, StorageClass
+
+_WHAT = "OpCooperativeMatrixLoadTensorNV: DecodeFunc"
+_VECTOR = "OpCooperativeMatrixLoadTensorNV: DecodeVectorFunc"
+_BYTES_LIMIT = 1 << 31
+_WIDTHS = (2, 4, 8)
+
+_BLOCK_LOADS = frozenset({Capability.CooperativeMatrixBlockLoadsNV, Capability.CooperativeMatrixDecodeVectorNV})
+
+_CHOICE: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
+    {
+        "interleaved": lambda group: group >= 0,
+        "columns": lambda group: group < 0,
+        "blocked": lambda group: group % 2 == 0,
+        "scattered": lambda group: group * 7 % 5 < 2,
+    }
+)
+"""By mapping, which groups (by number) the vector function decodes."""
+
+
+@dataclass(frozen=True)
+class InstancePlaces:
+    """What one instance of the scope loads: ``places``, from byte ``start`` of ``memory``, with the layout's ``block_size``."""
+
+    instance: int
+    memory: Memory
+    start: int
+    places: Places
+    block_size: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A decode function: ``size`` in bytes of what its first parameter points to, ``width`` of what it returns (1: a scalar)."""
+
+    callback: Callback
+    size: int
+    width: int
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """Elements that are decoded, or the first ones of groups.
+
+    Attributes:
+        instances, index: of each its scope instance, and its block's number from the pointer, int64 of shape (elements,).
+        start: the address of each one's pointer.
+        block, inside: blockCoord and coordInBlock, int64 of shape (dimensions, elements).
+    """
+
+    instances: np.ndarray
+    start: np.ndarray
+    index: np.ndarray
+    block: np.ndarray
+    inside: np.ndarray
+
+    def some(self, which: np.ndarray) -> _Elements:
+        """Those that a mask or an array of numbers picks."""
+        return _Elements(self.instances[which], self.start[which], self.index[which], self.block[:, which], self.inside[:, which])
+
+
+class Decode:
+    """The decode functions of a load, checked.
+
+    Args:
+        scalar, vector: ids of the operands DecodeFunc and DecodeVectorFunc; ``vector`` is 0 if there is none.
+        dim: dimensions of the tensor layout.
+        storage: of the operand Pointer.
+
+    Raises:
+        Violation: a static rule is broken.
+    """
+
+    def __init__(self, translation: Translation, scalar: int, vector: int, matrix: MatrixType, dim: int, storage: StorageClass) -> None:
+        if not scalar:
+            raise Violation("DV-OP-02", f"{_VECTOR} without a DecodeFunc")
+        if translation.capabilities.isdisjoint(_BLOCK_LOADS):
+            raise Violation("CM2-CAP-05", f"{_WHAT} without the capability CooperativeMatrixBlockLoadsNV")
+        if vector and Capability.CooperativeMatrixDecodeVectorNV not in translation.capabilities:
+            raise Violation("DV-CAP-01", f"{_VECTOR} without the capability CooperativeMatrixDecodeVectorNV")
+        if storage not in (StorageClass.PhysicalStorageBuffer, StorageClass.StorageBuffer):
+            raise Violation("CM2-DEC-07", f"{_WHAT} with a pointer to {storage.name} storage")
+        self._translation, self._matrix = translation, matrix
+        self._scalar = self._function(scalar, dim, _WHAT, "CM2-DEC-01", "CM2-DEC-02", "CM2-DEC-03")
+        self._vector = self._function(vector, dim, _VECTOR, "DV-FN-01", "DV-FN-03", "DV-FN-03") if vector else None
+
+    def _function(self, id_: int, dim: int, what: str, result_rule: str, pointer_rule: str, array_rule: str) -> _Function:
+        callback = Callback(self._translation, id_, result_rule, what)
+        type_ = callback.type
+        width = 1
+        if what is _VECTOR:
+            width = type_.result.count if isinstance(type_.result, Vector) else 0
+            if not isinstance(type_.result, Vector) or type_.result.element != self._matrix.number:
+                raise Violation(result_rule, f"{what} does not return a vector of the component type of a {self._matrix}")
+            if width not in _WIDTHS:
+                raise Violation("DV-FN-02", f"{what} returns {width} components, not 2, 4 or 8")
+        elif type_.result != self._matrix.number:
+            raise Violation(result_rule, f"{what} does not return the component type of a {self._matrix}")
+        if len(type_.parameters) != 3:
+            raise Violation(array_rule, f"{what} has {len(type_.parameters)} parameters, not a pointer and two arrays")
+        pointer, *coordinates = type_.parameters
+        if not isinstance(pointer, PointerType) or pointer.storage is not StorageClass.PhysicalStorageBuffer:
+            raise Violation(pointer_rule, f"{what}: the first parameter is not a pointer to PhysicalStorageBuffer storage")
+        if not all(isinstance(c, Array) and is_int32(c.element) and c.length == dim for c in coordinates):
+            raise Violation(array_rule, f"{what}: the second and third parameters are not arrays of {dim} 32-bit integers")
+        pointee = self._translation.types[pointer.pointee]
+        if _has_runtime_array(pointee) or size_of(pointee) % alignment_of(pointee):
+            self._translation.machine.forbid("F-CM2-6", f"{what}: how many bytes its first parameter points to is not clear")
+        return _Function(callback, size_of(pointee), width)
+
+    def fill(self, result: np.ndarray, asked: Sequence[InstancePlaces]) -> None:
+        """Calls the functions for the elements of ``asked`` that lie in the tensor, and writes what they return to ``result``, of shape
+        (instances, rows, columns).
+
+        Raises:
+            Violation: undefined behaviour.
+        """
+        counts = [int(a.places.reached.sum()) for a in asked]
+        if not sum(counts):
+            return
+        elements = _Elements(
+            np.repeat([a.instance for a in asked], counts),
+            np.repeat([self._address(a) for a in asked], counts),
+            np.concatenate([a.places.index[a.places.reached] for a in asked]),
+            np.concatenate([a.places.block_coord[:, a.places.reached] for a in asked], axis=1),
+            np.concatenate([a.places.coord_in_block[:, a.places.reached] for a in asked], axis=1),
+        )
+        decoded = np.zeros(elements.instances.size, self._matrix.number.dtype)
+        rest = np.ones(decoded.size, bool)
+        if self._vector is not None:
+            for a in asked:
+                if a.block_size[-1] % self._vector.width:
+                    text = f"block size {a.block_size[-1]} in the last dimension is not a multiple of {self._vector.width}"
+                    self._translation.machine.forbid("DV-SEM-07", f"{_VECTOR}: {text}")
+            rest = self._decode_groups(self._vector, elements, decoded)
+        if rest.any():
+            decoded[rest] = self._call(self._scalar, elements.some(rest))
+        for a in asked:
+            result[a.instance][a.places.reached] = decoded[elements.instances == a.instance]
+
+    def _decode_groups(self, vector: _Function, elements: _Elements, decoded: np.ndarray) -> np.ndarray:
+        """Writes what the vector function returns to ``decoded``; which elements remain, a bool array."""
+        quotient, component = np.divmod(elements.inside[-1], vector.width)
+        key = np.vstack([elements.instances, elements.block, elements.inside[:-1], quotient])
+        _, first, group = np.unique(key, axis=1, return_index=True, return_inverse=True)
+        group = group.ravel()
+        present = np.zeros((first.size, vector.width), bool)
+        present[group, component] = True
+        chosen = present.all(axis=1) & _CHOICE[self._translation.mapping](np.arange(first.size))
+        if not chosen.any():
+            return np.ones(group.size, bool)
+        # The arguments are those of the lowest element, of which all but the last coordinate are those of any.
+        lowest = elements.some(first[chosen])
+        lowest.inside[-1] -= lowest.inside[-1] % vector.width
+        parts = self._call(vector, lowest)
+        taken = chosen[group]
+        rank = np.cumsum(chosen) - 1
+        decoded[taken] = np.stack([np.broadcast_to(part, lowest.instances.shape) for part in parts])[component[taken], rank[group[taken]]]
+        return ~taken
+
+    def _call(self, function: _Function, elements: _Elements) -> Value:
+        distance = elements.index * function.size
+        what = function.callback.what
+        if int(distance.max()) >= _BYTES_LIMIT:
+            self._translation.machine.forbid("F-TA-7", f"{what}: a block at byte {int(distance.max())} from the pointer, beyond 2^31")
+        pointer = AddressPointer(self._translation.space, elements.start + distance)
+        coordinates = [tuple(c.astype(np.uint32)) for c in (elements.block, elements.inside)]
+        found = function.callback.call(Lanes(self._matrix.scope, elements.instances), [pointer, *coordinates])
+        if any(isinstance(part, Undefined) for part in (found if isinstance(found, tuple) else (found,))):
+            raise UndefinedUse(f"{what} returns an undefined value")
+        return found
+
+    def _address(self, asked: InstancePlaces) -> int:
+        """The address of the pointer. A buffer that has none for the application gets one here (F-CM2-7)."""
+        space, memory = self._translation.space, asked.memory
+        try:
+            found = space.find(memory.base) is memory
+        except Violation:
+            found = False
+        if not found:
+            space.add(memory)
+        return memory.base + asked.start
+
+
+def _has_runtime_array(type_: Type) -> bool:
+    match type_:
+        case Array():
+            return type_.length is None or _has_runtime_array(type_.element)
+        case Struct():
+            return any(map(_has_runtime_array, type_.members))
+        case _:
+            return False

@@ -34,13 +34,13 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
     )
 
 
-def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses) -> np.ndarray:
+def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, unit: int) -> np.ndarray:
     """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
 
     Raises:
         GeneratorError: the pointer is not aligned, or an element lies beyond the array.
     """
-    array, unit = operation.array, unit_bytes(operation)
+    array = operation.array
     memory = state.memories[array.name]
     start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes
     if (start % POINTER_ALIGNMENT).any():
@@ -60,8 +60,13 @@ def tensor_load(state: State, operation: TensorLoad) -> None:
     Raises:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.
     """
-    found, type_ = addressed(state, operation), operation.result.type
-    offsets = _offsets(state, operation, found)
+    load_at(state, operation, addressed(state, operation), unit_bytes(operation))
+
+
+def load_at(state: State, operation: TensorLoad, found: Addresses, unit: int) -> None:
+    """What ``operation`` loads where addressing gives ``found``, whose indices count ``unit`` bytes."""
+    type_ = operation.result.type
+    offsets = _offsets(state, operation, found, unit)
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     computed = False
     if found.accessed.any():
@@ -114,7 +119,7 @@ def tensor_store(state: State, operation: TensorStore) -> None:
     found = addressed(state, operation)
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
-    offsets = _offsets(state, operation, found)
+    offsets = _offsets(state, operation, found, unit_bytes(operation))
     allowed = state.matrices[operation.matrix.name].allowed()
     written = found.accessed
     memory = state.memories[operation.array.name]

@@ -45,7 +45,8 @@ def block_of(values: Values) -> tuple[int, ...] | None:
 
 
 def _dimension(values: Values, number: int, span: int, block: int) -> tuple[int, int]:
-    """Size and offset of a dimension."""
+    """Size and offset of a dimension, ``number`` 0 for the last one. Where they hang over, the last dimension does so behind its last
+    block, the one before it before its first, and so on in turn."""
     last, place = values["last"], values["place"]
     if place == "periods":
         size = {"whole": 2 * block, "one": block + 1, "short": max(2, 2 * block - 1)}[last]
@@ -76,7 +77,7 @@ def blocked_tensor(values: Values) -> BlockedTensor | None:
     if block is None or (rank == 5 and rows % 4):
         return None
     spans = spans_of(rows, columns, rank)
-    places = [_dimension(values, i, span, b) for i, (span, b) in enumerate(zip(spans, block, strict=True))]
+    places = [_dimension(values, rank - 1 - i, span, b) for i, (span, b) in enumerate(zip(spans, block, strict=True))]
     sizes, offsets = tuple(size for size, _ in places), tuple(offset for _, offset in places)
     counts = tuple(-(-size // b) for size, b in zip(sizes, block, strict=True))
     setting = values["setting"]

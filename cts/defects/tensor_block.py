@@ -182,11 +182,11 @@ def _restrided(counts: Callable[[LayoutState], np.ndarray]) -> Substitute:
 
 
 def _rounded_up(layout: LayoutState) -> np.ndarray:
-    return -(-layout.dimension // layout.block_size)
+    return np.asarray(-(-layout.dimension // layout.block_size))
 
 
 def _rounded_down(layout: LayoutState) -> np.ndarray:
-    return layout.dimension // layout.block_size
+    return np.asarray(layout.dimension // layout.block_size)
 
 
 def _elements(layout: LayoutState) -> np.ndarray:

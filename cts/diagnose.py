@@ -21,6 +21,7 @@ from cts.defects.products import product_defects
 from cts.defects.tensor import tensor_defects
 from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.uses import use_defects
+from cts.defects.tensor_block import tensor_block_defects
 from cts.elements import gather, is_nan, values
 from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows
@@ -51,6 +52,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from tensor_view_defects(program)
     yield from tensor_defects(program)
     yield from use_defects(program)
+    yield from tensor_block_defects(program)
 
 
 def _gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

@@ -27,6 +27,7 @@ from generators.program.callbacks import (
     Outside,
     Part,
     ScalarParameter,
+    Whole,
 )
 from generators.types import ComponentType
 
@@ -96,7 +97,11 @@ class _Evaluation:
             case Converted():
                 return self._converted(expression)
             case Called():
-                return applied(self.state, expression.function, [self.value(argument) for argument in expression.arguments])
+                arguments = [
+                    self.arguments[argument.name] if isinstance(argument, Whole) else self.value(argument)
+                    for argument in expression.arguments
+                ]
+                return applied(self.state, expression.function, arguments)
 
     def _block_read(self, read: BlockRead) -> np.ndarray:
         pointers = self.arguments[read.pointer.name]

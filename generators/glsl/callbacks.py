@@ -28,6 +28,7 @@ from generators.program.callbacks import (
     ScalarParameter,
     StructParameter,
     VectorParameter,
+    Whole,
 )
 from generators.program.memory import Pointee
 
@@ -124,7 +125,9 @@ def _text(shader: Shader, expression: Expression) -> str:
         case Converted():
             return f"{shader.scalar_type(expression.component)}({_text(shader, expression.value)})"
         case Called():
-            arguments = ", ".join(_text(shader, argument) for argument in expression.arguments)
+            arguments = ", ".join(
+                identifier(argument.name) if isinstance(argument, Whole) else _text(shader, argument) for argument in expression.arguments
+            )
             return f"{callback(shader, expression.function)}({arguments})"
 
 

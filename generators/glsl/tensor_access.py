@@ -6,6 +6,7 @@ from generators.errors import NotExpressible
 from generators.glsl.callbacks import callback
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
+from generators.program.callbacks import ArrayParameter, ElementFunction
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import ScalarValue
 
@@ -28,8 +29,14 @@ def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) ->
     if access.view is not None:
         parts.append(identifier(access.view.name))
     if isinstance(access, TensorLoad) and access.decode is not None:
-        parts.append(callback(shader, access.decode))
+        parts.append(callback(shader, _decode(access.decode)))
     return ", ".join(parts)
+
+
+def _decode(function: ElementFunction) -> ElementFunction:
+    if any(isinstance(parameter, ArrayParameter) and parameter.component.is_signed for parameter in function.parameters):
+        raise NotExpressible("the coordinates that a decode function gets are uint in GLSL, not int")
+    return function
 
 
 def _first(shader: Shader, value: ScalarValue) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import gcd
 from typing import Literal
 
 from generators.program.control_flow import Hint
@@ -97,7 +98,8 @@ class PointerParameter:
     block: BlockType
 
 
-Parameter = ScalarParameter | VectorParameter | StructParameter | ArrayParameter | PointerParameter
+Whole = VectorParameter | StructParameter | ArrayParameter | PointerParameter
+Parameter = ScalarParameter | Whole
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,10 @@ class Part:
 
 @dataclass(frozen=True)
 class BlockRead:
-    """A member of the block that a pointer points to, at ``index`` where it is an array."""
+    """A member of the block that a pointer points to, at ``index`` where it is an array.
+
+    The read promises no more than the block's alignment, and all of it where the place allows (``promised_alignment``).
+    """
 
     pointer: PointerParameter
     member: int
@@ -198,10 +203,10 @@ class Converted:
 
 @dataclass(frozen=True)
 class Called:
-    """What another function returns."""
+    """What another function returns. Parameters that are no scalars are handed on whole."""
 
     function: ElementFunction
-    arguments: tuple[Expression, ...]
+    arguments: tuple[Expression | Whole, ...]
 
     @property
     def component(self) -> ComponentType:
@@ -228,6 +233,13 @@ class ElementFunction:
     control: Hint = "none"
 
 
+def promised_alignment(read: BlockRead) -> int:
+    """Bytes to which a block's alignment aligns the place of ``read``, whatever its index is: a power of two."""
+    block, member = read.pointer.block, read.pointer.block.members[read.member]
+    steps = (member.offset, 0 if read.index is None else member.component.bytes)
+    return gcd(block.alignment, *steps)
+
+
 def operands_of(expression: Expression) -> tuple[Expression, ...]:
     """The expressions that it is made of."""
     match expression:
@@ -238,7 +250,7 @@ def operands_of(expression: Expression) -> tuple[Expression, ...]:
         case Converted():
             return (expression.value,)
         case Called():
-            return expression.arguments
+            return tuple(argument for argument in expression.arguments if not isinstance(argument, Whole))
         case ElementRead():
             return (expression.index,)
         case BlockRead():

@@ -26,6 +26,8 @@ from generators.program.callbacks import (
     ScalarParameter,
     StructParameter,
     VectorParameter,
+    Whole,
+    promised_alignment,
 )
 from generators.program.conversion import conversions
 from generators.program.memory import Pointee
@@ -161,7 +163,10 @@ class _Body:
             case Converted():
                 return self._converted(expression, type_)
             case Called():
-                arguments = [self.emit(argument) for argument in expression.arguments]
+                arguments = [
+                    self.parameters[argument.name] if isinstance(argument, Whole) else self.emit(argument)
+                    for argument in expression.arguments
+                ]
                 return module.value(Op.FunctionCall, type_, callback(shader, expression.function), *arguments)
 
     def _block_read(self, read: BlockRead, type_: int) -> int:
@@ -173,8 +178,7 @@ class _Body:
             indices.append(self.emit(read.index))
         element = pointer(module, storage, pointee_in(module, Pointee(member.component), storage))
         place = module.value(Op.AccessChain, element, self.parameters[read.pointer.name], *indices)
-        alignment = member.component.bytes
-        return module.value(Op.Load, type_, place, MemoryAccess.Aligned, alignment)
+        return module.value(Op.Load, type_, place, MemoryAccess.Aligned, promised_alignment(read))
 
     def _binary(self, expression: Binary, type_: int) -> int:
         module, component = self.shader.module, expression.component

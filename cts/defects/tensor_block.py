@@ -1,0 +1,316 @@
+"""Defects of tensors that consist of blocks: coordinates, strides and pointers of another block, and the arguments of decode functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.reference.state import State
+from cts.reference.tensor import LayoutState, layout_set, layout_state
+from cts.reference.tensor_access import addressed, load_at, place
+from cts.reference.tensor_addressing import Addresses
+from generators.program.callbacks import (
+    Binary,
+    BlockRead,
+    Called,
+    Choose,
+    Constant,
+    Converted,
+    ElementFunction,
+    ElementRead,
+    Expression,
+    Whole,
+    subexpressions,
+)
+from generators.program.program import Program
+from generators.program.tensor import LayoutSet, TensorLayoutType
+from generators.program.tensor_access import TensorLoad, unit_bytes
+from generators.types import ClampMode
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A load, where its elements are, and the layout."""
+
+    operation: TensorLoad
+    found: Addresses
+    layout: LayoutState
+
+    @property
+    def unclamped(self) -> np.ndarray:
+        """Coordinates in the tensor before clamping, (instances, rows, columns, rank)."""
+        return np.asarray(self.found.span + self.layout.offset[:, None, None, :])
+
+    @property
+    def block_size(self) -> np.ndarray:
+        """Of the shape of coordinates."""
+        return np.broadcast_to(self.layout.block_size[:, None, None, :], self.found.block.shape)
+
+    @property
+    def coordinate(self) -> np.ndarray:
+        """Coordinates in the tensor after clamping."""
+        return np.asarray(self.found.block * self.block_size + self.found.within)
+
+
+Bend = Callable[[_Reading], Addresses]
+
+
+def _bent(bend: Bend) -> Substitute:
+    def step(state: State, operation: TensorLoad) -> None:
+        reading = _Reading(operation, addressed(state, operation), layout_state(state, operation.layout))
+        load_at(state, operation, bend(reading), place(state, operation))
+
+    return step
+
+
+def _exchanged(reading: _Reading) -> Addresses:
+    return replace(reading.found, block=reading.found.within, within=reading.found.block)
+
+
+def _reversed(reading: _Reading) -> Addresses:
+    return replace(reading.found, block=reading.found.block[..., ::-1], within=reading.found.within[..., ::-1])
+
+
+def _block_in_elements(reading: _Reading) -> Addresses:
+    return replace(reading.found, block=reading.coordinate)
+
+
+def _within_tensor(reading: _Reading) -> Addresses:
+    return replace(reading.found, within=reading.coordinate)
+
+
+def _block_zero(reading: _Reading) -> Addresses:
+    return replace(reading.found, block=np.zeros_like(reading.found.block))
+
+
+def _within_zero(reading: _Reading) -> Addresses:
+    return replace(reading.found, within=np.zeros_like(reading.found.within))
+
+
+def _from_slice(reading: _Reading) -> Addresses:
+    return replace(reading.found, block=reading.found.span // reading.block_size, within=reading.found.span % reading.block_size)
+
+
+def _before_clamping(reading: _Reading) -> Addresses:
+    return replace(reading.found, block=reading.unclamped // reading.block_size, within=reading.unclamped % reading.block_size)
+
+
+def _neighbour(reading: _Reading) -> Addresses:
+    index = reading.found.index
+    return replace(reading.found, index=np.where(index < index.max(), index + 1, index - 1))
+
+
+def _first_block(reading: _Reading) -> Addresses:
+    return replace(reading.found, index=np.zeros_like(reading.found.index))
+
+
+def _by_elements(reading: _Reading) -> Addresses:
+    """Strides times coordinates in elements."""
+    places = (reading.coordinate * reading.layout.stride[:, None, None, :]).sum(axis=-1)
+    return replace(reading.found, index=np.where(reading.found.accessed, places, 0))
+
+
+_ARGUMENTS: tuple[tuple[Bend, str], ...] = (
+    (_exchanged, "with block coordinates and coordinates in the block exchanged"),
+    (_reversed, "with coordinates in reverse order"),
+    (_block_in_elements, "with block coordinates that count elements"),
+    (_within_tensor, "with coordinates in the tensor instead of those in the block"),
+    (_block_zero, "with block coordinates of zero"),
+    (_within_zero, "with coordinates in the block of zero"),
+    (_from_slice, "with coordinates that begin at the slice"),
+    (_before_clamping, "with coordinates before clamping"),
+)
+"""What only a decode function sees."""
+
+_POINTERS: tuple[tuple[Bend, str], ...] = (
+    (_neighbour, "from the neighbour of each block"),
+    (_first_block, "from the first block"),
+    (_by_elements, "with strides that count elements"),
+)
+
+
+def _in_components(state: State, operation: TensorLoad) -> None:
+    load_at(state, operation, addressed(state, operation), replace(place(state, operation), unit=operation.result.type.component.bytes))
+
+
+def _in_bytes(state: State, operation: TensorLoad) -> None:
+    load_at(state, operation, addressed(state, operation), replace(place(state, operation), unit=1))
+
+
+def _with_layout(change: Callable[[LayoutState], LayoutState], mode: ClampMode | None = None) -> Substitute:
+    """The load with another state of its layout, or another mode."""
+
+    def step(state: State, operation: TensorLoad) -> None:
+        kept = state.aggregates[operation.layout.name]
+        layout = operation.layout if mode is None else replace(operation.layout, type=TensorLayoutType(operation.layout.type.rank, mode))
+        state.aggregates[layout.name] = tuple(vars(change(layout_state(state, layout))).values())
+        changed = replace(operation, layout=layout)
+        load_at(state, changed, addressed(state, changed), place(state, operation))
+        state.aggregates[operation.layout.name] = kept
+
+    return step
+
+
+def _whole_blocks(layout: LayoutState) -> LayoutState:
+    return replace(layout, dimension=-(-layout.dimension // layout.block_size) * layout.block_size)
+
+
+def _no_blocks(layout: LayoutState) -> LayoutState:
+    return replace(layout, block_size=np.ones_like(layout.block_size))
+
+
+def _default_strides(counts: np.ndarray) -> np.ndarray:
+    strides = np.ones_like(counts)
+    for dimension in range(counts.shape[1] - 2, -1, -1):
+        strides[:, dimension] = strides[:, dimension + 1] * counts[:, dimension + 1]
+    return strides
+
+
+def _restrided(counts: Callable[[LayoutState], np.ndarray]) -> Substitute:
+    """A step that sets up a layout, and then default strides of so many blocks in each dimension."""
+
+    def step(state: State, operation: LayoutSet) -> None:
+        layout_set(state, operation)
+        layout = layout_state(state, operation.result)
+        changed = replace(layout, stride=_default_strides(counts(layout)))
+        state.aggregates[operation.result.name] = tuple(vars(changed).values())
+
+    return step
+
+
+def _rounded_up(layout: LayoutState) -> np.ndarray:
+    return np.asarray(-(-layout.dimension // layout.block_size))
+
+
+def _rounded_down(layout: LayoutState) -> np.ndarray:
+    return np.asarray(layout.dimension // layout.block_size)
+
+
+def _elements(layout: LayoutState) -> np.ndarray:
+    return layout.dimension
+
+
+Rule = Callable[[Expression], Expression]
+
+
+def _rewritten(expression: Expression, rule: Rule) -> Expression:
+    """``expression`` with ``rule`` applied to all that it is made of, from the inside outwards."""
+    match expression:
+        case Binary():
+            result: Expression = Binary(expression.operator, _rewritten(expression.left, rule), _rewritten(expression.right, rule))
+        case Choose():
+            condition = _rewritten(expression.condition, rule)
+            assert isinstance(condition, Binary), "a condition stays a comparison"
+            result = Choose(condition, _rewritten(expression.then, rule), _rewritten(expression.otherwise, rule))
+        case Converted():
+            result = Converted(expression.component, _rewritten(expression.value, rule))
+        case ElementRead():
+            result = ElementRead(expression.array, _rewritten(expression.index, rule))
+        case BlockRead() if expression.index is not None:
+            result = replace(expression, index=_rewritten(expression.index, rule))
+        case Called():
+            arguments = tuple(a if isinstance(a, Whole) else _rewritten(a, rule) for a in expression.arguments)
+            function = replace(expression.function, result=_rewritten(expression.function.result, rule))
+            result = Called(function, arguments)
+        case _:
+            result = expression
+    return rule(result)
+
+
+def _shifts(expression: Expression, mask: int) -> Binary | None:
+    """The right shift whose low bits, those of ``mask``, ``expression`` takes."""
+    if isinstance(expression, Binary) and expression.operator == "and" and isinstance(expression.left, Binary):
+        shift, bits = expression.left, expression.right
+        if shift.operator == "shift_right" and isinstance(bits, Constant) and bits.bits == mask:
+            return shift
+    return None
+
+
+def _other_half(expression: Expression) -> Expression:
+    shift = _shifts(expression, 15)
+    if shift is None:
+        return expression
+    other = replace(shift, right=Binary("xor", shift.right, Constant(shift.component, 4)))
+    return Binary("and", other, Constant(shift.component, 15))
+
+
+def _unmasked(expression: Expression) -> Expression:
+    shift = _shifts(expression, 1)
+    return expression if shift is None else Binary("and", shift, Constant(shift.component, 0))
+
+
+def _unsigned(expression: Expression) -> Expression:
+    """Bytes lose their sign as they are widened."""
+    if isinstance(expression, Converted) and isinstance(expression.value, BlockRead | ElementRead):
+        component = expression.value.component
+        if component.is_signed and not component.is_float and expression.component.bits > component.bits:
+            wide = expression.component
+            if wide.is_float:
+                return expression
+            return Binary("and", expression, Constant(wide, (1 << component.bits) - 1))
+    return expression
+
+
+_REWRITES: tuple[tuple[Rule, str], ...] = (
+    (_other_half, "with the halves of bytes exchanged"),
+    (_unmasked, "without the fifth bit of codes"),
+    (_unsigned, "with signed bytes widened as unsigned ones"),
+)
+
+
+def _decoded_by(function: ElementFunction) -> Substitute:
+    def step(state: State, operation: TensorLoad) -> None:
+        load_at(state, replace(operation, decode=function), addressed(state, operation), place(state, operation))
+
+    return step
+
+
+def _rewrites(load: TensorLoad) -> Iterator[Defect]:
+    function = load.decode
+    assert function is not None, "what is rewritten is a decode function"
+    for rule, words in _REWRITES:
+        if any(rule(part) != part for part in subexpressions(function.result)):
+            other = replace(function, result=_rewritten(function.result, rule))
+            yield Defect(f"{named(load.result)} decoded {words}", {load: _decoded_by(other)})
+
+
+def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
+    for load in loads[1:]:
+        first = loads[0].decode
+        if first is not None and load.decode != first:
+            yield Defect(f"{named(load.result)} decoded by the function of another load", {load: _decoded_by(first)})
+
+
+def tensor_block_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
+    loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)
+    sized = [setting for setting in settings if setting.setting == "block_size"]
+    if not loads or not sized:
+        return
+    shaped = [setting for setting in settings if setting.setting == "dimension"]
+
+    def loaded(load: TensorLoad) -> str:
+        return named(load.result)
+
+    decoded = [load for load in loads if load.decode is not None]
+    if decoded:
+        for bend, words in _ARGUMENTS:
+            yield from each_and_all(decoded, loaded, "every matrix", f"decoded {words}", _bent(bend))
+        yield from each_and_all(decoded, loaded, "every matrix", "loaded with indices that count components", _in_components)
+        yield from each_and_all(decoded, loaded, "every matrix", "loaded with indices that count bytes", _in_bytes)
+    for bend, words in _POINTERS:
+        yield from each_and_all(loads, loaded, "every matrix", f"loaded {words}", _bent(bend))
+    yield from each_and_all(loads, loaded, "every matrix", "loaded with block sizes ignored", _with_layout(_no_blocks))
+    yield from each_and_all(loads, loaded, "every matrix", "clamped to whole blocks", _with_layout(_whole_blocks))
+    constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
+    edge = _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE)
+    yield from each_and_all(constant, loaded, "every matrix", "decoded where it takes the clamp value", edge)
+    yield Defect("strides of blocks rounded down", dict.fromkeys(shaped, _restrided(_rounded_down)))
+    yield Defect("strides by default of elements instead of blocks", dict.fromkeys(shaped, _restrided(_elements)))
+    yield Defect("strides computed again for a new block size", dict.fromkeys(sized, _restrided(_rounded_up)))
+    for load in decoded:
+        yield from _rewrites(load)
+    yield from _exchanged_functions(decoded)

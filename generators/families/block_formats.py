@@ -1,0 +1,244 @@
+"""Block formats of quantised weights: what a block holds, and how a decode function makes an element of it.
+
+The layouts are those in which weights are distributed (ggml's names), so that what runs here is what inference runs. Scales are whole
+numbers times a power of two, chosen so that every step is exact in the result's type: nothing that rounds or contracts decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from generators.program.callbacks import (
+    Binary,
+    BlockMember,
+    BlockRead,
+    BlockType,
+    Choose,
+    Constant,
+    Converted,
+    ElementRead,
+    Expression,
+    PointerParameter,
+    binary,
+)
+from generators.program.memory import Array
+from generators.types import COMPONENT_TYPES, ComponentType
+
+F16, S8, U8, U16, S32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "s8", "u8", "u16", "s32", "u32"))
+
+_QUANTUM = -4
+"""Exponent of the power of two of which every scale is a multiple: products are, too, and none is denormal in f16."""
+
+_LARGEST_WIDE = (1 << F16.precision) - 1
+"""Scales for results of 24 bits use all of f16, so that a product kept in f16 shows."""
+
+TABLE = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int8)
+"""The numbers that the codes of ``iq4_nl`` stand for."""
+
+
+def word(value: int) -> Constant:
+    """A u32."""
+    return Constant(U32, value)
+
+
+def _bits(value: Expression, first: Expression | int, count: int) -> Expression:
+    """``count`` bits of a number, from bit ``first`` on, as u32."""
+    start = word(first) if isinstance(first, int) else first
+    return Binary("and", Binary("shift_right", Converted(U32, value), start), word((1 << count) - 1))
+
+
+def _quotient(value: Expression, power: int) -> Expression:
+    return Binary("shift_right", value, word(power))
+
+
+def _remainder(value: Expression, power: int) -> Expression:
+    return Binary("and", value, word((1 << power) - 1))
+
+
+@dataclass(frozen=True)
+class BlockFormat:
+    """A format of blocks of ``elements`` elements.
+
+    Attributes:
+        type: the struct.
+        code: from the pointer and the element's number in the block to its code, u32.
+        value: from the pointer, the element's number, its code, the component type and the table to the element.
+        scales: members that are f16 scales, each with the greatest whole number that keeps results exact in f16.
+        components: the component types of results.
+        table: whether it reads a table of numbers.
+    """
+
+    elements: int
+    type: BlockType
+    code: Callable[[PointerParameter, Expression], Expression]
+    value: Callable[[PointerParameter, Expression, Expression, ComponentType, Array | None], Expression]
+    scales: Mapping[int, int]
+    components: tuple[str, ...] = ("f16", "f32")
+    table: bool = False
+
+
+def _code(nibbles: int) -> Callable[[PointerParameter, Expression], Expression]:
+    """Four bits: the low ones of 16 bytes, then their high ones."""
+
+    def code(pointer: PointerParameter, index: Expression) -> Expression:
+        byte = BlockRead(pointer, nibbles, _remainder(index, 4))
+        return _bits(byte, Binary("multiply", _quotient(index, 4), word(4)), 4)
+
+    return code
+
+
+def _fifth_in_halves(pointer: PointerParameter, index: Expression) -> Expression:
+    mask = BlockRead(pointer, 1, _quotient(index, 4))
+    return Binary("or", _code(2)(pointer, index), Binary("shift_left", _bits(mask, _remainder(index, 4), 1), word(4)))
+
+
+def _fifth_in_word(pointer: PointerParameter, index: Expression) -> Expression:
+    return Binary("or", _code(3)(pointer, index), Binary("shift_left", _bits(BlockRead(pointer, 2), index, 1), word(4)))
+
+
+def _byte(pointer: PointerParameter, index: Expression) -> Expression:
+    return Converted(U32, Converted(S32, BlockRead(pointer, 1, index)))
+
+
+def _two_bits(pointer: PointerParameter, index: Expression) -> Expression:
+    """Half of a super-block has 32 bytes; the first 32 of its elements are their lowest two bits, and so on."""
+    place = Binary("add", Binary("multiply", _quotient(index, 7), word(32)), _remainder(index, 5))
+    return _bits(BlockRead(pointer, 1, place), Binary("multiply", _remainder(_quotient(index, 5), 2), word(2)), 2)
+
+
+def _four_bits(pointer: PointerParameter, index: Expression) -> Expression:
+    """A quarter of a super-block has 32 bytes: their low halves, then their high ones."""
+    place = Binary("add", Binary("multiply", _quotient(index, 6), word(32)), _remainder(index, 5))
+    return _bits(BlockRead(pointer, 3, place), Binary("multiply", _remainder(_quotient(index, 5), 1), word(4)), 4)
+
+
+def _scaled(scale: int, bias: int) -> Callable[..., Expression]:
+    """scale * (code - bias)."""
+
+    def value(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+        number: Expression = Converted(S32, code)
+        if bias:
+            number = Binary("subtract", number, Constant(S32, bias))
+        return Binary("multiply", Converted(component, number), Converted(component, BlockRead(pointer, scale)))
+
+    return value
+
+
+def _with_minimum(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+    scale, least = (Converted(component, BlockRead(pointer, member)) for member in (0, 1))
+    return Binary("add", Binary("multiply", Converted(component, code), scale), least)
+
+
+def _from_zero_point(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+    """7 * code + zero point, which wraps in 8 bits."""
+    step = Binary("multiply", Converted(component, code), Constant(component, 7))
+    return Binary("add", step, Converted(component, BlockRead(pointer, 0)))
+
+
+def _looked_up(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, table: Array | None) -> Expression:
+    assert table is not None, "the format has a table"
+    return Binary("multiply", Converted(component, ElementRead(table, code)), Converted(component, BlockRead(pointer, 0)))
+
+
+def _less_minimum(scale: Expression, step: Expression, code: Expression, least: Expression, minimum: Expression) -> Expression:
+    return Binary("subtract", binary("multiply", scale, step, code), Binary("multiply", least, minimum))
+
+
+def _of_two_bits(pointer: PointerParameter, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
+    both = BlockRead(pointer, 0, _quotient(index, 4))
+    scale, least = (Converted(component, BlockRead(pointer, member)) for member in (2, 3))
+    step, minimum = (Converted(component, _bits(both, first, 4)) for first in (0, 4))
+    return _less_minimum(scale, step, Converted(component, code), least, minimum)
+
+
+def _of_four_bits(pointer: PointerParameter, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
+    """Eight scales and eight minima of six bits in twelve bytes: whole in the first eight, for the first four of each; of the others
+    four bits each in the last four bytes, and their upper two on top of the first eight."""
+    group = _quotient(index, 5)
+    low, middle, high = (BlockRead(pointer, 2, Binary("add", _remainder(group, 2), word(4 * third))) for third in range(3))
+    first = Binary("less", group, word(4))
+    packed = []
+    for whole, half in ((low, 0), (middle, 4)):
+        split = Binary("or", _bits(high, half, 4), Binary("shift_left", _bits(whole, 6, 2), word(4)))
+        packed.append(Converted(component, Choose(first, _bits(whole, 0, 6), split)))
+    scale, least = (Converted(component, BlockRead(pointer, member)) for member in (0, 1))
+    return _less_minimum(scale, packed[0], Converted(component, code), least, packed[1])
+
+
+def _block(name: str, alignment: int, *members: tuple[ComponentType, int | None]) -> BlockType:
+    """Members one behind the other."""
+    placed: list[BlockMember] = []
+    for component, length in members:
+        placed.append(BlockMember(component, placed[-1].end if placed else 0, length))
+    return BlockType(name, tuple(placed), alignment)
+
+
+FORMATS: Mapping[str, BlockFormat] = MappingProxyType(
+    {
+        "int4": BlockFormat(
+            32,
+            _block("BlockInt4", 1, (S8, None), (U8, 16)),
+            _code(1),
+            _from_zero_point,
+            {},
+            ("s8", "u8", "s16", "u16", "s32", "u32"),
+        ),
+        "q4_0": BlockFormat(32, _block("BlockQ4_0", 2, (F16, None), (U8, 16)), _code(1), _scaled(0, 8), {0: 127}),
+        "q4_1": BlockFormat(32, _block("BlockQ4_1", 4, (F16, None), (F16, None), (U8, 16)), _code(2), _with_minimum, {0: 63, 1: 1000}),
+        "q5_0": BlockFormat(32, _block("BlockQ5_0", 2, (F16, None), (U16, 2), (U8, 16)), _fifth_in_halves, _scaled(0, 16), {0: 63}),
+        "q5_1": BlockFormat(
+            32,
+            _block("BlockQ5_1", 8, (F16, None), (F16, None), (U32, None), (U8, 16)),
+            _fifth_in_word,
+            _with_minimum,
+            {0: 31, 1: 1000},
+        ),
+        "q8_0": BlockFormat(32, _block("BlockQ8_0", 2, (F16, None), (S8, 32)), _byte, _scaled(0, 0), {0: 15}),
+        "iq4_nl": BlockFormat(32, _block("BlockIq4Nl", 2, (F16, None), (U8, 16)), _code(1), _looked_up, {0: 15}, table=True),
+        "q2_k": BlockFormat(
+            256,
+            _block("BlockQ2K", 4, (U8, 16), (U8, 64), (F16, None), (F16, None)),
+            _two_bits,
+            _of_two_bits,
+            {2: 31, 3: 31},
+        ),
+        "q4_k": BlockFormat(
+            256,
+            _block("BlockQ4K", 16, (F16, None), (F16, None), (U8, 12), (U8, 128)),
+            _four_bits,
+            _of_four_bits,
+            {0: 2, 1: 2},
+        ),
+    }
+)
+"""Formats by name. Sizes and alignments differ: 17 bytes and 1, 18 and 2, 20 and 4, 22 and 2, 24 and 8, 34 and 2, 84 and 4, 144 and 16."""
+
+
+def planes(component: ComponentType, elements: int) -> BlockType:
+    """A block of two arrays with all elements each."""
+    block = _block(f"BlockPlanes{elements}", component.bytes, (component, elements), (component, elements))
+    assert block.bytes == 2 * elements * component.bytes, "nothing lies between the planes"
+    return block
+
+
+def set_scales(
+    data: np.ndarray, block_format: BlockFormat, begins: list[int], blocks: int, component: ComponentType, rng: np.random.Generator
+) -> None:
+    """Writes the scales of ``blocks`` blocks one behind the other from each byte of ``begins`` on, for exact results of ``component``.
+
+    Args:
+        data: of the whole array, uint8.
+    """
+    for member, largest in block_format.scales.items():
+        wide = component.precision >= _LARGEST_WIDE.bit_length() * 2
+        low, high = (_LARGEST_WIDE // 2, _LARGEST_WIDE) if wide else (1, largest)
+        whole = rng.integers(low, high, (len(begins), blocks), endpoint=True) * rng.choice(np.array([-1, 1]), (len(begins), blocks))
+        scales = np.ldexp(whole.astype(np.float64), _QUANTUM - (4 if wide else 0)).astype(np.float16)
+        size, at = block_format.type.bytes, block_format.type.members[member].offset
+        for begin, row in zip(begins, scales, strict=True):
+            places = begin + at + size * np.arange(blocks)
+            data[places[:, None] + np.arange(2)] = np.ascontiguousarray(row).view(np.uint8).reshape(-1, 2)

@@ -19,9 +19,9 @@ from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
 from cts.defects.products import product_defects
 from cts.defects.tensor import tensor_defects
+from cts.defects.tensor_block import tensor_block_defects
 from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.uses import use_defects
-from cts.defects.tensor_block import tensor_block_defects
 from cts.elements import gather, is_nan, values
 from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows

@@ -27,7 +27,7 @@ from generators.program.callbacks import (
 )
 from generators.program.program import Program
 from generators.program.tensor import LayoutSet, TensorLayoutType
-from generators.program.tensor_access import TensorLoad, unit_bytes
+from generators.program.tensor_access import TensorLoad
 from generators.types import ClampMode
 
 

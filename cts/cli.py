@@ -29,6 +29,7 @@ VERBS = (
     "bugs",
     "glsl",
     "pages",
+    "fuzz",
 )
 
 

@@ -147,9 +147,12 @@ class Fuzzer:
         tally.judged += len(prepared)
         try:
             outcomes = self._holder.device.run(built, [one.dispatch for one in prepared])
-        except DeviceFailure:
+        except DeviceFailure as failure:
             self._holder.discard()
-            tally.differences += filter(None, (self._alone(built, one) for one in prepared))
+            alone = [found for one in prepared if (found := self._alone(built, one)) is not None]
+            # What fails among others only has failed all the same.
+            together = f"{failure}\nin one submission with draws up to {prepared[-1].index}, and in none alone"
+            tally.differences += alone or [Difference(prepared[0].index, failure.verdict, together, prepared[0].addressing)]
             return
         tally.differences += filter(None, map(_difference, prepared, outcomes))
 

@@ -9,6 +9,10 @@ from generators.fuzz.tensor_addressing import Addressing, Step, View, ViewStep
 from generators.types import ClampMode, StorageClass, Use
 
 
+_COUNTS = ("dimension", "block_size")
+"""Settings whose numbers are never 0 (F-TA-12)."""
+
+
 def simpler(addressing: Addressing) -> Iterator[Addressing]:
     """Candidates, the boldest first. Whether one is defined at all is for the reference model to say."""
     yield from _without_parts(addressing)
@@ -97,7 +101,7 @@ def _smaller(addressing: Addressing) -> Iterator[Addressing]:
         yield replace(addressing, first=0)
     for place, (setting, values) in enumerate(addressing.steps):
         for position, number in enumerate(values):
-            for other in _less(number):
+            for other in _less(number, 1 if setting in _COUNTS else 0):
                 step = setting, (*values[:position], other, *values[position + 1 :])
                 yield replace(addressing, steps=(*addressing.steps[:place], step, *addressing.steps[place + 1 :]))
     view = addressing.view
@@ -105,18 +109,18 @@ def _smaller(addressing: Addressing) -> Iterator[Addressing]:
         return
     for place, (view_setting, values) in enumerate(view.steps):
         for position, number in enumerate(values):
-            for other in _less(number):
+            for other in _less(number, 1 if view_setting in _COUNTS else 0):
                 view_step = view_setting, (*values[:position], other, *values[position + 1 :])
                 yield replace(addressing, view=replace(view, steps=(*view.steps[:place], view_step, *view.steps[place + 1 :])))
 
 
-def _less(number: int) -> Iterator[int]:
-    """Numbers nearer to 0: the nearest that are round, half of it, and one less."""
+def _less(number: int, least: int) -> Iterator[int]:
+    """Numbers nearer to 0, but not nearer than ``least``: the nearest that are round, half of it, and one less."""
     sign = -1 if number < 0 else 1
     amount = abs(number)
     seen = {amount}
     for other in (0, 1, amount // 2, amount - 1):
-        if 0 <= other < amount and other not in seen:
+        if least <= other < amount and other not in seen:
             seen.add(other)
             yield sign * other
     if number < 0:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from cts.cli import main
+from cts.devices.device import DeviceCrash
 from cts.devices.embedded import tensor_access, tensor_addressing
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
@@ -18,6 +19,7 @@ from cts.session import DeviceHolder
 from generators.fuzz.draws import DRAWS_PER_FORM, draw
 from generators.fuzz.shrinking import simpler, size
 from generators.fuzz.tensor_addressing import Addressing, describe, write
+from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import TensorClampMode
 from generators.types import ClampMode, StorageClass
 
@@ -125,6 +127,30 @@ def test_a_broken_device_is_found_and_its_draw_is_made_small(change, monkeypatch
     monkeypatch.setattr(tensor_access, "tensor_places", broken)
     small = found(4, 4000)
     assert CHANGES[change](small.addressing), describe(small.addressing)
+
+
+class Dying(EmbeddedDevice):
+    """Dies of any dispatch, or of those that are beside others."""
+
+    def __init__(self, alone: bool) -> None:
+        super().__init__(load_profile("universal"))
+        self.alone = alone
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        if len(dispatches) > 1 or self.alone:
+            raise DeviceCrash("signal 11")
+        return super().run(kernel, dispatches)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_device_that_dies_is_found_whether_or_not_a_draw_does_it_alone(alone):
+    judge = Fuzzer(3, DeviceHolder(lambda: Dying(alone)), "spirv")
+    *_, tally = judge.run(draw, 0, DRAWS_PER_FORM, 1)
+    assert {one.verdict for one in tally.differences} == {"crash"}
+    assert len(tally.differences) == (DRAWS_PER_FORM if alone else 1)
+    assert ("in none alone" in tally.differences[0].message) is not alone
+    shrunk = judge.shrink(tally.differences[0])
+    assert (size(shrunk.addressing) < size(tally.differences[0].addressing)) is alone
 
 
 def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_path, capsys):

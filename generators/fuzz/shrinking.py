@@ -8,7 +8,6 @@ from dataclasses import replace
 from generators.fuzz.tensor_addressing import Addressing, Step, View, ViewStep
 from generators.types import ClampMode, StorageClass, Use
 
-
 _COUNTS = ("dimension", "block_size")
 """Settings whose numbers are never 0 (F-TA-12)."""
 
@@ -19,6 +18,8 @@ def simpler(addressing: Addressing) -> Iterator[Addressing]:
     for dimension in range(addressing.rank):
         if addressing.rank > 1:
             yield _without_dimension(addressing, dimension)
+    for dimension in range(1, addressing.rank):
+        yield _merged(addressing, dimension)
     yield from _plainer(addressing)
     yield from _smaller(addressing)
 
@@ -73,6 +74,39 @@ def _without_dimension(addressing: Addressing, dimension: int) -> Addressing:
     return replace(addressing, rank=addressing.rank - 1, steps=tuple(map(kept, addressing.steps)), view=view)
 
 
+def _merged(addressing: Addressing, dimension: int) -> Addressing:
+    """``dimension`` and the one before it as one, which has the elements of both."""
+
+    def joined(step: Step) -> Step:
+        setting, values = step
+        match setting:
+            case "clamp_value":
+                return step
+            case "slice":
+                at = 2 * dimension - 2
+                return setting, (*values[:at], values[at + 2], values[at + 1] * values[at + 3], *values[at + 4 :])
+            case _:
+                return setting, _joined(setting, values, dimension)
+
+    view = addressing.view
+    if view is not None and not view.has_dimensions:
+        view = _view_without(view, dimension)
+    return replace(addressing, rank=addressing.rank - 1, steps=tuple(map(joined, addressing.steps)), view=view)
+
+
+def _joined(setting: str, values: tuple[int, ...], dimension: int) -> tuple[int, ...]:
+    outer, inner = values[dimension - 1 : dimension + 1]
+    return (*values[: dimension - 1], inner if setting == "stride" else outer * inner, *values[dimension + 1 :])
+
+
+def _view_merged(view: View, dimension: int) -> View:
+    def joined(step: ViewStep) -> ViewStep:
+        setting, values = step
+        return step if setting == "clip" else (setting, _joined(setting, values, dimension))
+
+    return replace(_view_without(view, dimension), steps=tuple(map(joined, view.steps)))
+
+
 def _view_without(view: View, dimension: int) -> View:
     permutation = tuple(n - (n > dimension) for n in view.permutation if n != dimension)
 
@@ -89,6 +123,8 @@ def _plainer(addressing: Addressing) -> Iterator[Addressing]:
         if len(addressing.view.permutation) > 1 and addressing.view.has_dimensions:
             for dimension in range(len(addressing.view.permutation)):
                 yield replace(addressing, view=_view_without(addressing.view, dimension))
+            for dimension in range(1, len(addressing.view.permutation)):
+                yield replace(addressing, view=_view_merged(addressing.view, dimension))
     yield replace(addressing, mode=ClampMode.UNDEFINED)
     yield replace(addressing, storage=StorageClass.STORAGE_BUFFER)
     yield replace(addressing, component="f16", rows=16, columns=16, use=Use.ACCUMULATOR)

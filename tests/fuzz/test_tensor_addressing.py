@@ -111,7 +111,7 @@ def only_dimension(one: Addressing) -> bool:
 
 
 CHANGES: dict[Change, Callable[[Addressing], bool]] = {
-    clip_ignored: lambda one: one.view is not None and [setting for setting, _ in one.view.steps] == ["clip"],
+    clip_ignored: lambda one: one.rank == 1 and one.view is not None and [setting for setting, _ in one.view.steps] == ["clip"],
     not_permuted: lambda one: one.view is not None and len(one.view.permutation) == 2 and not any(s == "clip" for s, _ in one.view.steps),
     innermost_stride_one: lambda one: only_dimension(one) and [setting for setting, _ in one.steps] == ["dimension", "stride"],
     repeat_as_edge: lambda one: only_dimension(one) and one.mode is ClampMode.REPEAT and len(one.steps) == 2,

@@ -30,6 +30,7 @@ VERBS = (
     "glsl",
     "pages",
     "picture",
+    "fuzz",
 )
 
 

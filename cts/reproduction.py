@@ -29,15 +29,28 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
         CtsError: the folder cannot be written, or GLSL cannot say the case and ``front_end`` asks for it.
     """
     program = build_program(case)
+    again = f"cts repro '{case.id}' DIR --front-end {front_end} --device DEVICE"
+    write_arrangement(case.id, again, program, arrange(case, program), folder, front_end)
+
+
+def write_arrangement(id_: str, again: str, program: Program, plan: Arrangement, folder: Path, front_end: FrontEnd) -> None:
+    """Writes ``folder`` for any dispatches of ``program``.
+
+    Args:
+        id_: names them; of the form of a case's id, by which the folder is known when it is written again.
+        again: the command that runs them with the suite.
+
+    Raises:
+        CtsError: see write_reproduction.
+    """
     built = kernel(program, compile_module(program, front_end))
-    plan = arrange(case, program)
     with writing(folder):
         _write_module(folder, program, built)
         for index, name in enumerate(names(plan)):
             _write_subcase(folder / name, kernel(plan.programs[index], built.spirv), plan, index)
-        description = describe(case, built, plan)
+        description = describe(id_, built, plan)
         (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-        (folder / README).write_text(_readme(case, front_end, description), encoding="utf-8")
+        (folder / README).write_text(_readme(id_, again, front_end, description), encoding="utf-8")
 
 
 def names(plan: Arrangement) -> list[str]:
@@ -122,11 +135,11 @@ def _bounds(allowed: Allowed, at: tuple[int, ...]) -> tuple[object, object]:
     return float(allowed.low[at]), float(allowed.high[at])
 
 
-def describe(case: Case, built: Kernel, plan: Arrangement) -> dict[str, Any]:
+def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
     """How to create the pipeline, connect it and dispatch it. File names are relative to the folder. A dispatch of another pipeline
     of the module has that one's ``pipeline``."""
     return {
-        "case": case.id,
+        "case": id_,
         "module": "module.spv",
         "entry_point": built.entry_point,
         **_pipeline(built),
@@ -204,17 +217,17 @@ by the front end {front_end}. To run it without the suite:
 
 With the suite, on any device, adding what comes back as `got/`:
 
-    cts repro '{id}' DIR --front-end {front_end} --device DEVICE
+    {again}
 
 | subcase | operands | workgroups |
 |---|---|---|
 """
 
 
-def _readme(case: Case, front_end: FrontEnd, description: dict[str, Any]) -> str:
+def _readme(id_: str, again: str, front_end: FrontEnd, description: dict[str, Any]) -> str:
     size = description["local_size"]
     text = _README.format(
-        heading=heading(case.id), id=case.id, front_end=front_end, constant_id=size["constant_id"], subgroups=size["subgroups"]
+        heading=heading(id_), again=again, front_end=front_end, constant_id=size["constant_id"], subgroups=size["subgroups"]
     )
     for one in description["dispatches"]:
         operands = ", ".join(f"{name} = {value}" for name, value in one["operands"].items()) or "none"

@@ -99,9 +99,13 @@ def _base(row: PropertyRow) -> BaseModule:
 
 def module(values: Values) -> ModuleCheck:
     """The good module of the row, with the edits of the rule."""
+    return checked_module(values, _base(parse_row(values["types"])))
+
+
+def checked_module(values: Values, base: BaseModule) -> ModuleCheck:
+    """``base`` with the edits of the rule, in the form that ``values`` have."""
     rule = read_rule(values["rule"])
     legal = values["form"] == "legal"
-    base = _base(parse_row(values["types"]))
     text = "\n".join(edited(base.lines, (rule.common, rule.legal if legal else rule.broken), base.aliases))
     said = f"{rule.requirement}: {rule.text}"
     if legal:

@@ -10,11 +10,12 @@ from typing import Any
 from generators.errors import GeneratorError
 
 _NAME = re.compile(r"%\w+")
-_KEYS = ("declare", "body", "replace")
+_KEYS = ("declare", "body", "replace", "functions")
 _AGGREGATES = ("OpTypeStruct", "OpTypeArray", "OpTypeRuntimeArray")
 
-DECLARE_BEFORE = "OpFunction"
-BODY_BEFORE = "OpReturn"
+_FUNCTION = "OpFunction"
+_RETURN = "OpReturn"
+"""The entry point returns nothing; the other functions of a base module return a value."""
 
 
 @dataclass(frozen=True)
@@ -22,18 +23,20 @@ class Edits:
     """Changes of a module, in SPIR-V assembly. A type that the module has already is not declared again: its name is an alias.
 
     Attributes:
-        declare: lines before the function: types, constants, variables.
-        body: lines at the end of the function, where every matrix is known.
+        declare: lines before the first function: types, constants, variables.
+        body: lines at the end of the entry point, where every matrix is known.
         replace: the beginning of a line, whole words, which exactly one line of the module has -> the lines that take its place,
             none to remove it.
+        functions: lines at the end of the module: further functions.
     """
 
     declare: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
     replace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.declare or self.body or self.replace)
+        return bool(self.declare or self.body or self.functions or self.replace)
 
 
 def read_edits(data: Mapping[str, Any], what: str) -> Edits:
@@ -46,7 +49,8 @@ def read_edits(data: Mapping[str, Any], what: str) -> Edits:
         if key not in _KEYS:
             raise GeneratorError(f"{what}: unknown key '{key}'; expected some of {', '.join(_KEYS)}")
     replace = {old: _lines(new) for old, new in data.get("replace", {}).items()}
-    return Edits(_lines(data.get("declare", ())), _lines(data.get("body", ())), replace)
+    declare, body, functions = (_lines(data.get(key, ())) for key in ("declare", "body", "functions"))
+    return Edits(declare, body, replace, functions)
 
 
 def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
@@ -71,9 +75,9 @@ def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, s
         for old, new in edit.replace.items():
             at = _only(found, _named(old, aliases))
             found[at : at + 1] = [_named(line, aliases) for line in new]
-        for place, added in ((DECLARE_BEFORE, edit.declare), (BODY_BEFORE, edit.body)):
+        for place, added in ((_declarations, edit.declare), (_body, edit.body), (len, edit.functions)):
             if added:
-                at = _only(found, place)
+                at = place(found)
                 for line in added:
                     instruction = _named(line, aliases)
                     result, _, definition = instruction.partition(" = ")
@@ -84,6 +88,16 @@ def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, s
                         found.insert(at, instruction)
                         at += 1
     return found
+
+
+def _declarations(lines: Sequence[str]) -> int:
+    """Where the first function begins."""
+    return next(number for number, line in enumerate(lines) if _instruction(line)[:1] == [_FUNCTION])
+
+
+def _body(lines: Sequence[str]) -> int:
+    """Where the entry point ends."""
+    return _only(lines, _RETURN)
 
 
 def _declared(definition: str, lines: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from generators.errors import GeneratorError
 from generators.spirv import enumerants
 from generators.spirv.enumerants import MAGIC, OPERANDS, PARAMETERS, GlslStd450, Op
 from generators.spirv.module import VERSION_1_6, string_words
+from generators.spirv.numbers import NumberType, hexadecimal_bits
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
@@ -42,7 +43,7 @@ def assemble(text: str) -> bytes:
 class _Assembler:
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
-        self._numbers: dict[int, tuple[str, int]] = {}
+        self._numbers: dict[int, NumberType] = {}
         self._types: dict[int, int] = {}
 
     @property
@@ -80,9 +81,9 @@ class _Assembler:
 
     def _note(self, op: Op, words: list[int]) -> None:
         if op is Op.TypeInt:
-            self._numbers[words[0]] = ("int", words[1])
+            self._numbers[words[0]] = NumberType(False, words[1], bool(words[2]))
         elif op is Op.TypeFloat:
-            self._numbers[words[0]] = ("float" if len(words) == 2 else "encoded", words[1])
+            self._numbers[words[0]] = NumberType(True, words[1], encoding=words[2] if len(words) > 2 else None)
         elif OPERANDS[op].startswith("T R"):
             self._types[words[1]] = words[0]
 
@@ -120,11 +121,11 @@ class _Assembler:
         return result
 
 
-def _number(type_: tuple[str, int], token: str) -> list[int]:
-    kind, width = type_
-    if kind == "float":
+def _number(type_: NumberType, token: str) -> list[int]:
+    bits = hexadecimal_bits(type_, token) if type_.is_float else None
+    if bits is None and type_.is_float and type_.encoding is None:
         value = float.fromhex(token) if "0x" in token else float(token)
-        bits = struct.unpack(_FLOATS[width][1], struct.pack(_FLOATS[width][0], value))[0]
-    else:
+        bits = struct.unpack(_FLOATS[type_.bits][1], struct.pack(_FLOATS[type_.bits][0], value))[0]
+    if bits is None:
         bits = int(token, 0)
-    return [bits & 0xFFFFFFFF, bits >> 32 & 0xFFFFFFFF] if width == 64 else [bits & 0xFFFFFFFF]
+    return [bits & 0xFFFFFFFF, bits >> 32 & 0xFFFFFFFF] if type_.bits == 64 else [bits & 0xFFFFFFFF]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import NamedTuple
 
 from generators.spirv.enumerants import FPEncoding
 from generators.spirv.reader import Instruction
+
+_HEXADECIMAL = re.compile(r"(-?)0x([01])(?:\.([0-9a-f]+))?p([+-]\d+)")
 
 
 class NumberType(NamedTuple):
@@ -73,3 +76,23 @@ def _hexadecimal(bits: int, width: int, fraction_bits: int) -> str:
     digits = -(-fraction_bits // 4)
     text = f"{fraction << 4 * digits - fraction_bits:0{digits}x}".rstrip("0")
     return f"{sign}0x1{'.' + text if text else ''}p{power:+d}"
+
+
+def hexadecimal_bits(type_: NumberType, text: str) -> int | None:
+    """The bits of hexadecimal floating point as ``number_text`` writes it; None for any other text."""
+    match = _HEXADECIMAL.fullmatch(text)
+    if match is None:
+        return None
+    sign, leading, digits, power = match.groups()
+    fraction_bits = _fraction_bits(type_)
+    bias = (1 << type_.bits - 2 - fraction_bits) - 1
+    width = 4 * -(-fraction_bits // 4)
+    bits = int((digits or "0").ljust(width // 4, "0"), 16) >> width - fraction_bits
+    exponent = int(power) + bias
+    if leading == "0":
+        bits = 0
+    elif exponent > 0:
+        bits |= exponent << fraction_bits
+    else:
+        bits = (bits | 1 << fraction_bits) >> 1 - exponent
+    return bits | (1 << type_.bits - 1 if sign else 0)

@@ -10,6 +10,7 @@ import pytest
 from generators.errors import GeneratorError
 from generators.mutations.base import base_module
 from generators.mutations.edits import Edits, edited, read_edits
+from generators.mutations.matrix2 import matrix2_base
 from generators.property_rows import parse_row
 from generators.spirv.assemble import assemble
 from generators.spirv.disassemble import disassemble
@@ -49,9 +50,34 @@ def test_aliases_name_what_each_base_module_has(row):
     assert all(base.aliases[name].startswith("%") for name in base.aliases if name != "%operands")
 
 
-def test_a_row_whose_c_and_result_differ_has_no_base_module():
+@pytest.mark.parametrize("row", ROWS)
+def test_the_base_module_of_matrix2_is_what_its_text_says_and_has_each_instruction_once(row):
+    base = matrix2_base(parse_row(row))
+    assert numbered(instructions(assemble("\n".join(base.lines)))) == numbered(base.lines)
+    ops = [words[0] for line in base.lines if "NV" in (words := line.partition(" = ")[2].split() or line.split())[0]]
+    assert {op: ops.count(op) for op in ops} == dict.fromkeys(ops, 1) | {"OpCooperativeMatrixLoadTensorNV": 2}
+    assert sum("Tensor" in op for op in ops) == 15
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_aliases_of_matrix2_name_what_each_base_module_has(row):
+    base = matrix2_base(parse_row(row))
+    for letter, matrix in {"c": "matrix_c", "a": "blocks", "u": "converted", "t": "transposed"}.items():
+        parts = [base.aliases[f"%{part}_{letter}"] for part in ("type", "component", "scope", "rows", "columns", "use")]
+        assert f"{parts[0]} = OpTypeCooperativeMatrixKHR {' '.join(parts[1:])}" in base.lines
+        assert any(line.startswith(f"%{matrix} = ") and line.split()[3] == parts[0] for line in base.lines)
+
+
+@pytest.mark.parametrize("base", [base_module, matrix2_base])
+def test_a_row_whose_c_and_result_differ_has_no_base_module(base):
     with pytest.raises(GeneratorError, match="C and Result"):
-        base_module(parse_row("16x16x16.f16.f16.f16.f32"))
+        base(parse_row("16x16x16.f16.f16.f16.f32"))
+
+
+def test_functions_are_added_behind_the_last_one_and_may_return_values():
+    lines = (*LINES, "%g = OpFunction %a None %a", "OpReturnValue %a", "OpFunctionEnd")
+    found = edited(lines, [Edits(("%b = OpTypeFloat 32",), ("OpNop",), functions=("%h = OpFunction %b None %b", "OpFunctionEnd"))], {})
+    assert found == [*lines[:2], "%b = OpTypeFloat 32", lines[2], "OpNop", *lines[3:], "%h = OpFunction %b None %b", "OpFunctionEnd"]
 
 
 def test_lines_are_replaced_removed_and_added_in_their_places():

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from generators.errors import GeneratorError
 from generators.program.program import Program
+from generators.spirv.assemble import assemble
 from generators.spirv.declarations import literal
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.spirv.enumerants import MAGIC, FPEncoding, Op
 from generators.spirv.module import string_words
-from generators.spirv.numbers import NumberType, number_text
+from generators.spirv.numbers import NumberType, hexadecimal_bits, number_text
 from generators.types import COMPONENT_TYPES, ComponentType
 
 F16, F32, F64 = (NumberType(True, bits) for bits in (16, 32, 64))
@@ -145,3 +146,17 @@ def test_narrow_floating_point_literals_have_their_value(type_: NumberType, dtyp
     for pattern, value in zip(bits.tolist(), values.tolist(), strict=True):
         if np.isfinite(value):
             assert float.fromhex(number_text(type_, (pattern,))) == value
+
+
+@pytest.mark.parametrize("type_", [F16, F32, F64, BF16, E4M3, E5M2], ids=str)
+@given(data=st.data())
+def test_hexadecimal_numbers_are_read_as_they_are_written(type_: NumberType, data: st.DataObject) -> None:
+    bits = data.draw(st.integers(0, (1 << type_.bits) - 1))
+    text = number_text(type_, tuple(bits >> 32 * i & 0xFFFFFFFF for i in range(-(-type_.bits // 32))))
+    assert hexadecimal_bits(type_, text) == (bits if "0x" in text else None)
+
+
+def test_constants_of_narrow_floats_survive_a_round_trip() -> None:
+    lines = ("%f = OpTypeFloat 16 BFloat16KHR", "%c = OpConstant %f -0x1.8p+1", "%n = OpConstant %f 0x1.82p+128")
+    text = disassemble(assemble("\n".join(lines)))
+    assert [line.split("=")[1].split()[-1] for line in text.splitlines() if "OpConstant" in line] == ["-0x1.8p+1", "0x1.82p+128"]

@@ -1,0 +1,186 @@
+"""Draws random programs from a seed, runs them on a device and compares what comes back with the reference model; what differs is shrunk,
+printed and written as a folder that reproduces it. Draw number N of a seed is always the same program: --from N --count 1 runs it alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from cts.commands.context import print_json
+from cts.fuzzing import Difference, Draw, Fuzzer, Tally
+from cts.plan import at_least_one, checked_settings, one_of
+from cts.progress import LOG_SECONDS, TERMINAL_SECONDS
+from cts.reproduction import write_arrangement
+from cts.session import FrontEnd, Settings, open_holder
+from generators.errors import CtsError, NotExpressible
+from generators.fuzz.draws import draw
+from generators.fuzz.tensor_addressing import Addressing, describe, write
+
+NAME = "fuzz"
+HELP = "run random programs that no case enumerates"
+
+SUBJECTS: Mapping[str, Draw] = MappingProxyType({"tensor_addressing": draw})
+"""What there is to draw."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's arguments."""
+    parser.add_argument("subject", metavar="SUBJECT", help=f"what to draw: {', '.join(SUBJECTS)}")
+    parser.add_argument("--device", metavar="DEVICE", help="the device (see 'cts devices'; default: as for pytest)")
+    parser.add_argument("--seed", metavar="S", default="0", help="seed of all draws, a whole number (default: 0)")
+    parser.add_argument("--count", metavar="N", default="1000", help="how many draws (default: 1000)")
+    parser.add_argument("--from", dest="first", metavar="N", default="0", help="number of the first draw (default: 0)")
+    parser.add_argument("--most", metavar="N", default="1", help="stop once this many draws differ (default: 1)")
+    parser.add_argument("--report-dir", type=Path, metavar="DIR", help="write a folder for each draw that differs into DIR")
+    parser.add_argument("--no-shrink", action="store_true", help="report draws as they were drawn")
+    parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which modules (default: spirv)")
+    parser.add_argument("--validation", action="store_true", help="load the Vulkan validation layer")
+    parser.add_argument("--embedded-mapping", metavar="NAME", help="mapping of the embedded device")
+    parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
+    parser.add_argument("--json", action="store_true", help="one document: counts, rate, and what differs")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What was asked for."""
+
+    subject: str
+    seed: int
+    settings: Settings
+    reports: Path | None
+
+    def again(self, index: int) -> str:
+        """The command that runs one draw."""
+        return f"cts fuzz {self.subject} --seed {self.seed} --from {index} --count 1 --front-end {self.settings.front_end} --device DEVICE"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the draws; exit code 1 if any differs."""
+    subject = one_of("SUBJECT", options.subject, tuple(SUBJECTS))
+    seed, first = (_whole(option, text) for option, text in (("--seed", options.seed), ("--from", options.first)))
+    count, most = at_least_one("--count", options.count), at_least_one("--most", options.most)
+    settings = checked_settings({**vars(options), "tier": None, "isolation": None})
+    if settings.description.kind == "spirv-val":
+        raise CtsError("fuzz runs shaders, and spirv-val runs none: choose another --device")
+    asked = _Run(subject, seed, settings, options.report_dir)
+    holder = open_holder(settings)
+    fuzzer = Fuzzer(seed, holder, settings.front_end)
+    progress = _Progress(count, quiet=options.json)
+    tally = Tally()
+    try:
+        for tally in fuzzer.run(SUBJECTS[subject], first, count, most):
+            progress.show(tally)
+        seconds = progress.finish(tally)
+        found = tally.differences[:most] if options.no_shrink else [fuzzer.shrink(one) for one in tally.differences[:most]]
+    finally:
+        holder.discard()
+    folders = [_write(asked, fuzzer, one, settings.front_end) for one in found]
+    if options.json:
+        print_json(_document(asked, tally, seconds, found, folders))
+    else:
+        _print(asked, tally, seconds, found, folders)
+    return 1 if found else 0
+
+
+def _whole(option: str, text: str) -> int:
+    if not text.isdecimal():
+        raise CtsError(f"{option} {text}: expected a whole number from 0 up")
+    return int(text)
+
+
+class _Progress:
+    """A line that is rewritten on a terminal, and one now and then in a log; on standard error."""
+
+    def __init__(self, count: int, quiet: bool) -> None:
+        self._count, self._quiet = count, quiet
+        self._terminal = sys.stderr.isatty()
+        self._start = self._shown = time.monotonic()
+
+    def show(self, tally: Tally) -> None:
+        """Where the run is."""
+        now = time.monotonic()
+        if self._quiet or now - self._shown < (TERMINAL_SECONDS if self._terminal else LOG_SECONDS):
+            return
+        self._shown = now
+        done = tally.judged + sum(tally.unsupported.values())
+        text = f"{done} of {self._count} draws, {tally.judged / (now - self._start):.0f}/s, {len(tally.differences)} differ"
+        print(f"\r{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
+
+    def finish(self, tally: Tally) -> float:
+        """Seconds since the start."""
+        seconds = time.monotonic() - self._start
+        if self._terminal and not self._quiet:
+            self._shown = 0.0
+            self.show(tally)
+            print(file=sys.stderr)
+        return seconds
+
+
+def _name(asked: _Run, index: int) -> str:
+    """Of the form of a case's id."""
+    return f"{asked.subject}[{asked.seed}-{index}]"
+
+
+def _write(asked: _Run, fuzzer: Fuzzer, found: Difference, front_end: FrontEnd) -> Path | None:
+    if asked.reports is None:
+        return None
+    folder = asked.reports / f"{asked.subject}-{asked.seed}-{found.index}"
+    plan = fuzzer.arrange(found.index, found.addressing)
+    write_arrangement(_name(asked, found.index), asked.again(found.index), plan.programs[0], plan, folder, front_end)
+    return folder
+
+
+def _glsl(addressing: Addressing) -> str:
+    from generators.glsl.emit import emit
+
+    try:
+        return emit(write(addressing).program)
+    except NotExpressible as why:
+        return f"GLSL cannot say it: {why}"
+
+
+def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], folders: list[Path | None]) -> None:
+    for one, folder in zip(found, folders, strict=True):
+        operands = ", ".join(f"{name} = {value}" for name, value in write(one.addressing).operands.items())
+        print(f"{_name(asked, one.index)}: {one.verdict}\n{describe(one.addressing)}\n{one.message}\n")
+        print(f"{_glsl(one.addressing)}\noperands: {operands}\nreproduce: {asked.again(one.index)}")
+        print(f"folder: {folder}\n" if folder else "")
+    for why, draws in sorted(tally.unsupported.items(), key=lambda item: -item[1]):
+        print(f"{draws} draws not supported: {why}")
+    rate = tally.judged / seconds if seconds else 0.0
+    print(
+        f"{tally.judged} draws on {asked.settings.description.name}, seed {asked.seed}: {len(tally.differences)} differ "
+        f"({seconds:.1f} s, {rate:.0f} draws/s)"
+    )
+
+
+def _document(asked: _Run, tally: Tally, seconds: float, found: list[Difference], folders: list[Path | None]) -> dict[str, object]:
+    return {
+        "subject": asked.subject,
+        "seed": asked.seed,
+        "device": asked.settings.description.name,
+        "driver": asked.settings.description.driver,
+        "front_end": asked.settings.front_end,
+        "judged": tally.judged,
+        "not_supported": tally.unsupported,
+        "differ": len(tally.differences),
+        "seconds": round(seconds, 3),
+        "differences": [
+            {
+                "index": one.index,
+                "verdict": one.verdict,
+                "message": one.message,
+                "addressing": describe(one.addressing),
+                "operands": dict(write(one.addressing).operands),
+                "glsl": _glsl(one.addressing),
+                "reproduce": asked.again(one.index),
+                "folder": str(folder) if folder else "",
+            }
+            for one, folder in zip(found, folders, strict=True)
+        ],
+    }

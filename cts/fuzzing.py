@@ -1,0 +1,176 @@
+"""Runs drawn programs on a device, compares what comes back with the reference model, and shrinks what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from cts.compare import compare, format_mismatch
+from cts.devices.device import DeviceFailure
+from cts.kinds.kernel import Arrangement, compile_module
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from cts.session import DeviceHolder, FrontEnd
+from generators.dispatch import dispatch, kernel
+from generators.errors import GeneratorError, NotExpressible
+from generators.fuzz.shrinking import simpler, size
+from generators.fuzz.tensor_addressing import Addressing, data, subcase, write
+from generators.kernel import Dispatch, Kernel, Outcome
+from generators.program.program import Program
+
+MOST_STEPS = 3000
+"""Candidates that shrinking tries at most."""
+
+Draw = Callable[[int, int], Addressing]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A draw that the device does not do as the reference model says.
+
+    Attributes:
+        index: of the draw.
+        verdict: ``fail`` where memory differs, else what the device died of (see DeviceFailure).
+        message: what differs, in lines.
+        addressing: the draw, or what shrinking made of it.
+    """
+
+    index: int
+    verdict: str
+    message: str
+    addressing: Addressing
+
+
+@dataclass
+class Tally:
+    """What a run has judged: ``unsupported`` counts draws by what the device lacks."""
+
+    judged: int = 0
+    unsupported: dict[str, int] = field(default_factory=dict)
+    differences: list[Difference] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    index: int
+    addressing: Addressing
+    plan: Arrangement
+
+    @property
+    def dispatch(self) -> Dispatch:
+        return self.plan.dispatches[0]
+
+
+class Fuzzer:
+    """Judges draws.
+
+    Args:
+        seed: of the data; a draw and all that it shrinks to have data of one generator.
+        holder: of the device.
+        front_end: which reading of the programs the device gets.
+    """
+
+    def __init__(self, seed: int, holder: DeviceHolder, front_end: FrontEnd) -> None:
+        self._seed = seed
+        self._holder = holder
+        self._front_end = front_end
+
+    def run(self, draw: Draw, first: int, count: int, most: int) -> Iterator[Tally]:
+        """Judges ``count`` draws from ``first`` on, until ``most`` of them differ; yields the same tally after each module's draws.
+
+        Raises:
+            GeneratorError: a draw is not defined, which is the suite's own defect.
+        """
+        tally = Tally()
+        drawn = ((index, draw(self._seed, index)) for index in range(first, first + count))
+        for form, group in groupby(drawn, key=lambda pair: pair[1].form):
+            numbered = list(group)
+            self._judge(form, numbered, tally)
+            yield tally
+            if len(tally.differences) >= most:
+                return
+
+    def arrange(self, index: int, addressing: Addressing, program: Program | None = None) -> Arrangement:
+        """One draw's data, expected results and dispatch; of ``program``, where its form has one already.
+
+        Raises:
+            GeneratorError: the specification leaves its outcome undefined.
+        """
+        written = write(addressing)
+        one = program or written.program
+        case = subcase(str(index), written, data(one, addressing.component, np.random.default_rng(self._seed)))
+        want = evaluate(one, case)
+        before = initial_contents(one, case, want)
+        return Arrangement((case,), (want,), (before,), (dispatch(one, case, before),), (one,))
+
+    def shrink(self, difference: Difference) -> Difference:
+        """The simplest draw found that fails in the same way."""
+        best, tried = difference, 0
+        improved = True
+        while improved and tried < MOST_STEPS:
+            improved = False
+            for candidate in simpler(best.addressing):
+                if size(candidate) >= size(best.addressing):
+                    continue
+                tried += 1
+                found = self._differs(best.index, candidate)
+                if found is not None and found.verdict == difference.verdict:
+                    best, improved = found, True
+                    break
+                if tried >= MOST_STEPS:
+                    break
+        return best
+
+    def _differs(self, index: int, addressing: Addressing) -> Difference | None:
+        tally = Tally()
+        try:
+            self._judge(addressing.form, [(index, addressing)], tally)
+        except GeneratorError:
+            # What is not defined shows nothing.
+            return None
+        return tally.differences[0] if tally.differences else None
+
+    def _judge(self, form: Addressing, numbered: Sequence[tuple[int, Addressing]], tally: Tally) -> None:
+        program = write(form).program
+        try:
+            built = kernel(program, compile_module(program, self._front_end))
+        except NotExpressible as why:
+            _count(tally, f"GLSL cannot say: {why}", len(numbered))
+            return
+        if missing := self._holder.device.missing(built):
+            _count(tally, missing, len(numbered))
+            return
+        prepared = [_Prepared(index, addressing, self.arrange(index, addressing, program)) for index, addressing in numbered]
+        tally.judged += len(prepared)
+        try:
+            outcomes = self._holder.device.run(built, [one.dispatch for one in prepared])
+        except DeviceFailure as failure:
+            self._holder.discard()
+            alone = [found for one in prepared if (found := self._alone(built, one)) is not None]
+            # What fails among others only has failed all the same.
+            together = f"{failure}\nin one submission with draws up to {prepared[-1].index}, and in none alone"
+            tally.differences += alone or [Difference(prepared[0].index, failure.verdict, together, prepared[0].addressing)]
+            return
+        tally.differences += filter(None, map(_difference, prepared, outcomes))
+
+    def _alone(self, built: Kernel, one: _Prepared) -> Difference | None:
+        try:
+            outcomes = self._holder.device.run(built, [one.dispatch])
+        except DeviceFailure as failure:
+            self._holder.discard()
+            return Difference(one.index, failure.verdict, str(failure), one.addressing)
+        return _difference(one, outcomes[0])
+
+
+def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:
+    mismatches = compare(one.plan.programs[0], one.plan.expected[0], one.plan.before[0], outcome)
+    if not mismatches:
+        return None
+    return Difference(one.index, "fail", "\n".join(map(format_mismatch, mismatches)), one.addressing)
+
+
+def _count(tally: Tally, why: str, draws: int) -> None:
+    tally.unsupported[why] = tally.unsupported.get(why, 0) + draws

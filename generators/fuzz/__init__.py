@@ -1,0 +1,1 @@
+"""Programs that no YAML enumerates, drawn from a seed."""

@@ -1,0 +1,138 @@
+"""A random tensor addressing as data, and its program: one matrix is loaded or stored by a layout and perhaps a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from generators.families.tensor_tiles import contents, matrix_in, matrix_out, tensor_in, tensor_out
+from generators.families.tensor_writer import TensorWriter
+from generators.program.builder import ProgramBuilder
+from generators.program.program import Program, Subcase
+from generators.program.tensor import LayoutSetting, TensorLayoutType, TensorViewType, ViewSetting
+from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
+from generators.program.values import Matrix, MatrixType, Source
+from generators.types import COMPONENT_TYPES, ClampMode, Scope, StorageClass, Use
+
+CAPACITY = 8192
+"""Elements of the array that the tensor lies in."""
+
+Step = tuple[LayoutSetting, tuple[int, ...]]
+ViewStep = tuple[ViewSetting, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class View:
+    """A view: its type, and its settings with their operands in order."""
+
+    permutation: tuple[int, ...]
+    has_dimensions: bool
+    steps: tuple[ViewStep, ...] = ()
+
+
+@dataclass(frozen=True)
+class Addressing:
+    """One drawn addressing.
+
+    Attributes:
+        component, rows, columns, use: of the matrix, at subgroup scope.
+        access: ``load`` or ``store``.
+        rank, mode: of the layout's type.
+        steps: the layout's settings with their operands in order; negative offsets are negative here.
+        view: None for none.
+        first: where the tensor begins, in units of the pointer's alignment.
+        source: where the shader gets all numbers from at run time.
+        storage: of the array that the tensor lies in.
+    """
+
+    component: str
+    rows: int
+    columns: int
+    use: Use
+    access: str
+    rank: int
+    mode: ClampMode
+    steps: tuple[Step, ...]
+    view: View | None = None
+    first: int = 0
+    source: Source = "buffer"
+    storage: StorageClass = StorageClass.STORAGE_BUFFER
+
+    @property
+    def form(self) -> Addressing:
+        """What decides the module: the addressing without its run-time numbers."""
+        view = None
+        if self.view is not None:
+            view = replace(self.view, steps=tuple((setting, (0,) * len(values)) for setting, values in self.view.steps))
+        return replace(self, steps=tuple((setting, (0,) * len(values)) for setting, values in self.steps), view=view, first=0)
+
+    @property
+    def matrix(self) -> MatrixType:
+        """The type of the matrix."""
+        return MatrixType(COMPONENT_TYPES[self.component], Scope.SUBGROUP, self.rows, self.columns, self.use)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The program of an addressing's form, and the numbers of that addressing by operand name."""
+
+    program: Program
+    operands: Mapping[str, int]
+
+
+def write(addressing: Addressing) -> Written:
+    """Equal programs for addressings of one form, so that they share a pipeline."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    writer = TensorWriter(builder, addressing.source)
+    component, load = COMPONENT_TYPES[addressing.component], addressing.access == "load"
+    if load:
+        tensor = tensor_in(builder, "source", component, CAPACITY, addressing.storage)
+        old = matrix_in(builder, "old", addressing.matrix)
+    else:
+        tensor, target = tensor_out(builder, "target", component, CAPACITY, addressing.storage)
+        new = matrix_in(builder, "source", addressing.matrix)
+    layout = writer.layout("layout", TensorLayoutType(addressing.rank, addressing.mode), *addressing.steps)
+    view = None
+    if addressing.view is not None:
+        type_ = TensorViewType(addressing.view.permutation, addressing.view.has_dimensions)
+        view = writer.view("view", type_, *addressing.view.steps)
+    first = writer.number("first", addressing.first * (POINTER_ALIGNMENT // component.bytes), signed=False)
+    if load:
+        result = Matrix("matrix", addressing.matrix)
+        builder.add(TensorLoad(result, tensor.array, first, old, layout, view))
+        matrix_out(builder, "target", result)
+    else:
+        builder.add(TensorStore(new, tensor.array, first, layout, view))
+        target.finish(builder)
+    return Written(builder.build(), writer.operands)
+
+
+def data(program: Program, component: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Random bits for every input array, by name; uint8."""
+    type_ = COMPONENT_TYPES[component]
+    return {array.name: contents(array, type_, "bits", rng) for array in program.arrays if array.role == "input"}
+
+
+def subcase(name: str, written: Written, inputs: Mapping[str, np.ndarray]) -> Subcase:
+    """The dispatch of an addressing."""
+    return Subcase(name, inputs, written.operands)
+
+
+def describe(addressing: Addressing) -> str:
+    """A line for each part, for people: the operands that the shader takes from outside."""
+    lines = [
+        f"{addressing.access} of {addressing.component} {addressing.rows}x{addressing.columns} use {addressing.use.name}, "
+        f"clamp mode {addressing.mode.name}, {addressing.storage.value}, tensor at {addressing.first * POINTER_ALIGNMENT} bytes",
+        *(f"  layout {setting} {_numbers(values)}" for setting, values in addressing.steps),
+    ]
+    if addressing.view is not None:
+        own = "dimensions of its own" if addressing.view.has_dimensions else "no dimensions of its own"
+        lines.append(f"  view of permutation {_numbers(addressing.view.permutation)}, {own}")
+        lines += [f"  view {setting} {_numbers(values)}" for setting, values in addressing.view.steps]
+    return "\n".join(lines)
+
+
+def _numbers(values: Sequence[int]) -> str:
+    return "(" + ", ".join(map(str, values)) + ")"

@@ -1,0 +1,164 @@
+"""The good module that mutations of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing start from: each of their instructions once."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from generators.errors import GeneratorError
+from generators.mutations.base import BaseModule
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import (
+    ArrayParameter,
+    Binary,
+    BlockMember,
+    BlockRead,
+    BlockType,
+    Choose,
+    Constant,
+    ElementFunction,
+    PointerParameter,
+    ScalarParameter,
+)
+from generators.program.memory import Pointee
+from generators.program.per_element import PerElement
+from generators.program.reduce import Reduce
+from generators.program.tensor import (
+    LayoutCreate,
+    LayoutSet,
+    LayoutSetting,
+    TensorLayout,
+    TensorLayoutType,
+    TensorView,
+    TensorViewType,
+    ViewCreate,
+    ViewSet,
+    ViewSetting,
+)
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.use_conversion import Transpose, UseConvert
+from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.property_rows import PropertyRow
+from generators.spirv.disassemble import disassemble
+from generators.spirv.emit import emit
+from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, ReduceMode, Scope, StorageClass, Use
+
+_S32 = COMPONENT_TYPES["s32"]
+
+_PARTS = ("component", "scope", "rows", "columns", "use")
+
+
+def matrix2_base(row: PropertyRow) -> BaseModule:
+    """The module for one property row at subgroup scope: C is loaded, given to a function, reduced, converted and transposed; A is loaded
+    by blocks, C by tensor addressing through a view; and one matrix is stored so.
+
+    Args:
+        row: sizes and component types, C and Result of one type. A has M x K elements of the row's type A; all others are of type C.
+
+    The matrices are ``%matrix_c``, ``%placed``, ``%reduced``, ``%converted`` (use A), ``%transposed`` (use B), ``%blocks`` (use A, M x K)
+    and ``%moved``; layouts ``%layout_new``, ``%layout_block``, ``%layout_dimension``, ``%layout_stride``, ``%layout_clamp``, ``%layout``
+    in the order of their making; views ``%view_new``, ``%view_dimension``, ``%view_stride``, ``%view``; functions ``%place``,
+    ``%combine``, ``%unpack``, with parameters ``%row``, ``%column``, ``%element``, ``%extra``; ``%left``, ``%right``; ``%block``,
+    ``%coordinate``, ``%within``. Other names: ``%type_c``, ``%type_t`` (of ``%transposed``), ``%type_u`` (of ``%converted``),
+    ``%type_a`` (of ``%blocks``), with ``%component_c`` and so on for each; ``%place_a``, ``%place_c``, ``%place_d``,
+    the pointers of the block load, the tensor load and the tensor store, and ``%pointer_a`` and so on, their types; ``%layout_type``,
+    ``%view_type``; ``%place_type``, ``%combine_type``, ``%unpack_type``, ``%block_pointer``, ``%block_struct``, ``%coordinates``.
+
+    Raises:
+        GeneratorError: C and Result have different types.
+    """
+    if row.c != row.result:
+        raise GeneratorError(f"{row}: static cases take rows whose C and Result have one type")
+    lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
+    return BaseModule(lines, MappingProxyType(_aliases(lines)))
+
+
+def _module(row: PropertyRow) -> bytes:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    type_ = MatrixType(row.c, Scope.SUBGROUP, row.m, row.n, Use.ACCUMULATOR)
+    zero = builder.literal(0)
+    source = builder.array("source", Pointee(row.c), row.m * row.n, StorageClass.STORAGE_BUFFER, "input")
+    packed = builder.array("packed", Pointee(row.a), row.m * row.k, StorageClass.STORAGE_BUFFER, "input")
+    target = builder.array("target", Pointee(row.c), row.m * row.n, StorageClass.STORAGE_BUFFER, "output")
+    plain = builder.load("matrix_c", type_, source, zero, builder.literal(row.n), Layout.ROW_MAJOR)
+
+    placed = Matrix("placed", type_)
+    builder.add(PerElement(placed, plain, _place(row.c), (builder.literal(3, _S32),)))
+    builder.add(Reduce(Matrix("reduced", type_), placed, ReduceMode.ROW, _combine(row.c)))
+    builder.add(UseConvert(Matrix("converted", MatrixType(row.c, Scope.SUBGROUP, row.m, row.n, Use.A)), plain))
+    builder.add(Transpose(Matrix("transposed", MatrixType(row.c, Scope.SUBGROUP, row.n, row.m, Use.B)), plain))
+
+    layout, view = _addressing(builder, row)
+    blocks = MatrixType(row.a, Scope.SUBGROUP, row.m, row.k, Use.A)
+    before = builder.null("before", blocks)
+    builder.add(TensorLoad(Matrix("blocks", blocks), packed, zero, before, layout, None, None, _unpack(row.a)))
+    moved = Matrix("moved", type_)
+    builder.add(TensorLoad(moved, source, zero, plain, layout, view))
+    builder.add(TensorStore(moved, target, zero, layout, view))
+    return emit(builder.build())
+
+
+def _addressing(builder: ProgramBuilder, row: PropertyRow) -> tuple[TensorLayout, TensorView]:
+    """A layout and a view of two dimensions, with every setting made once."""
+    n = builder.literal
+    type_ = TensorLayoutType(2, ClampMode.CONSTANT)
+    layout = TensorLayout("layout_new", type_)
+    builder.add(LayoutCreate(layout))
+    size = (n(row.m), n(row.n))
+    settings: tuple[tuple[str, LayoutSetting, tuple[ScalarValue, ...]], ...] = (
+        ("layout_block", "block_size", (n(1), n(1))),
+        ("layout_dimension", "dimension", size),
+        ("layout_stride", "stride", (n(row.n), n(1))),
+        ("layout_clamp", "clamp_value", (n(5),)),
+        ("layout", "slice", (n(0, _S32), size[0], n(0, _S32), size[1])),
+    )
+    for name, setting, operands in settings:
+        changed = TensorLayout(name, type_)
+        builder.add(LayoutSet(changed, layout, setting, operands))
+        layout = changed
+    view_type = TensorViewType((1, 0), True)
+    view = TensorView("view_new", view_type)
+    builder.add(ViewCreate(view))
+    view_settings: tuple[tuple[str, ViewSetting, tuple[ScalarValue, ...]], ...] = (
+        ("view_dimension", "dimension", size),
+        ("view_stride", "stride", (n(row.n), n(1))),
+        ("view", "clip", (n(0), size[0], n(0), size[1])),
+    )
+    for name, view_setting, operands in view_settings:
+        seen = TensorView(name, view_type)
+        builder.add(ViewSet(seen, view, view_setting, operands))
+        view = seen
+    return layout, view
+
+
+def _place(component: ComponentType) -> ElementFunction:
+    row, column = ScalarParameter("row", U32), ScalarParameter("column", U32)
+    element, extra = ScalarParameter("element", component), ScalarParameter("extra", _S32)
+    later = Binary("less", Binary("add", row, column), Constant(U32, 9))
+    return ElementFunction("place", (row, column, element, extra), Choose(later, element, Constant(component, 0)))
+
+
+def _combine(component: ComponentType) -> ElementFunction:
+    left, right = ScalarParameter("left", component), ScalarParameter("right", component)
+    return ElementFunction("combine", (left, right), Choose(Binary("less", left, right), right, left))
+
+
+def _unpack(component: ComponentType) -> ElementFunction:
+    block = PointerParameter("block", BlockType("Packed", (BlockMember(component, 0),), component.bytes))
+    coordinates = (ArrayParameter("coordinate", U32, 2), ArrayParameter("within", U32, 2))
+    return ElementFunction("unpack", (block, *coordinates), BlockRead(block, 0))
+
+
+def _aliases(lines: tuple[str, ...]) -> dict[str, str]:
+    defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
+    aliases: dict[str, str] = {}
+    for letter, matrix in (("c", "%matrix_c"), ("a", "%blocks"), ("u", "%converted"), ("t", "%transposed")):
+        type_ = defined[matrix][1]
+        aliases[f"%type_{letter}"] = type_
+        aliases |= {f"%{part}_{letter}": id_ for part, id_ in zip(_PARTS, defined[type_][1:], strict=True)}
+    store = next(line for line in lines if line.startswith("OpCooperativeMatrixStoreTensorNV")).split()
+    for letter, place in (("a", defined["%blocks"][2]), ("c", defined["%moved"][2]), ("d", store[1])):
+        aliases |= {f"%place_{letter}": place, f"%pointer_{letter}": defined[place][1]}
+    aliases |= {"%layout_type": defined["%layout"][1], "%view_type": defined["%view"][1]}
+    aliases |= {f"{name}_type": defined[name][3] for name in ("%place", "%combine", "%unpack")}
+    aliases |= {"%block_pointer": defined["%block"][1], "%coordinates": defined["%within"][1]}
+    return aliases | {"%block_struct": defined[aliases["%block_pointer"]][2]}

@@ -1,0 +1,185 @@
+"""Random tensor addressings: what is drawn, and that a device that is wrong is found and its draw made small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from cts.cli import main
+from cts.devices.device import DeviceCrash
+from cts.devices.embedded import tensor_access, tensor_addressing
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.devices.embedded.tensor_addressing import Layout, Places, View
+from cts.fuzzing import Difference, Fuzzer
+from cts.session import DeviceHolder
+from generators.fuzz.draws import DRAWS_PER_FORM, draw
+from generators.fuzz.shrinking import simpler, size
+from generators.fuzz.tensor_addressing import Addressing, describe, write
+from generators.kernel import Dispatch, Kernel, Outcome
+from generators.spirv.enumerants import TensorClampMode
+from generators.types import ClampMode, StorageClass
+
+SOME = range(0, 100 * DRAWS_PER_FORM, DRAWS_PER_FORM)
+
+
+def fuzzer(seed: int = 3) -> Fuzzer:
+    return Fuzzer(seed, DeviceHolder(lambda: EmbeddedDevice(load_profile("universal"))), "spirv")
+
+
+def found(seed: int, count: int) -> Difference:
+    """The first draw that differs, shrunk."""
+    judge = fuzzer(seed)
+    *_, tally = judge.run(draw, 0, count, 1)
+    assert tally.differences, f"no difference in {tally.judged} draws"
+    return judge.shrink(tally.differences[0])
+
+
+def test_the_same_seed_draws_the_same_programs_and_another_one_others():
+    assert [draw(5, index) for index in range(60)] == [draw(5, index) for index in range(60)]
+    assert [draw(5, index) for index in range(60)] != [draw(6, index) for index in range(60)]
+
+
+def test_draws_of_a_form_differ_in_operands_alone():
+    draws = [draw(5, index) for index in range(DRAWS_PER_FORM)]
+    assert len({one.form for one in draws}) == 1
+    assert len(set(draws)) > DRAWS_PER_FORM // 2
+    written = [write(one) for one in draws]
+    assert all(one.program == written[0].program for one in written)
+    assert len({tuple(one.operands.values()) for one in written}) == len(set(draws))
+
+
+def test_draws_reach_every_part_of_the_addressing():
+    draws = [draw(1, index) for index in SOME]
+    assert {one.rank for one in draws} == {1, 2, 3, 4, 5}
+    assert {one.mode for one in draws} == set(ClampMode)
+    assert {one.access for one in draws} == {"load", "store"}
+    assert {one.storage for one in draws} == {StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER}
+    assert {setting for one in draws for setting, _ in one.steps} == {"dimension", "stride", "slice", "clamp_value", "block_size"}
+    views = [one.view for one in draws if one.view is not None]
+    assert {setting for view in views for setting, _ in view.steps} == {"dimension", "stride", "clip"}
+    assert any(len(one.view.permutation) != one.rank for one in draws if one.view is not None)
+    assert any(sum(setting == "slice" for setting, _ in one.steps) > 2 for one in draws)
+
+
+def test_draws_are_defined_and_the_embedded_device_agrees():
+    *_, tally = fuzzer(9).run(draw, 0, 5 * DRAWS_PER_FORM, 1)
+    assert tally.judged == 5 * DRAWS_PER_FORM
+    assert not tally.unsupported
+    assert not tally.differences
+
+
+def test_every_simpler_addressing_that_is_taken_is_smaller():
+    for index in SOME[:20]:
+        one = draw(2, index)
+        assert describe(one)
+        smaller = [each for each in simpler(one) if size(each) < size(one)]
+        assert smaller
+        assert one not in smaller
+
+
+Change = Callable[[Layout, View | None], tuple[Layout, View | None]]
+
+
+def clip_ignored(layout: Layout, view: View | None) -> tuple[Layout, View | None]:
+    whole = (0, 0xFFFFFFFF)
+    return layout, None if view is None else replace(view, clip_rows=whole, clip_columns=whole)
+
+
+def not_permuted(layout: Layout, view: View | None) -> tuple[Layout, View | None]:
+    return layout, None if view is None else replace(view, permutation=tuple(sorted(view.permutation)))
+
+
+def innermost_stride_one(layout: Layout, view: View | None) -> tuple[Layout, View | None]:
+    return replace(layout, stride=(*layout.stride[:-1], 1)), view
+
+
+def repeat_as_edge(layout: Layout, view: View | None) -> tuple[Layout, View | None]:
+    repeats = layout.clamp_mode is TensorClampMode.Repeat
+    return replace(layout, clamp_mode=TensorClampMode.ClampToEdge if repeats else layout.clamp_mode), view
+
+
+def blocks_forgotten(layout: Layout, view: View | None) -> tuple[Layout, View | None]:
+    return replace(layout, block_size=(1,) * len(layout.block_size)), view
+
+
+def only_dimension(one: Addressing) -> bool:
+    return one.rank == 1 and one.view is None
+
+
+CHANGES: dict[Change, Callable[[Addressing], bool]] = {
+    clip_ignored: lambda one: one.rank == 1 and one.view is not None and [setting for setting, _ in one.view.steps] == ["clip"],
+    not_permuted: lambda one: one.view is not None and len(one.view.permutation) == 2 and not any(s == "clip" for s, _ in one.view.steps),
+    innermost_stride_one: lambda one: only_dimension(one) and [setting for setting, _ in one.steps] == ["dimension", "stride"],
+    repeat_as_edge: lambda one: only_dimension(one) and one.mode is ClampMode.REPEAT and len(one.steps) == 2,
+    blocks_forgotten: lambda one: only_dimension(one) and "block_size" in dict(one.steps) and len(one.steps) == 2,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_broken_device_is_found_and_its_draw_is_made_small(change, monkeypatch):
+    def broken(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
+        return tensor_addressing.tensor_places(*change(layout, view), rows, columns, store)
+
+    monkeypatch.setattr(tensor_access, "tensor_places", broken)
+    small = found(4, 4000)
+    assert CHANGES[change](small.addressing), describe(small.addressing)
+
+
+class Dying(EmbeddedDevice):
+    """Dies of any dispatch, or of those that are beside others."""
+
+    def __init__(self, alone: bool) -> None:
+        super().__init__(load_profile("universal"))
+        self.alone = alone
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        if len(dispatches) > 1 or self.alone:
+            raise DeviceCrash("signal 11")
+        return super().run(kernel, dispatches)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_device_that_dies_is_found_whether_or_not_a_draw_does_it_alone(alone):
+    judge = Fuzzer(3, DeviceHolder(lambda: Dying(alone)), "spirv")
+    *_, tally = judge.run(draw, 0, DRAWS_PER_FORM, 1)
+    assert {one.verdict for one in tally.differences} == {"crash"}
+    assert len(tally.differences) == (DRAWS_PER_FORM if alone else 1)
+    assert ("in none alone" in tally.differences[0].message) is not alone
+    shrunk = judge.shrink(tally.differences[0])
+    assert (size(shrunk.addressing) < size(tally.differences[0].addressing)) is alone
+
+
+def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_path, capsys):
+    def broken(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
+        return tensor_addressing.tensor_places(*clip_ignored(layout, view), rows, columns, store)
+
+    arguments = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200", "--report-dir", str(tmp_path)]
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["judged"] == 200
+    monkeypatch.setattr(tensor_access, "tensor_places", broken)
+    assert main(arguments) == 1
+    text = capsys.readouterr().out
+    assert "view clip" in text
+    assert "coopMatLoadTensorNV" in text or "coopMatStoreTensorNV" in text
+    (folder,) = tmp_path.iterdir()
+    assert {"README.md", "kernel.json", "module.spv", "shader.comp"} <= {entry.name for entry in folder.iterdir()}
+    index = folder.name.rpartition("-")[2]
+    assert f"--seed 4 --from {index} --count 1" in (folder / "README.md").read_text()
+    assert main([*arguments[:6], "--from", index, "--count", "1"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["matrices"], "SUBJECT matrices: unknown"),
+        (["tensor_addressing", "--seed", "x"], "--seed x: expected a whole number"),
+        (["tensor_addressing", "--count", "0"], "--count 0: expected a whole number from 1 up"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, why, capsys):
+    assert main(["fuzz", *arguments]) == 2
+    assert why in capsys.readouterr().err

@@ -309,8 +309,8 @@ def _data(values: Values, component: ComponentType, shape: tuple[int, int, int],
     return _in_groups(shape, mode, draw)
 
 
-_LOOP_GROUP = 1 << 14
-"""Sums of sums: three times over 16 or 32 elements of values that are at most 2^p / 2^14 units."""
+_LOOP_GROUP = 1 << 16
+"""Sums of sums: three times over at most 32 elements, of values that are at most 2^p / 2^16 units."""
 
 
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:

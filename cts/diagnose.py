@@ -9,6 +9,7 @@ import numpy as np
 from cts.compare import compare
 from cts.defects.addresses import address_defects
 from cts.defects.branches import branch_defects
+from cts.defects.callbacks import callback_defects
 from cts.defects.calls import call_defects
 from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
@@ -45,6 +46,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from handed_over_defects(program)
     yield from construction_defects(program)
     yield from elementwise_defects(program)
+    yield from callback_defects(program)
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:

@@ -99,7 +99,7 @@ class CallbackWriter:
 
     def function(self, name: str, result: Expression, *more: Parameter) -> ElementFunction:
         """The function of row, column, x and ``more``."""
-        return ElementFunction(name, (self.row, self.column, self.x, *more), self.arithmetic.lowered(result), self.control)
+        return ElementFunction(f"apply_{name}", (self.row, self.column, self.x, *more), self.arithmetic.lowered(result), self.control)
 
     def unsigned(self, value: Expression) -> Expression:
         """A row or column as u32."""
@@ -262,24 +262,35 @@ def _matrices(writer: CallbackWriter, order: int) -> Kind:
 
 
 def _mixed(writer: CallbackWriter, order: int) -> Kind:
-    """A scalar, a matrix, a vector, a struct and another matrix, in an order that the case chooses."""
+    """A scalar, a matrix, a vector and another matrix, in an order that the case chooses."""
+    return _several(writer, order, "mixed", with_struct=False)
+
+
+def _bundled(writer: CallbackWriter, order: int) -> Kind:
+    """The same and a struct."""
+    return _several(writer, order, "bundled", with_struct=True)
+
+
+def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -> Kind:
     total, component = _Sum(writer), writer.component
     vector, struct = VectorParameter("pair", component, 2), StructParameter("bundle", "Bundle", (U32, component))
     scalar, one, two = (writer.scalar_parameter(name, component) for name in ("scalar", "one", "two"))
     value, lanes = writer.given("given", 0), VectorOperand((writer.given("lane_0", 1), writer.given("lane_1", 2)))
-    members = StructOperand((writer.around.scalar("member_0", U32, 9), writer.given("member_1", 3)))
     pair_most, struct_most = abs(writer.number(1)) + 2 * abs(writer.number(2)), 9 + 2 * abs(writer.number(3))
     parts: list[tuple[Parameter, ExtraOperand, Expression, float | None]] = [
         (scalar, value, scalar, writer.number(0)),
         (one, writer.around.matrix("matrix_one"), one, None),
         (vector, lanes, Binary("add", writer.arithmetic.raised(Part(vector, 0)), _doubled(writer, Part(vector, 1))), pair_most),
-        (struct, members, Binary("add", writer.arithmetic.raised(Part(struct, 0)), _doubled(writer, Part(struct, 1))), struct_most),
         (two, writer.around.matrix("matrix_two"), two, None),
     ]
+    if with_struct:
+        members = StructOperand((writer.around.scalar("member_0", U32, 9), writer.given("member_1", 3)))
+        both = Binary("add", writer.arithmetic.raised(Part(struct, 0)), _doubled(writer, Part(struct, 1)))
+        parts.insert(3, (struct, members, both, struct_most))
     turned = parts[order:] + parts[:order]
     for _, _, term, magnitude in turned:
         total.add(term, magnitude)
-    return total.kind("mixed", tuple(part[0] for part in turned), tuple(part[1] for part in turned))
+    return total.kind(name, tuple(part[0] for part in turned), tuple(part[1] for part in turned))
 
 
 def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
@@ -348,7 +359,7 @@ def _unused(writer: CallbackWriter, _: int) -> Kind:
         s,
         VectorParameter("unread_vector", component, 3),
         writer.scalar_parameter("unread_element", component),
-        StructParameter("unread_struct", "Unread", (S32, component)),
+        writer.scalar_parameter("unread_signed", S32),
         t,
         writer.scalar_parameter("unread_last", component),
     )
@@ -357,7 +368,7 @@ def _unused(writer: CallbackWriter, _: int) -> Kind:
         writer.given("given_s", 0),
         VectorOperand(tuple(writer.given(f"unread_{i}", i) for i in range(3))),
         writer.around.matrix("matrix_unread"),
-        StructOperand((writer.around.scalar("unread_member", S32, bits_of(S32, -5)), writer.given("unread_member_1", 2))),
+        writer.around.scalar("unread_signed", S32, bits_of(S32, -5)),
         writer.given("given_t", 1),
         writer.given("unread_last", 3),
     )
@@ -384,6 +395,7 @@ KINDS: Mapping[str, Callable[[CallbackWriter, int], Kind]] = MappingProxyType(
         "struct": _struct,
         "matrices": _matrices,
         "mixed": _mixed,
+        "bundled": _bundled,
         "bias": _bias,
         "table": _table,
         "scale": _scale,

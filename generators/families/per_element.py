@@ -98,7 +98,7 @@ class _Outside:
 class _Nothing:
     """In place of a program, where only the magnitudes of a function matter."""
 
-    def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:  # noqa: ARG002
+    def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:  # noqa: ARG002 (as the program has it)
         """A scalar."""
         return ComputedScalar(name, component)
 
@@ -134,7 +134,7 @@ def _is_exact(values: Values) -> bool:
 
 def _fits_form(values: Values) -> bool:
     """A matrix is its own operand only where the function takes one."""
-    return values["form"] != "itself" or values["function"] in ("matrices", "mixed", "unused")
+    return values["form"] != "itself" or values["function"] in ("matrices", "mixed", "bundled", "unused")
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"is_exact": _is_exact, "fits_form": _fits_form}

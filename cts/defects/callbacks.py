@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every
-from cts.reference.callbacks import bits_of
+from cts.reference.callbacks import applied, bits_of
 from cts.reference.per_element import per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
 from cts.reference.state import State
@@ -222,17 +223,28 @@ def _group_size(operation: Reduce) -> int:
     return columns if operation.mode is ReduceMode.ROW else rows
 
 
+def _samples(component: ComponentType) -> np.ndarray:
+    if component.is_float:
+        return np.array([1.0, -2.0, 0.5])
+    limits = np.iinfo(component.dtype)
+    return np.array([limits.min, limits.max, 1, 6], component.dtype)
+
+
+def _gives(function: ElementFunction, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    # The function of a reduction takes nothing from outside, so that no state is read.
+    return applied(cast(State, None), function, [left, right])
+
+
 def _is_idempotent(function: ElementFunction) -> bool:
     """Whether an element that counts twice changes nothing."""
-    return not any(isinstance(e, Binary) and e.operator in ("add", "multiply", "xor") for e in subexpressions(function.result)) or any(
-        isinstance(e, Choose) for e in subexpressions(function.result)
-    )
+    samples = _samples(function.result.component)
+    return bool((_gives(function, samples, samples) == samples).all())
 
 
 def _ignores_zero(function: ElementFunction) -> bool:
-    """Whether 0 is neutral: sums, or, xor, (a + 1) * (b + 1) - 1, and the number farthest from zero."""
-    operators = [e.operator for e in subexpressions(function.result) if isinstance(e, Binary)]
-    return "add" in operators or "or" in operators or "xor" in operators or ("multiply" in operators and "less" in operators)
+    """Whether 0 is neutral."""
+    samples = _samples(function.result.component)
+    return bool((_gives(function, samples, np.zeros_like(samples)) == samples).all())
 
 
 def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Substitute:

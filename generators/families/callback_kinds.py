@@ -223,8 +223,10 @@ def _vector(writer: CallbackWriter, order: int) -> Kind:
     operand = VectorOperand(
         tuple(writer.around.scalar(f"lane_{i}", writer.component, bits_of(writer.component, _small(writer, i))) for i in range(lanes))
     )
-    place = Binary("add", Binary("multiply", writer.unsigned(writer.row), Constant(U32, 3)), writer.unsigned(writer.column))
-    which = Binary("and", place, Constant(U32, 7))
+    # Eight or sixteen rows or columns further the place chooses otherwise.
+    by_row = Binary("multiply", writer.unsigned(writer.row), Constant(U32, 37))
+    by_column = Binary("multiply", writer.unsigned(writer.column), Constant(U32, 11))
+    which = Binary("and", Binary("shift_right", Binary("add", by_row, by_column), Constant(U32, 3)), Constant(U32, 7))
     result = writer.arithmetic.raised(writer.x)
     for i in range(lanes):
         result = Choose(Binary("equal", which, Constant(U32, i)), writer.arithmetic.raised(Part(vector, i)), result)

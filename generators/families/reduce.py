@@ -327,7 +327,7 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
     if values["form"] == "product":
         inputs |= _factors(values, program, count, rng)
     if values["form"] == "branch" and count == 1:
-        operands["which"] = SIGNS.index(values["signs"]) % 2
+        operands["which"] = int(values["signs"] != "mixed")
     return Subcase(name, inputs, operands)
 
 

@@ -58,7 +58,8 @@ def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Gener
     """
     flat = np.ones(int(np.prod(shape)))
     for start in range(0, len(flat), group):
-        exponents = np.concatenate([rng.integers(1, 3, 4), -rng.integers(1, 3, 4)])[rng.permutation(8)][: min(group, 8)]
+        # They do not add up to nothing, so that the square of the product is another number.
+        exponents = np.concatenate([rng.integers(1, 4, 4), [2, -1, -1, -1]])[rng.permutation(8)][: min(group, 8)]
         flat[start + rng.permutation(group)[: len(exponents)]] = np.exp2(exponents)
     if signs == "mixed":
         flat = flat * rng.choice(np.array([-1.0, -1.0, 1.0]), flat.shape)

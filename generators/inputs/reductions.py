@@ -12,7 +12,7 @@ SIGNS = ("mixed", "positive", "negative")
 
 def _signed(magnitudes: np.ndarray, signs: str, rng: np.random.Generator) -> np.ndarray:
     if signs == "mixed":
-        return magnitudes * rng.choice(np.array([-1.0, 1.0]), magnitudes.shape)
+        return np.asarray(magnitudes * rng.choice(np.array([-1.0, 1.0]), magnitudes.shape))
     return -magnitudes if signs == "negative" else magnitudes
 
 
@@ -105,12 +105,23 @@ def elements_for(
         The component's dtype, of ``shape``.
     """
     if not component.is_float:
-        return integers(component, shape, kind, group, signs, rng)
-    match kind:
-        case "add":
-            values = summands(component, shape, group, signs, rng)
-        case "multiply":
-            values = factors(shape, group, signs, rng)
-        case _:
-            values = distinct(component, shape, signs, rng)
-    return values.astype(component.dtype)
+        found = integers(component, shape, kind, group, signs, rng)
+    elif kind == "add":
+        found = summands(component, shape, group, signs, rng).astype(component.dtype)
+    elif kind == "multiply":
+        found = factors(shape, group, signs, rng).astype(component.dtype)
+    else:
+        found = distinct(component, shape, signs, rng).astype(component.dtype)
+    if kind in ("minimum", "maximum", "magnitude"):
+        _turn_extremes(found.reshape(-1, group), kind, rng)
+    return found
+
+
+def _turn_extremes(groups: np.ndarray, kind: str, rng: np.random.Generator) -> None:
+    """Puts what decides each group at another place than in the group before, so that as many groups as places show every place."""
+    keys = groups.astype(np.float64)
+    keys = np.abs(keys) if kind == "magnitude" else -keys if kind == "minimum" else keys
+    count, size = groups.shape
+    lines = np.arange(count)
+    places, wanted = keys.argmax(axis=1), (lines + rng.integers(size)) % size
+    groups[lines, places], groups[lines, wanted] = groups[lines, wanted], groups[lines, places]

@@ -14,7 +14,9 @@ def reduction(component, mode, function, shape="16x16", to="same", form="single"
     return REDUCE.format(component, shape, mode, to, function, form, nesting, scope, subgroups)
 
 
-def elements(function, component="f16", use="acc", shape="16x16", order=0, form="single", integers="unsigned", scope="subgroup", subgroups=1):
+def elements(
+    function, component="f16", use="acc", shape="16x16", order=0, form="single", integers="unsigned", scope="subgroup", subgroups=1
+):
     return ELEMENTS.format(component, use, shape, function, order, form, integers, scope, subgroups)
 
 

@@ -87,7 +87,8 @@ def test_integers_wrap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "to"), [(ReduceMode.ROW, (1, 4)), (ReduceMode.COLUMN, (2, 2)), (ReduceMode.TWO_BY_TWO, (2, 2)), (ReduceMode.TWO_BY_TWO, (1, 4))]
+    ("mode", "to"),
+    [(ReduceMode.ROW, (1, 4)), (ReduceMode.COLUMN, (2, 2)), (ReduceMode.TWO_BY_TWO, (2, 2)), (ReduceMode.TWO_BY_TWO, (1, 4))],
 )
 def test_a_result_of_a_size_that_the_mode_has_not_is_refused(mode: ReduceMode, to: tuple[int, int]) -> None:
     with pytest.raises(GeneratorError, match="CM2-RED-03"):

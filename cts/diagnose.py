@@ -9,6 +9,7 @@ import numpy as np
 from cts.compare import compare
 from cts.defects.addresses import address_defects
 from cts.defects.branches import branch_defects
+from cts.defects.callbacks import callback_defects
 from cts.defects.calls import call_defects
 from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
@@ -53,6 +54,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from tensor_defects(program)
     yield from use_defects(program)
     yield from tensor_block_defects(program)
+    yield from callback_defects(program)
 
 
 def _gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

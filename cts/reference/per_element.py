@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cts.reference.callbacks import Argument, applied, bits_of, numbers
@@ -12,9 +14,17 @@ from generators.program.callbacks import ScalarParameter
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.values import Matrix, ScalarValue
 
+Places = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
-def per_element(state: State, operation: PerElement) -> None:
+
+def _own(row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return row, column
+
+
+def per_element(state: State, operation: PerElement, places: Places = _own) -> None:
     """Every element becomes what the function returns for its row, column, value, and the extra operands (CM2-PE-03 to CM2-PE-06).
+
+    ``places`` makes other numbers of the rows and columns, (rows, columns) each: a defect.
 
     Raises:
         GeneratorError: see ``applied``; or types are not those that the instruction takes (CM2-PE-01, CM2-PE-02).
@@ -25,12 +35,13 @@ def per_element(state: State, operation: PerElement) -> None:
     matrix = state.matrices[operation.matrix.name]
     rows, columns = type_.shape
     shape = len(state.instances), rows, columns
-    places = []
-    for parameter, place in zip(function.parameters[:2], (np.arange(rows)[:, None], np.arange(columns)), strict=True):
+    given = places(*np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"))
+    numbers_of_places = []
+    for parameter, place in zip(function.parameters[:2], given, strict=True):
         assert isinstance(parameter, ScalarParameter), "rows and columns are scalars"
-        places.append(np.broadcast_to(place.astype(parameter.component.dtype), shape))
+        numbers_of_places.append(np.broadcast_to(place.astype(parameter.component.dtype), shape))
     extra = [_extra(state, operand) for operand in operation.extra]
-    result = applied(state, function, [*places, matrix.numbers, *extra])
+    result = applied(state, function, [*numbers_of_places, matrix.numbers, *extra])
     bits = bits_of(np.broadcast_to(result, shape), type_.component)
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed=type_.component.is_float)
 

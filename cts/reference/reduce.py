@@ -24,10 +24,23 @@ def reduce(state: State, operation: Reduce) -> None:
         GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05), or the order of combination decides.
     """
     source, target = operation.matrix.type, operation.result.type
-    rows, columns = source.shape
-    to_rows, to_columns = target.shape
-    values = state.matrices[operation.matrix.name].numbers
-    count, function = len(values), operation.function
+    groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+    if source.component.is_float:
+        _check_sums(groups, operation.function, source.component)
+    result = spread(operation, _combined(state, operation.function, groups))
+    bits = bits_of(result, target.component)
+    state.matrices[operation.result.name] = MatrixValue(target.component, bits, computed=target.component.is_float)
+
+
+def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
+    """The elements of (instances, rows, columns) with each group along the last axis.
+
+    Raises:
+        GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05).
+    """
+    rows, columns = operation.matrix.type.shape
+    to_rows, to_columns = operation.result.type.shape
+    count = len(values)
     match operation.mode:
         case ReduceMode.ROW:
             fits, groups = to_rows == rows, values
@@ -37,26 +50,26 @@ def reduce(state: State, operation: Reduce) -> None:
             fits, groups = True, values.reshape(count, 1, -1)
         case ReduceMode.TWO_BY_TWO:
             fits = (2 * to_rows, 2 * to_columns) == (rows, columns)
-            squares = values.reshape(count, rows // 2, 2, columns // 2, 2).transpose(0, 1, 3, 2, 4)
-            groups = squares.reshape(count, rows // 2, columns // 2, 4)
+            if fits:
+                squares = values.reshape(count, to_rows, 2, to_columns, 2).transpose(0, 1, 3, 2, 4)
+                groups = squares.reshape(count, to_rows, to_columns, 4)
     if not fits:
         raise GeneratorError(
             f"a {operation.mode.name} reduction of {rows}x{columns} has no result of {to_rows}x{to_columns} (CM2-RED-03 to CM2-RED-05)"
         )
-    if source.component.is_float:
-        _check_sums(groups, function, source.component)
-    combined = _combined(state, function, groups)
+    return groups
+
+
+def spread(operation: Reduce, combined: np.ndarray) -> np.ndarray:
+    """One value of each group to all elements of the result that are to have it, (instances, rows, columns)."""
+    shape = len(combined), *operation.result.type.shape
     match operation.mode:
-        case ReduceMode.ROW:
-            result = np.broadcast_to(combined[:, :, None], (count, to_rows, to_columns))
         case ReduceMode.COLUMN:
-            result = np.broadcast_to(combined[:, None, :], (count, to_rows, to_columns))
-        case ReduceMode.ROW_AND_COLUMN:
-            result = np.broadcast_to(combined[:, :, None], (count, to_rows, to_columns))
+            return np.broadcast_to(combined[:, None, :], shape)
         case ReduceMode.TWO_BY_TWO:
-            result = combined
-    bits = bits_of(result, target.component)
-    state.matrices[operation.result.name] = MatrixValue(target.component, bits, computed=target.component.is_float)
+            return combined
+        case _:
+            return np.broadcast_to(combined[:, :, None], shape)
 
 
 def _combined(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:
@@ -66,15 +79,21 @@ def _combined(state: State, function: ElementFunction, groups: np.ndarray) -> np
         GeneratorError: orders disagree.
     """
     length = groups.shape[-1]
-    forwards = groups[..., 0]
-    for i in range(1, length):
-        forwards = applied(state, function, [forwards, groups[..., i]])
+    forwards = in_order(state, function, groups)
     rng = np.random.default_rng(length)
     for order in range(1, _ORDERS):
         arrangement = np.arange(length)[::-1] if order == 1 else rng.permutation(length)
         if not np.array_equal(_in_pairs(state, function, groups[..., arrangement]), forwards):
             raise GeneratorError(f"{function.name} gives another result in another order; use other data or another function (CM2-RED-09)")
-    return np.asarray(forwards)
+    return forwards
+
+
+def in_order(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:
+    """Each group, along the last axis, combined from its first element to its last."""
+    result = groups[..., 0]
+    for i in range(1, groups.shape[-1]):
+        result = applied(state, function, [result, groups[..., i]])
+    return np.asarray(result)
 
 
 def _in_pairs(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:

@@ -113,9 +113,10 @@ def matrix_out(builder: ProgramBuilder, name: str, matrix: Matrix) -> None:
 
 
 def _matrix_place(type_: MatrixType) -> tuple[int, int]:
-    """Stride and pitch: rows with a gap of 16 bytes."""
+    """Stride and pitch: rows with a gap of 16 bytes or more, aligned as a plain access needs."""
     rows, columns = type_.shape
-    stride = columns + POINTER_ALIGNMENT // type_.component.bytes
+    granule = POINTER_ALIGNMENT // type_.component.bytes
+    stride = (-(-columns // granule) + 1) * granule
     return stride, rows * stride
 
 
@@ -142,3 +143,13 @@ def _bits(pattern: str, component: ComponentType, count: int, rng: np.random.Gen
             return random_bits(component, count, rng)
         case _:
             return extreme_bits(component, count)
+
+
+def matrix_contents(array: Array, type_: MatrixType, values: np.ndarray) -> np.ndarray:
+    """What an array of ``matrix_in`` holds where its matrices have ``values``, the component's dtype, (instances, rows, columns); between
+    the rows are bits that name their places. uint8."""
+    stride, pitch = _matrix_place(type_)
+    bits = index_coded(type_.component, array.count)
+    places = bits.reshape(len(values), pitch // stride, stride)
+    places[:, :, : values.shape[2]] = np.ascontiguousarray(values).view(type_.component.bits_dtype)
+    return bits.view(np.uint8)

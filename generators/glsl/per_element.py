@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from generators.errors import NotExpressible
 from generators.glsl.callbacks import callback, struct_name
 from generators.glsl.shader import Shader
-from generators.program.callbacks import StructParameter
+from generators.program.callbacks import ScalarParameter, StructParameter
 from generators.program.memory import Pointee
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.values import Matrix
 
 
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
-    """Writes a call."""
+    """Writes a call.
+
+    Raises:
+        NotExpressible: the row or the column is signed (F-CM2-11).
+    """
+    if any(isinstance(p, ScalarParameter) and p.component.is_signed for p in operation.function.parameters[:2]):
+        raise NotExpressible("the row and column of coopMatPerElementNV are uint32_t")
     shader.require("GL_NV_cooperative_matrix2")
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")

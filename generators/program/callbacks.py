@@ -154,7 +154,7 @@ class BlockRead:
 
 @dataclass(frozen=True)
 class ElementRead:
-    """Element ``index`` of an array in memory, whose pointee is a scalar."""
+    """Element ``index`` of an array in a binding or in workgroup memory, whose pointee is a scalar."""
 
     array: Array
     index: Expression

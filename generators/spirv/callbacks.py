@@ -36,6 +36,7 @@ from generators.spirv.enumerants import Decoration, MemoryAccess, Op, StorageCla
 from generators.spirv.functions import CONTROLS
 from generators.spirv.shader import Shader
 from generators.types import ComponentType
+from generators.types import StorageClass as ArrayStorage
 
 _FLOAT: Mapping[Operator, Op] = MappingProxyType(
     {"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul, "equal": Op.FOrdEqual, "less": Op.FOrdLessThan}
@@ -153,8 +154,7 @@ class _Body:
             case BlockRead():
                 return self._block_read(expression, type_)
             case ElementRead():
-                place = shader.element(expression.array, self.emit(expression.index))
-                return module.value(Op.Load, type_, place)
+                return self._element_read(expression, type_)
             case Binary():
                 return self._binary(expression, type_)
             case Choose():
@@ -168,6 +168,15 @@ class _Body:
                     for argument in expression.arguments
                 ]
                 return module.value(Op.FunctionCall, type_, callback(shader, expression.function), *arguments)
+
+    def _element_read(self, read: ElementRead, type_: int) -> int:
+        shader = self.shader
+        if read.array.storage is ArrayStorage.PHYSICAL_STORAGE_BUFFER:
+            raise GeneratorError(f"a function reads {read.array.name} by an address that only its caller has; use another storage class")
+        place = shader.element(read.array, self.emit(read.index))
+        # What invocations hand each other through a barrier is not private (Vulkan memory model).
+        operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(read.array) else []
+        return shader.module.value(Op.Load, type_, place, *operands)
 
     def _block_read(self, read: BlockRead, type_: int) -> int:
         shader, module, storage = self.shader, self.shader.module, StorageClass.PhysicalStorageBuffer

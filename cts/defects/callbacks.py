@@ -1,0 +1,405 @@
+"""Defects of reductions and of operations on elements: other groups and elements, places and operands that are exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import cast
+
+import numpy as np
+
+from cts.defects.defect import Defect, Substitute, each_and_all, every
+from cts.reference.callbacks import applied, bits_of
+from cts.reference.per_element import per_element
+from cts.reference.reduce import grouped, in_order, reduce, spread
+from cts.reference.state import State
+from cts.reference.values import MatrixValue
+from generators.program.callbacks import (
+    Binary,
+    BlockRead,
+    Called,
+    Choose,
+    Converted,
+    ElementFunction,
+    ElementRead,
+    Expression,
+    ScalarParameter,
+    Whole,
+    subexpressions,
+)
+from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
+from generators.program.program import Program
+from generators.program.reduce import Reduce
+from generators.program.values import Matrix
+from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
+
+_FRAGMENTS = (8, 16)
+"""Rows and columns of the pieces that implementations split matrices into."""
+
+
+def callback_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the reductions and the operations on elements in ``program``."""
+    yield from _reduction_defects(every(program.operations, Reduce))
+    yield from _element_defects(every(program.operations, PerElement))
+
+
+def _rewritten(function: ElementFunction, change: Callable[[Expression], Expression]) -> ElementFunction:
+    """The function with each of its expressions changed, from the inside, and those of the functions that it calls."""
+
+    def walk(expression: Expression) -> Expression:
+        match expression:
+            case Binary():
+                expression = replace(expression, left=walk(expression.left), right=walk(expression.right))
+            case Choose():
+                condition = walk(expression.condition)
+                assert isinstance(condition, Binary), "a comparison stays one"
+                expression = Choose(condition, walk(expression.then), walk(expression.otherwise))
+            case Converted():
+                expression = replace(expression, value=walk(expression.value))
+            case Called():
+                expression = Called(_rewritten(expression.function, change), tuple(walk(argument) for argument in expression.arguments))
+            case ElementRead():
+                expression = replace(expression, index=walk(expression.index))
+            case BlockRead() if expression.index is not None:
+                expression = replace(expression, index=walk(expression.index))
+        return change(expression)
+
+    return replace(function, result=walk(function.result))
+
+
+def _other_sign(component: ComponentType) -> ComponentType:
+    return COMPONENT_TYPES[component.name.replace("u", "s") if component.kind == "unsigned" else component.name.replace("s", "u")]
+
+
+def _compared_otherwise(expression: Expression) -> Expression:
+    if isinstance(expression, Binary) and expression.operator in ("less", "minimum", "maximum") and not expression.component.is_float:
+        own, other = expression.component, _other_sign(expression.component)
+        changed = replace(expression, left=Converted(other, expression.left), right=Converted(other, expression.right))
+        return changed if expression.operator == "less" else Converted(own, changed)
+    return expression
+
+
+def _turned_comparison(expression: Expression) -> Expression:
+    if isinstance(expression, Binary) and expression.operator == "less":
+        return replace(expression, left=expression.right, right=expression.left)
+    return expression
+
+
+def _turned_arguments(expression: Expression) -> Expression:
+    if isinstance(expression, Called):
+        if any(isinstance(argument, Whole) for argument in expression.arguments):
+            return expression
+        types = [argument.component for argument in expression.arguments if not isinstance(argument, Whole)]
+        if types == types[::-1]:
+            return replace(expression, arguments=expression.arguments[::-1])
+        first, second, *rest = expression.arguments
+        return replace(expression, arguments=(second, first, *rest))
+    return expression
+
+
+def _changed(operations: list[Reduce] | list[PerElement], change: Callable[[Expression], Expression]) -> list[Reduce] | list[PerElement]:
+    """The operations whose function it changes."""
+    return [o for o in operations if _rewritten(o.function, change) != o.function]  # type: ignore[return-value]
+
+
+def _what(operation: Reduce | PerElement) -> str:
+    return f"{operation.function.name} for {operation.result.name}"
+
+
+def _with_function(change: Callable[[Expression], Expression]) -> Substitute:
+    def step(state: State, operation: Reduce | PerElement) -> None:
+        changed = replace(operation, function=_rewritten(operation.function, change))
+        if isinstance(changed, Reduce):
+            _of_groups(lambda groups: groups)(state, changed)
+        else:
+            per_element(state, changed)
+
+    return step
+
+
+def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
+    """A reduction of other groups; what its order decides does not matter."""
+
+    def step(state: State, operation: Reduce) -> None:
+        groups = change(grouped(operation, state.matrices[operation.matrix.name].numbers))
+        _set(state, operation.result, spread(operation, in_order(state, operation.function, groups)))
+
+    return step
+
+
+def _set(state: State, result: Matrix, numbers: np.ndarray) -> None:
+    component = result.type.component
+    state.matrices[result.name] = MatrixValue(component, bits_of(numbers, component), computed=component.is_float)
+
+
+def _by(mode: ReduceMode) -> Substitute:
+    def step(state: State, operation: Reduce) -> None:
+        reduce(state, replace(operation, mode=mode))
+
+    return step
+
+
+def _first_only(state: State, operation: Reduce) -> None:
+    """The groups keep their first element."""
+    groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+    _set(state, operation.result, spread(operation, groups[..., 0]))
+
+
+def _not_replicated(state: State, operation: Reduce) -> None:
+    """Only the first element of a group of the result has the value, the others are zero."""
+    reduce(state, operation)
+    value = state.matrices[operation.result.name]
+    kept = np.zeros_like(value.bits)
+    part = {ReduceMode.ROW: np.s_[:, :, :1], ReduceMode.COLUMN: np.s_[:, :1, :]}.get(operation.mode, np.s_[:, :1, :1])
+    kept[part] = value.bits[part]
+    state.matrices[operation.result.name] = replace(value, bits=kept)
+
+
+def _within(fragment: int) -> Substitute:
+    """Each fragment of the matrix reduced by itself: elements of a group in other fragments do not count."""
+
+    def step(state: State, operation: Reduce) -> None:
+        groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+        _set(state, operation.result, spread(operation, in_order(state, operation.function, groups[..., :fragment])))
+
+    return step
+
+
+def _first_line_of_fragments(fragment: int) -> Substitute:
+    """Only the first line of fragments is combined across fragments; another line gets that of the fragment of its number there."""
+
+    def step(state: State, operation: Reduce) -> None:
+        groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+        result = in_order(state, operation.function, groups).copy()
+        for line in range(1, groups.shape[1] // fragment):
+            where = min(line, groups.shape[2] // fragment - 1) * fragment
+            part = groups[:, :fragment, where : where + fragment]
+            result[:, line * fragment : (line + 1) * fragment] = in_order(state, operation.function, part)
+        _set(state, operation.result, spread(operation, result))
+
+    return step
+
+
+def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
+    def of(words: str, step: Substitute, chosen: list[Reduce] | None = None) -> Iterator[Defect]:
+        return each_and_all(operations if chosen is None else chosen, _what, "every reduction", words, step)
+
+    yield from of("without the last element", _of_groups(lambda groups: groups[..., :-1]))
+    yield from of("without the first element", _of_groups(lambda groups: groups[..., 1:]))
+    counted = [o for o in operations if not _is_idempotent(o.function)]
+    yield from of("with the last element twice", _of_groups(lambda groups: np.concatenate([groups, groups[..., -1:]], -1)), counted)
+    yield from of("with every element twice", _of_groups(lambda groups: np.concatenate([groups, groups], -1)), counted)
+    padded = [o for o in operations if not _ignores_zero(o.function)]
+    yield from of("padded with zeros", _of_groups(lambda groups: np.concatenate([groups, np.zeros_like(groups[..., :1])], -1)), padded)
+    yield from of("not combined: the first element", _first_only)
+    yield from of("given to the first element only", _not_replicated, [o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO])
+    for fragment in _FRAGMENTS:
+        split = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN) and _group_size(o) > fragment]
+        yield from of(f"within fragments of {fragment}", _within(fragment), split)
+        lines = [o for o in split if o.matrix.type.shape[o.mode is ReduceMode.COLUMN] > fragment]
+        yield from of(f"across the first line of fragments of {fragment} only", _first_line_of_fragments(fragment), lines)
+    for words, wrong, right in (
+        ("by columns in place of rows", ReduceMode.COLUMN, (ReduceMode.ROW,)),
+        ("by rows in place of columns", ReduceMode.ROW, (ReduceMode.COLUMN,)),
+        ("by rows in place of all", ReduceMode.ROW, (ReduceMode.ROW_AND_COLUMN,)),
+        ("by columns in place of all", ReduceMode.COLUMN, (ReduceMode.ROW_AND_COLUMN,)),
+        ("of all elements in place of each line", ReduceMode.ROW_AND_COLUMN, (ReduceMode.ROW, ReduceMode.COLUMN)),
+    ):
+        same = wrong is not ReduceMode.ROW_AND_COLUMN
+        yield from of(words, _by(wrong), [o for o in operations if o.mode in right and not (same and o.matrix.type != o.result.type)])
+    for words, change in _FUNCTION_DEFECTS:
+        # The order of the two parameters of a reduction's function is free.
+        if change is not _turned_arguments:
+            yield from of(words, _with_function(change), [o for o in operations if o in _changed(operations, change)])
+
+
+_FUNCTION_DEFECTS: tuple[tuple[str, Callable[[Expression], Expression]], ...] = (
+    ("with comparisons turned", _turned_comparison),
+    ("with comparisons of the other signedness", _compared_otherwise),
+    ("with the arguments of the function that it calls exchanged", _turned_arguments),
+)
+
+
+def _group_size(operation: Reduce) -> int:
+    rows, columns = operation.matrix.type.shape
+    return columns if operation.mode is ReduceMode.ROW else rows
+
+
+def _samples(component: ComponentType) -> np.ndarray:
+    if component.is_float:
+        return np.array([1.0, -2.0, 0.5])
+    limits = np.iinfo(component.dtype)
+    return np.array([limits.min, limits.max, 1, 6], component.dtype)
+
+
+def _gives(function: ElementFunction, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    # The function of a reduction takes nothing from outside, so that no state is read.
+    return applied(cast(State, None), function, [left, right])
+
+
+def _is_idempotent(function: ElementFunction) -> bool:
+    """Whether an element that counts twice changes nothing."""
+    samples = _samples(function.result.component)
+    return bool((_gives(function, samples, samples) == samples).all())
+
+
+def _ignores_zero(function: ElementFunction) -> bool:
+    """Whether 0 is neutral."""
+    samples = _samples(function.result.component)
+    return bool((_gives(function, samples, np.zeros_like(samples)) == samples).all())
+
+
+def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Substitute:
+    """A function that gets other rows and columns."""
+
+    def step(state: State, operation: PerElement) -> None:
+        per_element(state, operation, change)
+
+    return step
+
+
+def _element_defects(operations: list[PerElement]) -> Iterator[Defect]:
+    def of(words: str, step: Substitute, chosen: list[PerElement] | None = None) -> Iterator[Defect]:
+        return each_and_all(operations if chosen is None else chosen, _what, "every function of elements", words, step)
+
+    placed = [o for o in operations if _used(o, 0) and _used(o, 1)]
+    yield from of("with row and column exchanged", _of_places(lambda row, column: (column, row)), placed)
+    rows, columns = [o for o in operations if _used(o, 0)], [o for o in operations if _used(o, 1)]
+    yield from of("with every row one too great", _of_places(lambda row, column: (row + row.dtype.type(1), column)), _reads_nothing(rows))
+    yield from of("with row 0 for every element", _of_places(lambda row, column: (row * row.dtype.type(0), column)), rows)
+    yield from of("with column 0 for every element", _of_places(lambda row, column: (row, column * column.dtype.type(0))), columns)
+    for fragment in _FRAGMENTS:
+        tall = [o for o in rows if o.matrix.type.shape[0] > fragment]
+        wide = [o for o in columns if o.matrix.type.shape[1] > fragment]
+        yield from of(f"with the row within a fragment of {fragment}", _of_places(_row_within(fragment)), tall)
+        yield from of(f"with the column within a fragment of {fragment}", _of_places(_column_within(fragment)), wide)
+    changed = [o for o in operations if _used(o, 2)]
+    yield from of("with the element of the transposed place", _transposed_element, [o for o in changed if _is_square(o)])
+    yield from of("with 0 for the element", _zero_element, changed)
+    yield from of("without effect", _unchanged)
+    for operation in operations:
+        yield from _operand_defects(operation)
+    for words, change in _FUNCTION_DEFECTS:
+        yield from of(words, _with_function(change), [o for o in operations if o in _changed(operations, change)])
+
+
+def _row_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    return lambda row, column: (row % row.dtype.type(fragment), column)
+
+
+def _column_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    return lambda row, column: (row, column % column.dtype.type(fragment))
+
+
+def _used(operation: PerElement, position: int) -> bool:
+    """Whether the function reads a parameter."""
+    parameter = operation.function.parameters[position]
+    own = _own_expressions(operation.function.result)
+    return any(e == parameter or getattr(e, "of", None) == parameter for e in own)
+
+
+def _own_expressions(expression: Expression) -> Iterator[Expression]:
+    """All that a function is made of, without the functions that it calls, whose parameters are others."""
+    yield expression
+    match expression:
+        case Binary():
+            parts: tuple[Expression, ...] = (expression.left, expression.right)
+        case Choose():
+            parts = (expression.condition, expression.then, expression.otherwise)
+        case Converted():
+            parts = (expression.value,)
+        case Called():
+            parts = tuple(argument for argument in expression.arguments if not isinstance(argument, Whole))
+        case ElementRead():
+            parts = (expression.index,)
+        case _:
+            parts = ()
+    for part in parts:
+        yield from _own_expressions(part)
+
+
+def _reads_nothing(operations: list[PerElement]) -> list[PerElement]:
+    """Those whose function reads no array, beyond which another row would read."""
+    return [o for o in operations if not any(isinstance(e, ElementRead) for e in subexpressions(o.function.result))]
+
+
+def _is_square(operation: PerElement) -> bool:
+    rows, columns = operation.matrix.type.shape
+    return rows == columns
+
+
+def _transposed_element(state: State, operation: PerElement) -> None:
+    _with_matrix(state, operation, operation.matrix, lambda bits: bits.transpose(0, 2, 1))
+
+
+def _zero_element(state: State, operation: PerElement) -> None:
+    _with_matrix(state, operation, operation.matrix, np.zeros_like)
+
+
+def _with_matrix(state: State, operation: PerElement, matrix: Matrix, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """The operation where ``matrix`` has other elements, which it has for this operation alone."""
+    before = state.matrices[matrix.name]
+    state.matrices[matrix.name] = replace(before, bits=np.ascontiguousarray(change(before.bits)))
+    per_element(state, operation)
+    state.matrices[matrix.name] = before
+
+
+def _unchanged(state: State, operation: PerElement) -> None:
+    state.matrices[operation.result.name] = state.matrices[operation.matrix.name]
+
+
+def _operand_defects(operation: PerElement) -> Iterator[Defect]:
+    name, extra = _what(operation), operation.extra
+    read = [_used(operation, i + 3) for i in range(len(extra))]
+    for first, second in combinations(range(len(extra)), 2):
+        if (read[first] or read[second]) and extra[first] != extra[second] and _is_like(operation, first, second):
+            yield Defect(f"{name} with operands {first} and {second} exchanged", {operation: _exchanged(first, second)})
+    for i, operand in enumerate(extra):
+        if not read[i]:
+            continue
+        if isinstance(operand, Matrix) and operand != operation.matrix:
+            yield Defect(f"{name} with the element itself for operand {i}", {operation: _given(i, operation.matrix)})
+            if _is_square(operation):
+                yield Defect(f"{name} with operand {i} transposed", {operation: _transposed_operand(operand)})
+        if isinstance(operand, VectorOperand):
+            turned = VectorOperand(operand.lanes[::-1])
+            yield Defect(f"{name} with the components of operand {i} in the other order", {operation: _given(i, turned)})
+        if isinstance(operand, StructOperand):
+            types = [member.component for member in operand.members]
+            for first, second in combinations(range(len(types)), 2):
+                if types[first] is types[second]:
+                    members = list(operand.members)
+                    members[first], members[second] = members[second], members[first]
+                    step = _given(i, StructOperand(tuple(members)))
+                    yield Defect(f"{name} with members {first} and {second} of operand {i} exchanged", {operation: step})
+
+
+def _is_like(operation: PerElement, first: int, second: int) -> bool:
+    one, other = (operation.function.parameters[i + 3] for i in (first, second))
+    if isinstance(one, ScalarParameter) and isinstance(other, ScalarParameter):
+        return one.component is other.component
+    return type(one) is type(other) and replace(one, name="") == replace(other, name="")
+
+
+def _exchanged(first: int, second: int) -> Substitute:
+    def step(state: State, operation: PerElement) -> None:
+        extra = list(operation.extra)
+        extra[first], extra[second] = extra[second], extra[first]
+        per_element(state, replace(operation, extra=tuple(extra)))
+
+    return step
+
+
+def _given(i: int, operand: ExtraOperand) -> Substitute:
+    def step(state: State, operation: PerElement) -> None:
+        per_element(state, replace(operation, extra=(*operation.extra[:i], operand, *operation.extra[i + 1 :])))
+
+    return step
+
+
+def _transposed_operand(operand: Matrix) -> Substitute:
+    def step(state: State, operation: PerElement) -> None:
+        _with_matrix(state, operation, operand, lambda bits: bits.transpose(0, 2, 1))
+
+    return step

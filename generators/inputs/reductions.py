@@ -1,0 +1,127 @@
+"""Elements whose reductions show each of them: exact in every order, and another result when one is left out or counts twice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from generators.types import ComponentType
+
+SIGNS = ("mixed", "positive", "negative")
+"""Signs of all elements; of unsigned integers the top bit."""
+
+
+def _signed(magnitudes: np.ndarray, signs: str, rng: np.random.Generator) -> np.ndarray:
+    if signs == "mixed":
+        return np.asarray(magnitudes * rng.choice(np.array([-1.0, 1.0]), magnitudes.shape))
+    return -magnitudes if signs == "negative" else magnitudes
+
+
+def summands(component: ComponentType, shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
+    """Multiples of one unit, not zero, whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units. Where
+    there are more elements than units, the others are zero, other ones for each draw.
+
+    Returns:
+        float64 of ``shape``.
+    """
+    budget = 1 << component.precision
+    most = budget // group
+    if most >= 1:
+        whole = rng.integers(1, most, shape, endpoint=True).astype(np.float64)
+    else:
+        # Any group has at most ``budget`` elements that are not zero, since all elements together do.
+        flat = np.zeros(int(np.prod(shape)))
+        for start in range(0, len(flat), group):
+            flat[start + rng.permutation(min(group, len(flat) - start))[: budget // 2]] = 1.0
+        whole = flat.reshape(shape)
+    # Units other than one, so that fractions occur as well as wholes, and far from overflow.
+    unit = 2.0 ** -min(component.precision // 2, 5)
+    return _signed(whole, signs, rng) * unit
+
+
+def distinct(component: ComponentType, shape: tuple[int, ...], signs: str, rng: np.random.Generator) -> np.ndarray:
+    """Normal numbers with significands that use every bit, of magnitudes from 1/8 to 8: for choices, which round nothing.
+
+    Returns:
+        float64 of ``shape``.
+    """
+    steps = 1 << (component.precision - 1)
+    significands = 1.0 + rng.integers(0, steps, shape) / steps
+    return _signed(np.ldexp(significands, rng.integers(-3, 3, shape)), signs, rng)
+
+
+def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
+    """Minus one (``positive``: one; ``mixed``: both), but a few powers of two in each ``group`` of the elements in order, whose products
+    stay normal in every order: a factor that is left out or doubled changes the sign or the exponent.
+
+    Returns:
+        float64 of ``shape``.
+    """
+    flat = np.ones(int(np.prod(shape)))
+    for start in range(0, len(flat), group):
+        # They do not add up to nothing, so that the square of the product is another number.
+        exponents = np.concatenate([rng.integers(1, 4, 4), [2, -1, -1, -1]])[rng.permutation(8)][: min(group, 8)]
+        flat[start + rng.permutation(group)[: len(exponents)]] = np.exp2(exponents)
+    if signs == "mixed":
+        flat = flat * rng.choice(np.array([-1.0, -1.0, 1.0]), flat.shape)
+    return (-flat if signs == "negative" else flat).reshape(shape)
+
+
+def integers(component: ComponentType, shape: tuple[int, ...], kind: str, group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
+    """Random integers of the whole width, suited to a reduction by ``kind``: odd for products, and with few bits set (or) or clear
+    (and), so that most bits of a result are decided by one element of the group.
+
+    Returns:
+        The component's dtype, of ``shape``.
+    """
+    bits = rng.integers(0, 1 << component.bits, shape, dtype=np.uint64, endpoint=False) if component.bits < 64 else _words(shape, rng)
+    top = np.uint64(1 << (component.bits - 1))
+    if kind in ("and", "or"):
+        one = np.uint64(1) << rng.integers(0, component.bits, shape, dtype=np.uint64)
+        sparse = np.where(rng.random(shape) < min(1.0, component.bits / (2 * group)), one, np.uint64(0))
+        bits = sparse if kind == "or" else ~sparse
+    elif signs != "mixed":
+        bits = bits & ~top if signs == "positive" else bits | top
+    if kind == "multiply":
+        bits = bits | np.uint64(1)
+    if kind == "circle":
+        # a + 1 is the factor, and odd.
+        bits = bits & ~np.uint64(1)
+    return bits.astype(component.bits_dtype).view(component.dtype)
+
+
+def _words(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(0, np.iinfo(np.uint64).max, shape, dtype=np.uint64, endpoint=True)
+
+
+def elements_for(
+    component: ComponentType, shape: tuple[int, ...], kind: str, group: int, signs: str, rng: np.random.Generator
+) -> np.ndarray:
+    """Elements to be reduced by ``kind`` (generators.families.element_functions.FUNCTIONS) in groups of ``group``.
+
+    Args:
+        shape: (instances, rows, columns), with the elements of each group next to each other along the last axes.
+
+    Returns:
+        The component's dtype, of ``shape``.
+    """
+    if not component.is_float:
+        found = integers(component, shape, kind, group, signs, rng)
+    elif kind == "add":
+        found = summands(component, shape, group, signs, rng).astype(component.dtype)
+    elif kind == "multiply":
+        found = factors(shape, group, signs, rng).astype(component.dtype)
+    else:
+        found = distinct(component, shape, signs, rng).astype(component.dtype)
+    if kind in ("minimum", "maximum", "magnitude"):
+        _turn_extremes(found.reshape(-1, group), kind, rng)
+    return found
+
+
+def _turn_extremes(groups: np.ndarray, kind: str, rng: np.random.Generator) -> None:
+    """Puts what decides each group at another place than in the group before, so that as many groups as places show every place."""
+    keys = groups.astype(np.float64)
+    keys = np.abs(keys) if kind == "magnitude" else -keys if kind == "minimum" else keys
+    count, size = groups.shape
+    lines = np.arange(count)
+    places, wanted = keys.argmax(axis=1), (lines + rng.integers(size)) % size
+    groups[lines, places], groups[lines, wanted] = groups[lines, wanted], groups[lines, places]

@@ -1,0 +1,114 @@
+"""The data of reductions and of operations on elements must give another result under each known defect of them."""
+
+import pytest
+
+from cts.defects.callbacks import callback_defects
+from generators.casebook import build_program, build_subcases, expand, find_case
+from tests.families.test_data_show_defects import casebook, is_seen
+
+REDUCE = "reduce[{}-{}-{}-{}-{}-{}-{}-none-{}-{}]"
+ELEMENTS = "per_element[{}-{}-{}-{}-{}-{}-{}-literal-storage_buffer-none-{}-{}]"
+
+
+def reduction(component, mode, function, shape="16x16", to="same", form="single", nesting=0, scope="subgroup", subgroups=1):
+    return REDUCE.format(component, shape, mode, to, function, form, nesting, scope, subgroups)
+
+
+def elements(
+    function, component="f16", use="acc", shape="16x16", order=0, form="single", integers="unsigned", scope="subgroup", subgroups=1
+):
+    return ELEMENTS.format(component, use, shape, function, order, form, integers, scope, subgroups)
+
+
+def seen(case_id):
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    subcases = build_subcases(case, program)
+    return {d.words: any(is_seen(program, subcase, d) for subcase in subcases) for d in callback_defects(program)}
+
+
+LINES = [
+    reduction(component, mode, function)
+    for mode in ("row", "column")
+    for component, functions in {
+        "f16": ("add", "minimum", "magnitude"),
+        "f32": ("add", "maximum", "multiply"),
+        "s32": ("minimum", "maximum", "and", "circle"),
+        "u32": ("add", "maximum", "minimum", "xor", "or", "multiply"),
+    }.items()
+    for function in functions
+]
+OTHERS = [
+    reduction("f32", "both", "add"),
+    reduction("u32", "both", "xor", "16x32", "turned"),
+    reduction("s32", "2x2", "add", "16x32", "half"),
+    reduction("f16", "2x2", "maximum", "16x16", "half"),
+    reduction("u32", "row", "add", form="chained"),
+    reduction("f32", "column", "add", form="shared"),
+    reduction("s32", "row", "add", form="product"),
+    reduction("f32", "row", "add", form="loop"),
+    reduction("u32", "row", "circle", form="branch", subgroups=2),
+    reduction("f32", "row", "maximum", form="shifted"),
+    reduction("f32", "row", "add", "8x8", nesting=2),
+    reduction("bf16", "row", "add"),
+    reduction("e4m3", "column", "minimum"),
+    reduction("s8", "row", "add"),
+    reduction("f16", "row", "add", "64x32", "half", scope="workgroup", subgroups=4),
+]
+
+
+@pytest.mark.parametrize("case_id", LINES + OTHERS, ids=lambda text: text.replace("[", "(").replace("]", ")"))
+def test_reductions_show_every_known_defect(case_id):
+    found = seen(case_id)
+    assert len(found) >= 4
+    assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
+
+
+ELEMENT_CASES = [
+    *(elements(f, component) for f in ("place", "mask", "clamp", "bias", "table", "scale", "outside") for component in ("f16", "u32")),
+    *(elements("mask", "s32", shape="32x16", integers=integers) for integers in ("unsigned", "signed", "row_signed", "column_signed")),
+    *(elements("clamp", component) for component in ("s8", "u8", "s32", "bf16", "e5m2")),
+    *(elements("scalars", "f32", order=order) for order in range(4)),
+    *(elements("vector", component, order=order) for component in ("f16", "e4m3") for order in range(3)),
+    *(elements("struct", "s32", order=order) for order in range(4)),
+    *(elements("matrices", "f32", order=order) for order in range(3)),
+    *(elements("mixed", "f16", order=order) for order in range(4)),
+    *(elements("bundled", "u32", order=order) for order in range(5)),
+    *(elements(function, "s8", use, "16x32") for function in ("place", "mixed") for use in ("a",)),
+    *(elements(function, "f16", "b", "16x8") for function in ("place", "mixed", "table")),
+    *(elements("mixed", "f32", form=form, order=1) for form in ("twice", "chained", "itself")),
+    elements("place", "f32", form="loop"),
+    elements("position", "u32", shape="32x16"),
+    elements("unused", "f16"),
+    elements("bias", "f32", shape="32x16", form="branch", subgroups=2),
+    elements("table", "s32", shape="64x64", scope="workgroup", subgroups=8),
+]
+
+
+@pytest.mark.parametrize("case_id", ELEMENT_CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
+def test_functions_of_elements_show_every_known_defect(case_id):
+    # The comparison of a row with a column, whose difference no sign decides, is the form's own function.
+    found = {w: visible for w, visible in seen(case_id).items() if not (w.startswith(("apply_above", "apply_below")) and "sign" in w)}
+    assert len(found) >= 2
+    assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
+
+
+@pytest.mark.parametrize("component", ["f32", "u32", "f16"])
+def test_functions_that_others_call_show_exchanged_arguments(component):
+    found = {words: visible for words, visible in seen(elements("nested", component)).items() if "signedness" not in words}
+    assert any("arguments of the function that it calls" in words for words in found)
+    assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
+
+
+@pytest.mark.parametrize("family", ["reduce", "per_element"])
+def test_the_smoke_tier_has_matrices_of_each_scope_in_types_of_today(family):
+    values = [case.values for case in expand(casebook().family(family), "smoke")]
+    for scope in ("subgroup", "workgroup"):
+        found = {v["component"] for v in values if v["scope"] == scope}
+        assert found >= {"f16", "f32", "s32", "u32"}
+
+
+@pytest.mark.parametrize("mode", ["row", "column", "both", "2x2"])
+def test_the_smoke_tier_reduces_by_each_function_in_each_mode(mode):
+    functions = {c.values["function"] for c in expand(casebook().family("reduce"), "smoke") if c.values["mode"] == mode}
+    assert functions >= {"add", "minimum", "maximum", "multiply", "xor", "circle"}

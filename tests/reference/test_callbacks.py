@@ -1,0 +1,174 @@
+"""Functions that are called for elements, worked by hand from the text of SPV_NV_cooperative_matrix2."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cts.reference.evaluate import evaluate
+from generators.errors import GeneratorError
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import (
+    Binary,
+    Called,
+    Choose,
+    Constant,
+    Converted,
+    ElementFunction,
+    Expression,
+    Part,
+    ScalarParameter,
+    StructParameter,
+    VectorParameter,
+)
+from generators.program.memory import Pointee
+from generators.program.per_element import PerElement, StructOperand, VectorOperand
+from generators.program.program import Subcase
+from generators.program.reduce import Reduce
+from generators.program.values import Matrix, MatrixType
+from generators.types import COMPONENT_TYPES, Layout, ReduceMode, Scope, StorageClass, Use
+
+S32 = COMPONENT_TYPES["s32"]
+ROW, COLUMN = ScalarParameter("row", U32), ScalarParameter("column", U32)
+
+
+def _matrix_type(component: str, rows: int, columns: int) -> MatrixType:
+    return MatrixType(COMPONENT_TYPES[component], Scope.SUBGROUP, rows, columns, Use.ACCUMULATOR)
+
+
+def _evaluated(builder: ProgramBuilder, result: Matrix, data: np.ndarray) -> np.ndarray:
+    rows, columns = result.type.shape
+    array = builder.array("target", Pointee(result.type.component), rows * columns, StorageClass.STORAGE_BUFFER, "output")
+    zero = builder.literal(0)
+    builder.store(result, array, zero, builder.literal(columns), Layout.ROW_MAJOR)
+    found = evaluate(builder.build(), Subcase("one", {"source": np.ascontiguousarray(data).view(np.uint8).ravel()}))
+    return found.placed[0].allowed.bits[0].view(result.type.component.dtype)
+
+
+def _loaded(component: str, data: np.ndarray) -> tuple[ProgramBuilder, Matrix]:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    rows, columns = data.shape
+    array = builder.array("source", Pointee(COMPONENT_TYPES[component]), data.size, StorageClass.STORAGE_BUFFER, "input")
+    zero = builder.literal(0)
+    return builder, builder.load("m", _matrix_type(component, rows, columns), array, zero, builder.literal(columns), Layout.ROW_MAJOR)
+
+
+def reduced(component: str, given: object, mode: ReduceMode, to: tuple[int, int], combine: Expression | None = None) -> list[list[float]]:
+    data = np.array(given, COMPONENT_TYPES[component].dtype)
+    builder, matrix = _loaded(component, data)
+    a, b = (ScalarParameter(name, COMPONENT_TYPES[component]) for name in "ab")
+    result = Matrix("r", _matrix_type(component, *to))
+    builder.add(Reduce(result, matrix, mode, ElementFunction("f", (a, b), combine or Binary("add", a, b))))
+    return _evaluated(builder, result, data).astype(float).tolist()
+
+
+NUMBERS = [[1, 2, 3, 4], [10, 20, 30, 40]]
+
+
+def test_a_row_is_combined_and_given_to_all_columns_of_the_result() -> None:
+    assert reduced("f32", NUMBERS, ReduceMode.ROW, (2, 3)) == [[10] * 3, [100] * 3]
+
+
+def test_a_column_is_combined_and_given_to_all_rows_of_the_result() -> None:
+    """F-CM2-1: the text says row."""
+    assert reduced("s32", NUMBERS, ReduceMode.COLUMN, (3, 4)) == [[11, 22, 33, 44]] * 3
+
+
+def test_all_elements_are_combined_for_a_result_of_any_size() -> None:
+    assert reduced("u32", NUMBERS, ReduceMode.ROW_AND_COLUMN, (4, 1)) == [[110]] * 4
+
+
+def test_aligned_squares_of_four_become_one_element() -> None:
+    assert reduced("f16", NUMBERS, ReduceMode.TWO_BY_TWO, (1, 2)) == [[33, 77]]
+
+
+def test_integers_wrap() -> None:
+    assert reduced("u8", [[200, 100, 7, 1]], ReduceMode.ROW, (1, 1)) == [[(200 + 100 + 8) % 256]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "to"),
+    [(ReduceMode.ROW, (1, 4)), (ReduceMode.COLUMN, (2, 2)), (ReduceMode.TWO_BY_TWO, (2, 2)), (ReduceMode.TWO_BY_TWO, (1, 4))],
+)
+def test_a_result_of_a_size_that_the_mode_has_not_is_refused(mode: ReduceMode, to: tuple[int, int]) -> None:
+    with pytest.raises(GeneratorError, match="CM2-RED-03"):
+        reduced("f32", NUMBERS, mode, to)
+
+
+def test_a_function_whose_order_decides_is_refused() -> None:
+    a, b = ScalarParameter("a", S32), ScalarParameter("b", S32)
+    with pytest.raises(GeneratorError, match="another order"):
+        reduced("s32", NUMBERS, ReduceMode.ROW, (2, 4), Binary("subtract", a, b))
+
+
+def test_a_sum_that_some_order_rounds_is_refused() -> None:
+    """1 + 2048 is no f16, whatever the sum of all."""
+    with pytest.raises(GeneratorError, match="exact"):
+        reduced("f16", [[1.0, 2048.0, -2048.0, -1.0]], ReduceMode.ROW, (1, 1))
+
+
+def applied(component: str, given: object, function: ElementFunction, *extra: object) -> list[list[float]]:
+    data = np.array(given, COMPONENT_TYPES[component].dtype)
+    builder, matrix = _loaded(component, data)
+    result = Matrix("r", matrix.type)
+    builder.add(PerElement(result, matrix, function, tuple(matrix if operand == "matrix" else operand for operand in extra)))  # type: ignore[arg-type]
+    return _evaluated(builder, result, data).astype(float).tolist()
+
+
+def test_a_function_gets_row_column_and_element() -> None:
+    x = ScalarParameter("x", U32)
+    tens = Binary("add", Binary("multiply", ROW, Constant(U32, 10)), COLUMN)
+    function = ElementFunction("f", (ROW, COLUMN, x), Binary("add", Binary("multiply", x, Constant(U32, 100)), tens))
+    assert applied("u32", [[7, 8], [9, 5]], function) == [[700, 801], [910, 511]]
+
+
+def test_rows_compare_by_the_signedness_of_their_parameter() -> None:
+    """column - 1 of column 0 is -1, or the greatest number."""
+    x = ScalarParameter("x", S32)
+    for type_, first in ((U32, 0), (S32, 5)):
+        row, column = ScalarParameter("row", type_), ScalarParameter("column", type_)
+        before = Binary("less", Binary("subtract", column, Constant(type_, 1)), row)
+        function = ElementFunction("f", (row, column, x), Choose(before, x, Constant(S32, 0)))
+        assert applied("s32", [[5, 6], [7, 8]], function) == [[first, 0], [first and 7, 8]]
+
+
+def test_operands_are_passed_in_order() -> None:
+    x, scalar, other = (ScalarParameter(name, U32) for name in ("x", "scalar", "other"))
+    vector, struct = VectorParameter("v", U32, 2), StructParameter("s", "Pair", (U32, S32))
+    parts = (x, scalar, Part(vector, 0), Part(vector, 1), Part(struct, 0), Converted(U32, Part(struct, 1)), other)
+    total: Expression = parts[0]
+    for part in parts[1:]:
+        total = Binary("add", Binary("multiply", total, Constant(U32, 10)), part)
+    literal = ProgramBuilder(Scope.SUBGROUP).literal
+    operands = (literal(2), VectorOperand((literal(3), literal(4))), StructOperand((literal(5), literal(6, S32))), "matrix")
+    function = ElementFunction("f", (ROW, COLUMN, x, scalar, vector, struct, other), total)
+    assert applied("u32", [[1, 7]], function, *operands) == [[1234561, 7234567]]
+
+
+def test_a_function_calls_another_with_its_own_parameters() -> None:
+    x, a, b = (ScalarParameter(name, U32) for name in "xab")
+    inner = ElementFunction("inner", (a, b), Binary("subtract", a, b))
+    function = ElementFunction("f", (ROW, COLUMN, x), Called(inner, (Called(inner, (x, COLUMN)), ROW)))
+    assert applied("u32", [[10, 10], [10, 10]], function) == [[10, 9], [9, 8]]
+
+
+@pytest.mark.parametrize(("value", "to", "expected"), [(-2, "u32", 4294967294), (-2, "s32", -2)])
+def test_integers_convert_by_the_signedness_of_both_types(value: int, to: str, expected: int) -> None:
+    target = COMPONENT_TYPES[to]
+    x = ScalarParameter("x", target)
+    narrow = Constant(COMPONENT_TYPES["s8"], value % 256)
+    function = ElementFunction("f", (ROW, COLUMN, x), Converted(target, narrow))
+    assert applied(to, [[0]], function) == [[expected]]
+
+
+def test_a_shift_by_the_width_is_refused() -> None:
+    x = ScalarParameter("x", U32)
+    with pytest.raises(GeneratorError, match="shifts"):
+        applied("u32", [[1]], ElementFunction("f", (ROW, COLUMN, x), Binary("shift_left", x, Constant(U32, 32))))
+
+
+def test_a_float_that_rounds_is_refused() -> None:
+    f16 = COMPONENT_TYPES["f16"]
+    x = ScalarParameter("x", f16)
+    with pytest.raises(GeneratorError, match="not exact"):
+        applied("f16", [[2048.0]], ElementFunction("f", (ROW, COLUMN, x), Binary("add", x, Constant(f16, 0x3C00))))

@@ -58,7 +58,8 @@ def _rewritten(function: ElementFunction, change: Callable[[Expression], Express
             case Converted():
                 expression = replace(expression, value=walk(expression.value))
             case Called():
-                expression = Called(_rewritten(expression.function, change), tuple(walk(argument) for argument in expression.arguments))
+                arguments = (argument if isinstance(argument, Whole) else walk(argument) for argument in expression.arguments)
+                expression = Called(_rewritten(expression.function, change), tuple(arguments))
             case ElementRead():
                 expression = replace(expression, index=walk(expression.index))
             case BlockRead() if expression.index is not None:

@@ -91,7 +91,7 @@ class Epilogue:
         return builder.elementwise(name("polynomial"), "add", square, triple)
 
 
-def epilogue_data(program: Program, kind: str, component: ComponentType, budget: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def epilogue_data(program: Program, component: ComponentType, budget: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """The contents of ``bias``, whole numbers up to half of ``budget``, and of ``scale``, powers of two of either sign; of integers any
     numbers."""
     found = {}

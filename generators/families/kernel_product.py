@@ -269,5 +269,5 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
     if start is not None:
         tensor = kernel.tensors[start]
         inputs[start] = tensor.place(kernels.addends(tensor.sizes, row.result, most // 2, rng).astype(row.result.dtype), rng)
-    inputs |= epilogue_data(program, values["epilogue"], row.result, kernels.budget(row), rng)
+    inputs |= epilogue_data(program, row.result, kernels.budget(row), rng)
     return Subcase(name, inputs, kernel.writer.operands)

@@ -18,6 +18,7 @@ from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
 from cts.defects.products import product_defects
+from cts.defects.tile_copies import tile_copy_defects
 from cts.elements import gather, is_nan, values
 from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows
@@ -45,6 +46,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from handed_over_defects(program)
     yield from construction_defects(program)
     yield from elementwise_defects(program)
+    yield from tile_copy_defects(program)
 
 
 def _gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

@@ -65,9 +65,6 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "grouped": lambda values: _heads(values) % int(values["group"]) == 0,
 }
 
-_FIRST_QUERY = 2
-"""Queries begin at this key: a causal mask leaves the first of them more than one."""
-
 
 class _Attention:
     """For each scope instance a head: O = P x V and L = sum of P over all keys, P = 2^(Q x K^T - M), with the running maximum M."""
@@ -80,6 +77,8 @@ class _Attention:
         self.blocks, tail = int(values["blocks"]), values["tail"]
         self.keys = self.keys_tile * self.blocks - (3 if tail in ("keys", "both") else 0)
         self.queries = self.queries_tile - (3 if tail in ("queries", "both") else 0)
+        # A causal mask cuts the last block for about half of the queries, and leaves the first key to all of them.
+        self.first = max(0, self.keys - self.queries_tile // 2)
         self.heads, self.group = _heads(values), int(values["group"])
         self.builder = ProgramBuilder(self.scope, int(values["subgroups"]), int(values["workgroups"]))
         self.writer = KernelWriter(self.builder, values["source"], values["carry"], values["hint"])
@@ -108,7 +107,7 @@ class _Attention:
         if self.group > 1:
             self.key_head = builder.arithmetic("key_head", "divide", self.head, writer.number("group", self.group, signed=False))
         self.limit = writer.number("keys", self.keys, signed=False)
-        self.first_query = writer.number("first_query", _FIRST_QUERY, signed=False)
+        self.first_query = writer.number("first_query", self.first, signed=False)
         if self.by_tensor:
             self.layouts = {name: opened(writer, tensor, f"{name}_layout", ClampMode.CONSTANT) for name, tensor in self.tensors.items()}
             self.transposing = transposing(writer, 3)

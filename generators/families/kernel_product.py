@@ -200,22 +200,22 @@ class _Product:
         return following
 
     def _spread(self) -> tuple[TensorLayout, TensorView]:
-        """The bias of all columns, and a view of a row that a stride of 0 repeats."""
+        """The bias of all rows, and a view of a column that a stride of 0 repeats."""
         writer, row = self.writer, self.row
-        self.tensors["start"] = tensor = shared_tensor(self.builder, "start", row.result, (self.sizes.n,))
-        steps = ("dimension", (row.m, row.n)), ("stride", (0, 1))
+        self.tensors["start"] = tensor = shared_tensor(self.builder, "start", row.result, (self.sizes.m,))
+        steps = ("dimension", (row.m, row.n)), ("stride", (1, 0))
         view = writer.view("repeating", TensorViewType((0, 1), has_dimensions=True), *steps)
         return opened(writer, tensor, "start_layout", ClampMode.CONSTANT), view
 
     def _start(self, column: ScalarValue) -> Matrix:
-        """Zeros, a bias for each column that a stride of 0 spreads over the rows, or what the target has."""
+        """Zeros, a bias for each row that a stride of 0 spreads over the columns, or what the target has."""
         writer, row = self.writer, self.row
         match self.values["start"]:
             case "zero":
                 return writer.zero("start", self.accumulator)
             case "broadcast":
                 tensor = self.tensors["start"]
-                layout = sliced(writer, self.spread[0], (column, row.n))
+                layout = sliced(writer, self.spread[0], (self.row0, row.m))
                 return self._load_by("start", self.accumulator, tensor, layout, self.spread[1])
             case _:
                 tensor = self.tensors["d"]

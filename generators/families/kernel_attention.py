@@ -16,6 +16,7 @@ from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, bits_
 from generators.families.tensor_tiles import matrix_out
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
+from generators.program.callbacks import ElementFunction
 from generators.program.conversion import MatrixConvert, conversions
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
@@ -197,7 +198,7 @@ class _Attention:
     def _muladd(self, name: str, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
         return self.builder.muladd(self.writer.name(name), c.type, a, b, c, self.row.operands or None)
 
-    def _called(self, function, matrix: Matrix, *extra: Matrix | ScalarValue) -> Matrix:  # type: ignore[no-untyped-def]
+    def _called(self, function: ElementFunction, matrix: Matrix, *extra: Matrix | ScalarValue) -> Matrix:
         result = Matrix(self.writer.name(function.name), matrix.type)
         self.builder.add(PerElement(result, matrix, function, extra))
         return result

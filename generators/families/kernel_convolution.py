@@ -156,16 +156,17 @@ class _Convolution:
         # A padding makes the first offsets negative: modulo 2^32, as all of their arithmetic is.
         first = [writer.scaled("corner", begin, self.stride, -self.pad % (1 << 32)) for begin in self.begin]
         channel: ScalarValue = zero
+        filters: list[tuple[ScalarValue, int]]
         if self.by_taps:
             width = writer.number(writer.name("filter_width"), self.filter[1], signed=False)
-            steps = (self.builder.arithmetic(writer.name(operator), operator, index, width) for operator in ("divide", "modulo"))  # type: ignore[arg-type]
+            steps = (self.builder.arithmetic(writer.name(operator), operator, index, width) for operator in ("divide", "modulo"))
             first = [
                 writer.sum("offset", corner, writer.scaled("tap", step, self.dilation)) for corner, step in zip(first, steps, strict=True)
             ]
-            filters = ((index, 1), (zero, row.k), (zero, row.n))
+            filters = [(index, 1), (zero, row.k), (zero, row.n)]
         else:
             channel = writer.scaled("channel", index, self.each)
-            filters = ((zero, self.filter[0] * self.filter[1]), (channel, self.each), (zero, row.n))
+            filters = [(zero, self.filter[0] * self.filter[1]), (channel, self.each), (zero, row.n)]
         pixels = tuple(zip(first, self.span, strict=True))
         a = self._load("image", MatrixType(row.a, self.scope, row.m, row.k, Use.A), self.view, *pixels, (channel, self.each))
         b = self._load("filters", MatrixType(row.b, self.scope, row.k, row.n, Use.B), None, *filters)

@@ -13,8 +13,10 @@ from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Va
 from generators.families.block_formats import FORMATS
 from generators.families.kernel_epilogues import Epilogue, epilogue_data, share
 from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, opened, shared_tensor, sliced, transposing
+from generators.families.tensor_writer import LayoutStep
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
+from generators.program.callbacks import ElementFunction
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
@@ -87,7 +89,7 @@ class _Product:
     def write(self) -> Program:
         """The whole kernel."""
         writer, row = self.writer, self.row
-        steps = ("block_size", (1, self.block)), ("dimension", (self.lines, self.k))
+        steps: list[LayoutStep] = [("block_size", (1, self.block)), ("dimension", (self.lines, self.k))]
         self.weights = writer.layout("weights", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
         self.turning = transposing(writer)
         self.plain_layout = opened(writer, self.plain, "plain_layout", ClampMode.CONSTANT)
@@ -127,7 +129,7 @@ class _Product:
         return following
 
     @property
-    def decode(self):  # type: ignore[no-untyped-def]
+    def decode(self) -> ElementFunction:
         """The decode function of the weights."""
         return self.format.decode(self.block, self.row.b if self.by_b else self.row.a)
 

@@ -14,9 +14,11 @@ import numpy as np
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.kernel_epilogues import EPILOGUES, Epilogue, epilogue_data, share
 from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, SharedTensor, opened, shared_tensor, sliced, transposing
+from generators.families.tensor_writer import ViewStep
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Condition
+from generators.program.memory import Role
 from generators.program.program import Operation, Program, Subcase
 from generators.program.tensor import TensorLayout, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -133,7 +135,7 @@ class _Product:
             ordered = shape if values["stored"]["ab".index(name)] == "r" else shape[::-1]
             self.tensors[name] = shared_tensor(self.builder, name, getattr(self.row, name), ordered, gap)
         residual = values["start"] == "residual"
-        role = "inout" if residual else "output"
+        role: Role = "inout" if residual else "output"
         self.tensors["d"] = shared_tensor(self.builder, "d", self.row.result, (size.m, size.n), gap, role)
         self.epilogue = Epilogue(self.writer, values["epilogue"], self.row.result, size.m, size.n)
         self.accumulator = _matrix(self.row, "c", self.scope)
@@ -203,7 +205,7 @@ class _Product:
         """The bias of all rows, and a view of a column that a stride of 0 repeats."""
         writer, row = self.writer, self.row
         self.tensors["start"] = tensor = shared_tensor(self.builder, "start", row.result, (self.sizes.m,))
-        steps = ("dimension", (row.m, row.n)), ("stride", (1, 0))
+        steps: list[ViewStep] = [("dimension", (row.m, row.n)), ("stride", (1, 0))]
         view = writer.view("repeating", TensorViewType((0, 1), has_dimensions=True), *steps)
         return opened(writer, tensor, "start_layout", ClampMode.CONSTANT), view
 

@@ -16,7 +16,7 @@ from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, bits_
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Condition
-from generators.program.memory import Array, Pointee
+from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
 from generators.program.tile_copy import TileCopy, Window
 from generators.program.values import Matrix, MatrixType, ScalarValue
@@ -144,8 +144,8 @@ class _Product:
         if values["out"] == "staged":
             self.stages["d"] = self._stage("d", row.result, size.rows, size.columns, False, 1)
 
-    def _buffer(self, name: str, component: ComponentType, length: int, role: str) -> Array:
-        return self.builder.array(name, Pointee(component), length, StorageClass.STORAGE_BUFFER, role)  # type: ignore[arg-type]
+    def _buffer(self, name: str, component: ComponentType, length: int, role: Role) -> Array:
+        return self.builder.array(name, Pointee(component), length, StorageClass.STORAGE_BUFFER, role)
 
     def _stage(self, name: str, component: ComponentType, rows: int, columns: int, turned: bool, count: int) -> _Stage:
         lines, line = (columns, rows) if turned else (rows, columns)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -30,7 +29,6 @@ from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
 from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarArithmetic
-from generators.program.tensor import LayoutSet, ViewSet
 from generators.program.tensor_access import TensorLoad
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
@@ -114,8 +112,8 @@ def test_a_product_split_over_depth_is_that_of_numpy():
 @pytest.mark.parametrize(("mask", "spread"), [("causal", "own"), ("keys", "smear")])
 def test_attention_is_a_sum_of_powers_of_two(mask, spread):
     """Without blocks or running maxima, which must not matter: all weights of a query that do not vanish beside its largest one."""
-    case = f"kernel_attention[16x16x16.f16.f16.f32.f32-subgroup-1-2-2-2-tensor-both-{mask}-{spread}-called-reduce-convert-some-literal-phi-none]"
-    inputs, outputs = results(case)
+    case = "{}[16x16x16.f16.f16.f32.f32-subgroup-1-2-2-2-tensor-both-{}-{}-called-reduce-convert-some-literal-phi-none]"
+    inputs, outputs = results(case.format("kernel_attention", mask, spread))
     queries, keys, depth = 13, 29, 16
     q = tensor(inputs["q"], np.float16, (2, queries, depth), 8)
     k, v = (tensor(inputs[name], np.float16, (1, keys, depth), 8) for name in "kv")

@@ -34,7 +34,7 @@ AXES: TakenValues = {
     "grid": _PAIR,
     "accumulators": (1, 2),
     "steps": (1, 2),
-    "trips": (0, 1, 2, 3, 4),
+    "trips": (0, 1, 2, 3),
     "buffers": (1, 2),
     "tail": ("none", "m", "n", "k", "all"),
     "layouts": ("rr", "rc", "cr", "cc"),

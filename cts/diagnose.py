@@ -23,6 +23,7 @@ from cts.defects.tensor import tensor_defects
 from cts.defects.tensor_block import tensor_block_defects
 from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.uses import use_defects
+from cts.defects.tile_copies import tile_copy_defects
 from cts.elements import gather, is_nan, values
 from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows
@@ -55,6 +56,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from use_defects(program)
     yield from tensor_block_defects(program)
     yield from callback_defects(program)
+    yield from tile_copy_defects(program)
 
 
 def _gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

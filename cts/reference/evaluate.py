@@ -24,6 +24,7 @@ from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
 from cts.reference.tensor import layout_create, layout_set, view_create, view_set
 from cts.reference.tensor_access import tensor_load, tensor_store
+from cts.reference.tile_copy import tile_copy
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
@@ -43,6 +44,7 @@ from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithm
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.tile_copy import TileCopy
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
@@ -92,6 +94,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Reduce: reduce,
         UseConvert: use_convert,
         Transpose: transpose,
+        TileCopy: tile_copy,
     }
 )
 """What the specification says of each operation."""

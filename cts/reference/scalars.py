@@ -32,9 +32,23 @@ def built_in_index(state: State, operation: BuiltInIndex) -> None:
 
 
 def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
-    """Sum or product, wrapped to the width of the type."""
+    """Sum or product, wrapped to the width of the type; or quotient or remainder of unsigned integers.
+
+    Raises:
+        GeneratorError: it divides by 0.
+    """
     left, right = state.scalar(operation.left), state.scalar(operation.right)
-    result = left + right if operation.operator == "add" else left * right
+    match operation.operator:
+        case "add":
+            result = left + right
+        case "multiply":
+            result = left * right
+        case _ if not right.all():
+            raise GeneratorError(f"{operation.result.name} divides by 0, which is undefined; give another divisor")
+        case "divide":
+            result = left // right
+        case _:
+            result = left % right
     state.scalars[operation.result.name] = result & np.uint64((1 << operation.result.component.bits) - 1)
 
 

@@ -8,7 +8,7 @@ from generators.glsl.spelling import identifier
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
 from generators.types import Scope
 
-_OPERATORS = {"add": "+", "multiply": "*"}
+_OPERATORS = {"add": "+", "multiply": "*", "divide": "/", "modulo": "%"}
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:

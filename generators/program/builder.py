@@ -17,7 +17,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout,
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
@@ -95,8 +95,8 @@ class ProgramBuilder:
         self._operations.append(BuiltInIndex(result, which))
         return result
 
-    def arithmetic(self, name: str, operator: Literal["add", "multiply"], left: ScalarValue, right: ScalarValue) -> Scalar:
-        """``left`` (add, multiply) ``right``."""
+    def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
+        """``left`` (operator) ``right``."""
         result = Scalar(name, left.component)
         self._operations.append(ScalarArithmetic(result, operator, left, right))
         return result

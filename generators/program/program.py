@@ -26,6 +26,7 @@ from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.tile_copy import TileCopy
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Operand
 from generators.program.variables import Variable, VariableLoad, VariableStore
@@ -73,6 +74,7 @@ Operation = (
     | Reduce
     | UseConvert
     | Transpose
+    | TileCopy
 )
 
 LOCAL_SIZE_CONSTANT_ID = 0

@@ -26,12 +26,16 @@ class BuiltInIndex:
     which: Literal["workgroup", "subgroup"]
 
 
+ScalarOperator = Literal["add", "multiply", "divide", "modulo"]
+"""``divide`` and ``modulo`` are those of unsigned integers, and not by 0."""
+
+
 @dataclass(frozen=True)
 class ScalarArithmetic:
-    """``result`` = ``left`` (add, multiply) ``right``; wraps. Both operands and the result have one type."""
+    """``result`` = ``left`` (operator) ``right``; wraps. Both operands and the result have one type."""
 
     result: Scalar
-    operator: Literal["add", "multiply"]
+    operator: ScalarOperator
     left: ScalarValue
     right: ScalarValue
 

@@ -22,6 +22,7 @@ from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithm
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.tile_copy import TileCopy
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
@@ -42,6 +43,7 @@ from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
 from generators.spirv.tensor import emit_create, emit_layout_set, emit_view_set
 from generators.spirv.tensor_access import emit_tensor_load, emit_tensor_store
+from generators.spirv.tile_copy import emit_tile_copy
 from generators.spirv.use_conversion import emit_transpose, emit_use_convert
 from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.spirv.workgroup import emit_barrier, emit_copy, emit_last_workgroup
@@ -91,6 +93,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Reduce: emit_reduce,
         UseConvert: emit_use_convert,
         Transpose: emit_transpose,
+        TileCopy: emit_tile_copy,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -9,7 +9,7 @@ from generators.spirv.enumerants import BuiltIn, Op
 from generators.spirv.shader import Shader
 from generators.types import Scope, StorageClass
 
-_OPCODES = {"add": Op.IAdd, "multiply": Op.IMul}
+_OPCODES = {"add": Op.IAdd, "multiply": Op.IMul, "divide": Op.UDiv, "modulo": Op.UMod}
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
@@ -54,6 +54,8 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     component = operation.result.component
     if component.is_float:
         raise GeneratorError(f"scalar {operation.result.name}: arithmetic of scalars is for integers, not {component}")
+    if component.is_signed and operation.operator in ("divide", "modulo"):
+        raise GeneratorError(f"scalar {operation.result.name}: {operation.operator} is for unsigned integers, not {component}")
     shader.module.value(
         _OPCODES[operation.operator],
         scalar(shader.module, component),

@@ -1,0 +1,56 @@
+"""Defects of tiles that a workgroup copies: what lies beyond the limits, the order, and tiles of before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cts.defects.defect import Defect, Substitute, each_and_all, every
+from cts.reference.state import State
+from cts.reference.tile_copy import tile_copy
+from generators.program.program import Program
+from generators.program.tile_copy import TileCopy
+from generators.program.values import Operand
+from generators.types import COMPONENT_TYPES
+
+_EVERYWHERE = Operand("everywhere", COMPONENT_TYPES["u32"], "literal", 0xFFFFFFFF)
+
+
+def _one_limit(which: int) -> Substitute:
+    """Without the limit of rows (0) or of columns (1): what comes after a line or after the last one is taken for an element."""
+
+    def step(state: State, operation: TileCopy) -> None:
+        limits = operation.source.limits
+        assert limits is not None, "the defect is made for copies with limits"
+        left = (_EVERYWHERE, limits[1]) if which == 0 else (limits[0], _EVERYWHERE)
+        tile_copy(state, replace(operation, source=replace(operation.source, limits=left)))
+
+    return step
+
+
+def _not_transposed(state: State, operation: TileCopy) -> None:
+    tile_copy(state, replace(operation, transposed=False))
+
+
+def _from_the_first_column(state: State, operation: TileCopy) -> None:
+    tile_copy(state, replace(operation, source=replace(operation.source, column=replace(_EVERYWHERE, name="zero", value=0))))
+
+
+def _from_the_first_row(state: State, operation: TileCopy) -> None:
+    tile_copy(state, replace(operation, source=replace(operation.source, row=replace(_EVERYWHERE, name="zero", value=0))))
+
+
+def _what(operation: TileCopy) -> str:
+    return f"the tile of {operation.source.array.name}"
+
+
+def tile_copy_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the tile copies of ``program``."""
+    copies = every(program.operations, TileCopy)
+    bounded = [copy for copy in copies if copy.source.limits is not None]
+    yield from each_and_all(bounded, _what, "all tiles", "copied without the limit of rows", _one_limit(0))
+    yield from each_and_all(bounded, _what, "all tiles", "copied without the limit of columns", _one_limit(1))
+    turned = [copy for copy in copies if copy.transposed]
+    yield from each_and_all(turned, _what, "all tiles", "not transposed", _not_transposed)
+    yield from each_and_all(bounded, _what, "all tiles", "copied from the first row", _from_the_first_row)
+    yield from each_and_all(bounded, _what, "all tiles", "copied from the first column", _from_the_first_column)

@@ -1,0 +1,348 @@
+"""Whole kernels: recomputed in integers and fractions from their inputs alone, and broken in ways that must show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.compare import compare
+from cts.defects.defect import Defect, every
+from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.diagnose import known_defects
+from cts.kinds.kernel import arrange
+from cts.poison import initial_contents
+from cts.reference.evaluate import STEPS, evaluate
+from cts.reference.state import State
+from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
+from generators.dispatch import kernel
+from generators.errors import GeneratorError
+from generators.kernel import Outcome
+from generators.program.elementwise import MatrixArithmetic
+from generators.program.per_element import PerElement
+from generators.program.program import Operation, Program
+from generators.program.reduce import Reduce
+from generators.program.scalars import ScalarArithmetic
+from generators.program.tensor_access import TensorLoad
+from generators.program.workgroup import Barrier
+from generators.spirv.emit import emit
+from generators.types import ClampMode
+
+ROOT = Path(__file__).resolve().parents[2]
+FAMILIES = ("kernel_staged", "kernel_product", "kernel_attention", "kernel_convolution", "kernel_dequantised")
+
+
+@cache
+def casebook():
+    return load_casebook(ROOT)
+
+
+@cache
+def made(case_id: str):
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    return case, program, build_subcases(case, program)[0]
+
+
+def stored(program, expected, before) -> dict[str, np.ndarray]:
+    """The outputs, bytes, of a device that does what ``expected`` says."""
+    outputs = {name: data.copy() for name, data in before.items()}
+    for placed in expected.placed:
+        bits = np.ascontiguousarray(placed.allowed.bits)
+        size = placed.allowed.component.bytes
+        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
+    return {array.name: outputs[array.name] for array in program.arrays if array.role in ("output", "inout")}
+
+
+def results(case_id: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Inputs and outputs of a case, bytes by name."""
+    _, program, subcase = made(case_id)
+    expected = evaluate(program, subcase)
+    return dict(subcase.inputs), stored(program, expected, initial_contents(program, subcase, expected))
+
+
+def tensor(data: np.ndarray, dtype: object, sizes: tuple[int, ...], gap: int = 0) -> np.ndarray:
+    """The numbers of a tensor that begins at byte 16, with ``gap`` elements behind each innermost line; exact Python numbers."""
+    values = np.ascontiguousarray(data[16:]).view(dtype)
+    lines = sizes[-1] + gap
+    count = int(np.prod(sizes[:-1]))
+    padded = np.concatenate([values, np.zeros(lines, values.dtype)])[: count * lines].reshape(*sizes[:-1], lines)
+    return padded[..., : sizes[-1]].astype(np.float64 if values.dtype.kind not in "iu" else np.int64)
+
+
+def test_a_ragged_product_is_that_of_numpy():
+    """Tiles of 16x16x16 in a grid of 2x3, B in columns, a start of what the target had, then bias, limit and scale."""
+    inputs, outputs = results(
+        "kernel_product[16x16x16.f16.f16.f32.f32-subgroup-1-2x3-columns-1-3-all-constant-rc-some-residual-chain-branched-literal-phi-none]"
+    )
+    m, n, k = 29, 43, 45
+    a, b = tensor(inputs["a"], np.float16, (m, k), 5), tensor(inputs["b"], np.float16, (n, k), 5).T
+    before = tensor(inputs["d"], np.float32, (m, n), 5)
+    bias, scale = inputs["bias"].view(np.float32).astype(np.float64), inputs["scale"].view(np.float32).astype(np.float64)
+    wanted = np.maximum(a @ b + before + bias[:n], 0) * scale[:m, None]
+    assert np.array_equal(tensor(outputs["d"], np.float32, (m, n), 5), wanted)
+    assert len(np.unique(wanted)) > 100
+
+
+def test_a_staged_product_in_two_buffers_is_that_of_numpy():
+    inputs, outputs = results(
+        "kernel_staged[8x8x8.s8.s8.s32.s32-tiles-2x2-1x2-2-1-2-2-all-rc-some-loaded-polynomial-staged-literal-phi-none]"
+    )
+    m, n, k = 13, 59, 13
+    a = inputs["a"].view(np.int8).astype(np.int64).reshape(m, k)
+    b = inputs["b"].view(np.int8).astype(np.int64).reshape(k, n)
+    total = a @ b + inputs["c"].view(np.int32).astype(np.int64).reshape(m, n)
+    wanted = (total * total + 3 * total).astype(np.uint64).astype(np.uint32)
+    assert np.array_equal(outputs["d"].view(np.uint32).reshape(m, n), wanted)
+
+
+def test_a_product_split_over_depth_is_that_of_numpy():
+    inputs, outputs = results("kernel_staged[8x8x8.f16.f16.f32.f32-depth-4x1-2x1-2-2-2-1-all-cr-none-zero-none-staged-literal-phi-none]")
+    m, n, k = 13, 11, 125
+    a, b = inputs["a"].view(np.float16).reshape(m, k), inputs["b"].view(np.float16).reshape(k, n)
+    assert np.array_equal(outputs["d"].view(np.float32).reshape(m, n), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize(("mask", "spread"), [("causal", "own"), ("keys", "smear")])
+def test_attention_is_a_sum_of_powers_of_two(mask, spread):
+    """Without blocks or running maxima, which must not matter: all weights of a query that do not vanish beside its largest one."""
+    case = "{}[16x16x16.f16.f16.f32.f32-subgroup-1-2-2-2-tensor-both-{}-{}-called-reduce-convert-some-literal-phi-none]"
+    inputs, outputs = results(case.format("kernel_attention", mask, spread))
+    queries, keys, depth = 13, 29, 16
+    q = tensor(inputs["q"], np.float16, (2, queries, depth), 8)
+    k, v = (tensor(inputs[name], np.float16, (1, keys, depth), 8) for name in "kv")
+    got = tensor(outputs["o"], np.float32, (2, queries, depth), 4)
+    exact = vanishing = 0
+    for head in range(2):
+        scores = q[head] @ k[0].T / 2
+        if mask == "causal":
+            scores[np.arange(keys) > np.arange(queries)[:, None] + 21] = -512
+        for query in range(queries):
+            blocks = [scores[query, begin : begin + 16] for begin in (0, 16)]
+            most = float("-inf")
+            output, kept = np.zeros(depth), 4
+            for number, block in enumerate(blocks):
+                new = max(most, block.max())
+                weights = np.where(block - new < -kept, 0.0, np.exp2(block - new + kept))
+                decay = 0.0 if most - new < -kept else 2.0 ** (most - new)
+                output = output * decay + weights @ v[0][16 * number : 16 * number + len(block)]
+                most = new
+            assert np.array_equal(got[head, query], output)
+            whole = np.exp2(scores[query] - most + kept)
+            close = scores[query][scores[query] > -512].min() - most >= -kept
+            if close:
+                assert np.array_equal(output, np.where(scores[query] > -512, whole, 0.0) @ v[0])
+            exact, vanishing = exact + close, vanishing + (not close)
+    assert vanishing > 0
+
+
+def test_attention_of_integers_shifts_what_was_summed():
+    inputs, outputs = results(
+        "kernel_attention[16x32x32.s8.s8.s32.s32-subgroup-1-1-1-3-tensor-keys-keys-smear-called-ones-convert-none-literal-phi-none]"
+    )
+    queries, keys, depth = 16, 93, 32
+    q = tensor(inputs["q"], np.int8, (1, queries, depth))[0]
+    k, v = (tensor(inputs[name], np.int8, (1, keys, depth))[0] for name in "kv")
+    most = np.full(queries, -512)
+    output = np.zeros((queries, depth), np.int64)
+    for begin in range(0, keys, 32):
+        scores = q @ k[begin : begin + 32].T
+        new = np.maximum(most, scores.max(axis=1))
+        distance = scores - new[:, None]
+        weights = np.where(distance < -4, 0, 1 << np.maximum(distance + 4, 0))
+        output = (output >> np.minimum(new - most, 31)[:, None]) + weights @ v[begin : begin + 32]
+        most = new
+    assert np.array_equal(tensor(outputs["o"], np.int32, (1, queries, depth))[0], output)
+
+
+@pytest.mark.parametrize(
+    ("form", "filter_", "padding", "stride", "dilation"),
+    [
+        ("taps", (3, 3), "zeros", 1, 1),
+        ("patches", (2, 2), "mirrored", 2, 2),
+        ("patches", (1, 2), "repeat", 1, 2),
+        ("taps", (2, 3), "edge", 2, 1),
+    ],
+)
+def test_a_convolution_is_that_of_padded_arrays(form, filter_, padding, stride, dilation):
+    tag = f"{form}-{filter_[0]}x{filter_[1]}-2-wide-2x2-{stride}-{dilation}-{padding}-all-none"
+    inputs, outputs = results(f"kernel_convolution[16x16x32.s8.s8.s32.s32-subgroup-1-{tag}-literal-phi-none]")
+    taps = filter_[0] * filter_[1]
+    channels = 31 if form == "taps" else 2 * (32 // taps) - 1
+    out, filters = (3, 15), 13
+    sizes = tuple(max(3, (o - 1) * stride + dilation * (f - 1) + 1 - 2) for o, f in zip(out, filter_, strict=True))
+    image = tensor(inputs["image"], np.int8, (*sizes, channels))
+    weights = tensor(inputs["filters"], np.int8, (taps, channels, filters)).reshape(*filter_, channels, filters)
+    mode = {"zeros": "constant", "edge": "edge", "mirrored": "reflect", "repeat": "wrap"}[padding]
+    margin = [(1, 8), (1, 8), (0, 0)]
+    padded = np.pad(image, margin, mode=mode)
+    wanted = np.zeros((*out, filters), np.int64)
+    for i in range(filter_[0]):
+        for j in range(filter_[1]):
+            y, x = i * dilation, j * dilation
+            part = padded[y : y + (out[0] - 1) * stride + 1 : stride, x : x + (out[1] - 1) * stride + 1 : stride]
+            wanted += part @ weights[i, j]
+    assert np.array_equal(tensor(outputs["result"], np.int32, (*out, filters)), wanted)
+
+
+@pytest.mark.parametrize(("form", "block"), [("halves", 32), ("pairs", 16), ("minimum", 64), ("bytes", 32)])
+def test_a_product_with_packed_weights_is_that_of_unpacked_ones(form, block):
+    inputs, outputs = results(f"kernel_dequantised[16x16x16.f16.f16.f32.f32-subgroup-1-2-{form}-{block}-3-all-b-1-none-literal-phi-none]")
+    m, n, k = 15, 29, 43
+    blocks = -(-k // block)
+    size = {"minimum": 4 + block // 2, "bytes": 2 + block}.get(form, 2 + block // 2)
+    raw = inputs["packed"][16 : 16 + n * blocks * size].reshape(n, blocks, size)
+    scale = raw[..., :2].copy().view(np.float16).astype(np.float64)
+    if form == "bytes":
+        numbers = raw[..., 2:].copy().view(np.int8).astype(np.float64)
+    else:
+        packed = raw[..., 4 if form == "minimum" else 2 :]
+        low, high = packed & 15, packed >> 4
+        numbers = np.stack([low, high], -1).reshape(n, blocks, block) if form == "pairs" else np.concatenate([low, high], -1)
+        numbers = numbers.astype(np.float64) - (0 if form == "minimum" else 8)
+    weights = numbers * scale
+    if form == "minimum":
+        weights += raw[..., 2:4].copy().view(np.float16).astype(np.float64)
+    plain = tensor(inputs["plain"], np.float16, (m, k))
+    wanted = plain @ weights.reshape(n, -1)[:, :k].T
+    assert np.array_equal(tensor(outputs["result"], np.float32, (m, n)), wanted)
+
+
+def is_seen(case_id: str, defect: Defect) -> bool:
+    _, program, subcase = made(case_id)
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    try:
+        with np.errstate(all="ignore"):
+            broken = evaluate(program, subcase, defect.substitutes)
+    except GeneratorError:
+        return True
+    return bool(compare(program, expected, before, Outcome(stored(program, broken, before))))
+
+
+def left_out(state: State, operation: PerElement | MatrixArithmetic | Reduce) -> None:
+    """The operand comes through unchanged."""
+    matrix = operation.left if isinstance(operation, MatrixArithmetic) else operation.matrix
+    state.matrices[operation.result.name] = state.matrices[matrix.name]
+
+
+def changed(edit: Callable[[Operation], Operation]) -> Callable[[State, Operation], None]:
+    """The specification's step of another operation."""
+
+    def step(state: State, operation: Operation) -> None:
+        STEPS[type(operation)](state, edit(operation))
+
+    return step
+
+
+def without_view(state: State, operation: TensorLoad) -> None:
+    STEPS[TensorLoad](state, replace(operation, view=None))
+
+
+def swapped(operation: ScalarArithmetic) -> ScalarArithmetic:
+    return replace(operation, operator={"divide": "modulo", "modulo": "divide"}.get(operation.operator, operation.operator))
+
+
+def edge_for_zeros(operation: TensorLoad) -> TensorLoad:
+    """Beyond the tensor its last element, in place of zeros."""
+    layout = operation.layout
+    return replace(operation, layout=replace(layout, type=replace(layout.type, clamp=ClampMode.CLAMP_TO_EDGE)))
+
+
+ATTENTION_CASE = (
+    "kernel_attention[16x16x16.f16.f16.f32.f32-subgroup-1-2-1-3-tensor-both-causal-own-arithmetic-reduce-convert-none-literal-phi-none]"
+)
+CONVOLUTION_CASE = "kernel_convolution[16x16x32.s8.s8.s32.s32-subgroup-1-patches-2x2-2-wide-1x2-1-1-zeros-all-none-literal-phi-none]"
+CHAIN_CASE = (
+    "kernel_product[16x16x16.f16.f16.f16.f16-subgroup-1-2x3-rows-2-3-all-constant-rc-none-broadcast-chain-clamped-literal-phi-none]"
+)
+
+
+@pytest.mark.parametrize("case_id", [ATTENTION_CASE, CHAIN_CASE], ids=["attention", "product"])
+def test_no_step_of_a_chain_can_be_left_out(case_id):
+    _, program, _ = made(case_id)
+    steps = [*every(program.operations, PerElement), *every(program.operations, MatrixArithmetic)]
+    unseen = [step.result.name for step in steps if not is_seen(case_id, Defect("left out", {step: left_out}))]
+    assert steps
+    assert not unseen
+
+
+@pytest.mark.parametrize("case_id", [CHAIN_CASE, CONVOLUTION_CASE], ids=["product", "convolution"])
+def test_the_numbers_of_tiles_matter(case_id):
+    _, program, _ = made(case_id)
+    steps = [step for step in every(program.operations, ScalarArithmetic) if step.operator in ("divide", "modulo")]
+    assert len(steps) >= 2
+    assert is_seen(case_id, Defect("exchanged", dict.fromkeys(steps, changed(swapped))))
+
+
+@pytest.mark.parametrize("case_id", [ATTENTION_CASE, CONVOLUTION_CASE, CHAIN_CASE], ids=["attention", "convolution", "product"])
+def test_a_view_cannot_be_ignored(case_id):
+    _, program, _ = made(case_id)
+    loads = [load for load in every(program.operations, TensorLoad) if load.view is not None]
+    assert loads
+    for load in loads:
+        assert is_seen(case_id, Defect("without view", {load: without_view}))
+
+
+@pytest.mark.parametrize("case_id", [CONVOLUTION_CASE, CHAIN_CASE], ids=["convolution", "product"])
+def test_what_lies_beyond_the_edges_matters(case_id):
+    _, program, _ = made(case_id)
+    loads = every(program.operations, TensorLoad)
+    assert is_seen(case_id, Defect("edge", dict.fromkeys(loads, changed(edge_for_zeros))))
+
+
+STAGED_CASE = "kernel_staged[8x8x8.s8.s8.s32.s32-tiles-2x2-1x2-1-2-2-2-all-cr-some-loaded-none-staged-literal-phi-none]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "without the limit of rows",
+        "without the limit of columns",
+        "not transposed",
+        "from the first row",
+        "from the first column",
+        "not carried",
+    ],
+)
+def test_the_data_of_staged_products_show_the_defect(words):
+    _, program, _ = made(STAGED_CASE)
+    found = {defect.words: is_seen(STAGED_CASE, defect) for defect in known_defects(program) if words in defect.words}
+    assert found
+    assert any(found.values())
+    # A grid of one row begins with its first row, and B is without a limit that a zero in A does not cover.
+    unseen = [text for text, seen in found.items() if not seen]
+    assert all(text.startswith(("the tile of a", "the tile of b", "the tile of c")) for text in unseen)
+
+
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_no_barrier_of_a_staged_product_can_be_left_out(buffers):
+    case_id = f"kernel_staged[8x8x8.f16.f16.f32.f32-tiles-2x2-1x1-1-1-3-{buffers}-all-rr-none-loaded-none-staged-literal-unrolled-none]"
+    case, program, _ = made(case_id)
+    device = EmbeddedDevice(load_profile("universal"))
+    dispatches = arrange(case, program).dispatches[:1]
+    barriers = [i for i, operation in enumerate(program.operations) if isinstance(operation, Barrier)]
+    assert len(barriers) >= 4
+    needed = []
+    for at in barriers:
+        without: Program = replace(program, operations=(*program.operations[:at], *program.operations[at + 1 :]))
+        try:
+            device.run(kernel(without, emit(without)), dispatches)
+        except UndefinedBehaviour:
+            needed.append(at)
+    # What follows the last iteration reads none of the tiles again, or is ordered by the barrier before the result goes out.
+    assert len(needed) >= len(barriers) - 2
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_result_of_the_smoke_tier_is_exact(family):
+    for case in expand(casebook().family(family), "smoke"):
+        program = build_program(case)
+        for subcase in build_subcases(case, program):
+            assert {placed.allowed.kind for placed in evaluate(program, subcase).placed} == {"exact"}, case.id

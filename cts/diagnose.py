@@ -22,8 +22,8 @@ from cts.defects.products import product_defects
 from cts.defects.tensor import tensor_defects
 from cts.defects.tensor_block import tensor_block_defects
 from cts.defects.tensor_view import tensor_view_defects
-from cts.defects.uses import use_defects
 from cts.defects.tile_copies import tile_copy_defects
+from cts.defects.uses import use_defects
 from cts.elements import gather, is_nan, values
 from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows

@@ -32,6 +32,7 @@ class DeviceSpec:
         index: of a Vulkan device in the loader's order, in case several have the UUID.
         mapping: of the embedded device; empty for its default.
         validation: whether to load the validation layer.
+        submission_seconds: how long a submission to a Vulkan device may take; None for the device's own bound.
     """
 
     kind: Literal["vulkan", "embedded", "spirv-val", "factory"]
@@ -39,6 +40,7 @@ class DeviceSpec:
     index: int = 0
     mapping: str = ""
     validation: bool = False
+    submission_seconds: float | None = None
 
     @property
     def selector(self) -> str:
@@ -72,9 +74,10 @@ def open_device(spec: DeviceSpec) -> Device:
         DeviceError: it is not there or cannot be opened.
     """
     if spec.kind == "vulkan":
-        from cts.devices.vulkan.device import VulkanDevice
+        from cts.devices.vulkan.device import FENCE_SECONDS, VulkanDevice
 
-        return VulkanDevice(spec.name, spec.index, validation=spec.validation)
+        seconds = FENCE_SECONDS if spec.submission_seconds is None else spec.submission_seconds
+        return VulkanDevice(spec.name, spec.index, validation=spec.validation, fence_seconds=seconds)
     if spec.kind == "embedded":
         return _open_embedded(spec)
     if spec.kind == "spirv-val":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +24,17 @@ CELL_PIXELS = 30
 LINES_PIXELS = 6
 """Width of an element below which lines between elements would hide them."""
 
-TITLED_ELEMENTS = 512
+TITLED_ELEMENTS = 128
 """Elements of one picture that tell their values; more would make the page heavy."""
 
 INSTANCES = 4
 """Scope instances of one array that are drawn."""
+
+DRAWN_ELEMENTS = 1024
+"""Elements of a tensor up to which a page shows it: each is a square with words of its own, and a run may have hundreds of pages."""
+
+LISTED_ELEMENTS = 64
+"""Wrong elements of an array that a page lists; the journal has more."""
 
 _TICKS = 8
 
@@ -90,8 +97,8 @@ class FailingArray:
         elements: the first wrong ones.
         pictures: of at most INSTANCES scope instances with wrong elements; none where bytes and no matrix are concerned.
         hidden: how many more scope instances have wrong elements.
-        tensor: how the matrix of the first wrong instance lies in a tensor, its wrong elements marked, as an SVG document; empty where it
-            is not known, or too large.
+        tensor: how the matrix of the first wrong instance lies in a tensor, its wrong elements marked, as an SVG document, of the first
+            failing array of a page; empty where it is not known, or too large (``cts picture`` draws it).
     """
 
     subcase: str
@@ -125,15 +132,17 @@ def failing_array(record: Mapping[str, Any], number: int = 0) -> FailingArray:
         total=int(record.get("total") or 0),
         pattern=str(record.get("pattern") or ""),
         matches=tuple(map(str, record.get("matches") or ())),
-        elements=[_element(element) for element in record.get("elements") or ()],
+        elements=[_element(element) for element in (record.get("elements") or ())[:LISTED_ELEMENTS]],
         pictures=tuple(_picture(record, int(instance)) for instance in list(instances)[:INSTANCES]),
         hidden=max(0, len(instances) - INSTANCES),
-        tensor=_tensor(record, f"tensor{number}") if "tensor" in record else "",
+        tensor=_tensor(record, f"tensor{number}") if "tensor" in record and number == 0 else "",
     )
 
 
 def _tensor(record: Mapping[str, Any], name: str) -> str:
     tensor = TensorMap.from_record(record["tensor"])
+    if math.prod(tensor.dimensions) > DRAWN_ELEMENTS:
+        return ""
     columns = tensor.shape[1]
     masks = [int(mask, 16) for mask in record["wrong"]]
     wrong = frozenset(row * columns + column for row, mask in enumerate(masks) for column in range(columns) if mask >> column & 1)

@@ -1,6 +1,6 @@
 """OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV: values move (facts.md C17).
 
-Neither is on Vulkan's list of operations that preserve bits, so that a denormal may be taken for zero.
+Neither is on Vulkan's list of operations that preserve bits, so that a denormal may be taken for zero, and a zero may lose its sign.
 """
 
 from __future__ import annotations
@@ -56,13 +56,15 @@ def _turned(bits: np.ndarray) -> np.ndarray:
 
 
 def _with_flushed(value: MatrixValue) -> MatrixValue:
-    """``value``, in which zero is allowed too where it is denormal (C17, C29)."""
+    """``value``, in which zero is allowed too where it is denormal (C17, C29), and where it is zero either one (C7, C16)."""
     if not value.component.is_float or value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
         return value
+    sign = value.component.bits_dtype.type(elements.sign_bit(value.component))
     found = (value.bits, *value.alternatives)
+    if any(((bits & ~sign) == 0).any() for bits in found):
+        value = replace(value, computed=True)
     tiny = [denormals(elements.values(bits, value.component), value.component) for bits in found]
     if not np.any(tiny):
         return value
-    sign = value.component.bits_dtype.type(1 << (value.component.bits - 1))
     flushed = tuple(np.where(where, bits & sign, bits) for bits, where in zip(found, tiny, strict=True) if where.any())
-    return replace(value, choice=Choice((*value.alternatives, *flushed)))
+    return replace(value, choice=Choice((*value.alternatives, *flushed)), computed=True)

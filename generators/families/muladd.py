@@ -80,6 +80,7 @@ def tiled(component: ComponentType, shape: tuple[int, int], layout: Layout, padd
     rows, columns = shape
     runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
     granule = max(1, min(16, run * component.bytes) // component.bytes)
+    # A line of 24 bytes is no multiple of 16.
     stride = -(-run // granule) * granule + (granule if padded else 0)
     pitch = -(-(stride * (runs - 1) + run) // granule) * granule + (granule if padded else 0)
     instances, steps = count

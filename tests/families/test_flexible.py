@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.compare import compare
 from cts.defects.defect import Defect, every
+from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
+from cts.kinds.kernel import arrange
 from cts.reference.evaluate import STEPS
 from cts.selection import device_rows
 from generators.casebook import build_program, build_subcases, expand, find_case
@@ -17,6 +20,7 @@ from generators.casebook.cases import with_property_rows
 from generators.dispatch import kernel
 from generators.errors import CasebookError
 from generators.families.flexible import sized
+from generators.families.muladd import tiled
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
@@ -24,6 +28,7 @@ from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.property_rows import is_flexible, parse_flexible_row
 from generators.spirv.emit import emit
+from generators.types import COMPONENT_TYPES, Layout
 from tests.families.test_data_show_defects import casebook, is_seen
 
 
@@ -134,3 +139,35 @@ def test_what_lies_beside_the_matrices_must_stay(does):
 
     subcase = build_subcases(case, program)[0]
     assert is_seen(program, subcase, Defect("overwrites", {stores[-1]: overwriting}))
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+@pytest.mark.parametrize("component", ["u8", "f16", "f32", "f64"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_tiles_of_any_multiple_of_a_granularity_are_aligned(layout, component, padded):
+    """Pointer and stride to the lesser of 16 bytes and a line (KHR-ALIGN-01), which a line of 24 or 40 bytes is no multiple of."""
+    type_ = COMPONENT_TYPES[component]
+    for line in (*range(4, 60, 4), *range(64, 129, 8)):
+        shape = (5, line) if layout is Layout.ROW_MAJOR else (line, 5)
+        tiles = tiled(type_, shape, layout, padded, (3, 2))
+        alignment = min(16, line * type_.bytes)
+        assert tiles.stride * type_.bytes % alignment == 0
+        assert tiles.pitch * type_.bytes % alignment == 0
+        assert tiles.stride >= line + padded
+        assert tiles.pitch >= 4 * tiles.stride + line + padded
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        "flexible[8x8x8.u8.u8.u32.u32.flex-3x1x2-reduce_columns-0-3-cccc]",
+        "flexible[8x8x8.u8.u8.u32.u32.flex-2x5x3-per_element-0-1-rrrr]",
+        "flexible[8x8x8.s8.s8.s32.s32.flex-5x2x1-reduce_rows-0-3-crrc]",
+    ],
+)
+def test_lines_that_are_no_multiple_of_16_bytes_are_defined(case_id):
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    plan = arrange(case, program)
+    outcomes = EmbeddedDevice(load_profile("llvmpipe")).run(kernel(program, emit(program)), plan.dispatches)
+    assert [compare(program, *judged) for judged in zip(plan.expected, plan.before, outcomes, strict=True)] == [(), ()]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.membership import allows
 from cts.reference.evaluate import evaluate
 from generators.errors import GeneratorError
 from generators.families.tensor_tiles import matrix_in, matrix_out
@@ -64,13 +65,36 @@ def test_types_that_do_not_go_together_are_refused(target, operation):
         changed(SMALL, target, operation, np.arange(6).reshape(2, 3))
 
 
-@pytest.mark.parametrize("operation", [UseConvert, Transpose])
-def test_a_denormal_may_become_zero_and_nothing_else_may(operation):
-    """0x8001 is the smallest negative denormal of binary16, 0x0400 the smallest normal number (C17)."""
+def small_and_normal(operation, elements):
+    """What may be stored of two elements of binary16 that change their use."""
     source = MatrixType(F16, Scope.SUBGROUP, 1, 2, Use.ACCUMULATOR)
     target = replace(source, use=Use.B, rows=2, columns=1) if operation is Transpose else replace(source, use=Use.B)
-    allowed = changed(source, target, operation, [[0x8001, 0x0400]])
-    assert [sorted({int(bits.flat[i]) for bits in (allowed.bits, *allowed.others)}) for i in range(2)] == [[0x8000, 0x8001], [0x0400]]
+    return changed(source, target, operation, [elements])
+
+
+def allowed_of(allowed, candidates):
+    """By element which of the candidates it may be."""
+    tried = {bits: allows(allowed, np.full(allowed.bits.shape, bits, np.uint16)).flat for bits in candidates}
+    return [[bits for bits in candidates if tried[bits][i]] for i in range(allowed.bits.size)]
+
+
+@pytest.mark.parametrize("operation", [UseConvert, Transpose])
+def test_a_denormal_may_become_a_zero_of_either_sign_and_nothing_else_may(operation):
+    """0x8001 is the greatest negative denormal of binary16, 0x0400 the smallest normal number (C17, C7)."""
+    allowed = small_and_normal(operation, [0x8001, 0x0400])
+    assert allowed_of(allowed, [0, 0x8000, 1, 0x8001, 2, 0x0400, 0x8400]) == [[0, 0x8000, 0x8001], [0x0400]]
+
+
+@pytest.mark.parametrize("operation", [UseConvert, Transpose])
+def test_a_zero_may_lose_its_sign(operation):
+    """Neither instruction preserves bits (C16, C17)."""
+    assert allowed_of(small_and_normal(operation, [0x0000, 0xBC00]), [0, 0x8000, 0x3C00, 0xBC00]) == [[0, 0x8000], [0xBC00]]
+
+
+def test_a_normal_number_has_one_value():
+    allowed = small_and_normal(UseConvert, [0x0400, 0xBC00])
+    assert allowed.kind == "exact"
+    assert not allowed.either_zero
 
 
 def test_a_conversion_that_rounds_keeps_both_neighbours_when_it_changes_the_use():

@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
 from cts.reference.state import State
-from cts.reference.tensor import LayoutState, layout_set, layout_state
+from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
 from generators.program.callbacks import (
@@ -162,37 +162,6 @@ def _no_blocks(layout: LayoutState) -> LayoutState:
     return replace(layout, block_size=np.ones_like(layout.block_size))
 
 
-def _default_strides(counts: np.ndarray) -> np.ndarray:
-    strides = np.ones_like(counts)
-    for dimension in range(counts.shape[1] - 2, -1, -1):
-        strides[:, dimension] = strides[:, dimension + 1] * counts[:, dimension + 1]
-    return strides
-
-
-def _restrided(counts: Callable[[LayoutState], np.ndarray]) -> Substitute:
-    """A step that sets up a layout, and then default strides of so many blocks in each dimension."""
-
-    def step(state: State, operation: LayoutSet) -> None:
-        layout_set(state, operation)
-        layout = layout_state(state, operation.result)
-        changed = replace(layout, stride=_default_strides(counts(layout)))
-        state.aggregates[operation.result.name] = tuple(vars(changed).values())
-
-    return step
-
-
-def _rounded_up(layout: LayoutState) -> np.ndarray:
-    return np.asarray(-(-layout.dimension // layout.block_size))
-
-
-def _rounded_down(layout: LayoutState) -> np.ndarray:
-    return np.asarray(layout.dimension // layout.block_size)
-
-
-def _elements(layout: LayoutState) -> np.ndarray:
-    return layout.dimension
-
-
 Rule = Callable[[Expression], Expression]
 
 
@@ -287,10 +256,8 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
     """Defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)
-    sized = [setting for setting in settings if setting.setting == "block_size"]
-    if not loads or not sized:
+    if not loads or not any(setting.setting == "block_size" for setting in settings):
         return
-    shaped = [setting for setting in settings if setting.setting == "dimension"]
 
     def loaded(load: TensorLoad) -> str:
         return named(load.result)
@@ -308,9 +275,6 @@ def tensor_block_defects(program: Program) -> Iterator[Defect]:
     constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
     edge = _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE)
     yield from each_and_all(constant, loaded, "every matrix", "decoded where it takes the clamp value", edge)
-    yield Defect("strides of blocks rounded down", dict.fromkeys(shaped, _restrided(_rounded_down)))
-    yield Defect("strides by default of elements instead of blocks", dict.fromkeys(shaped, _restrided(_elements)))
-    yield Defect("strides computed again for a new block size", dict.fromkeys(sized, _restrided(_rounded_up)))
     for load in decoded:
         yield from _rewrites(load)
     yield from _exchanged_functions(decoded)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.expressions import Change, rewritten
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place
@@ -15,14 +16,11 @@ from cts.reference.tensor_addressing import Addresses
 from generators.program.callbacks import (
     Binary,
     BlockRead,
-    Called,
-    Choose,
     Constant,
     Converted,
     ElementFunction,
     ElementRead,
     Expression,
-    Whole,
     subexpressions,
 )
 from generators.program.program import Program
@@ -162,33 +160,6 @@ def _no_blocks(layout: LayoutState) -> LayoutState:
     return replace(layout, block_size=np.ones_like(layout.block_size))
 
 
-Rule = Callable[[Expression], Expression]
-
-
-def _rewritten(expression: Expression, rule: Rule) -> Expression:
-    """``expression`` with ``rule`` applied to all that it is made of, from the inside outwards."""
-    match expression:
-        case Binary():
-            result: Expression = Binary(expression.operator, _rewritten(expression.left, rule), _rewritten(expression.right, rule))
-        case Choose():
-            condition = _rewritten(expression.condition, rule)
-            assert isinstance(condition, Binary), "a condition stays a comparison"
-            result = Choose(condition, _rewritten(expression.then, rule), _rewritten(expression.otherwise, rule))
-        case Converted():
-            result = Converted(expression.component, _rewritten(expression.value, rule))
-        case ElementRead():
-            result = ElementRead(expression.array, _rewritten(expression.index, rule))
-        case BlockRead() if expression.index is not None:
-            result = replace(expression, index=_rewritten(expression.index, rule))
-        case Called():
-            arguments = tuple(a if isinstance(a, Whole) else _rewritten(a, rule) for a in expression.arguments)
-            function = replace(expression.function, result=_rewritten(expression.function.result, rule))
-            result = Called(function, arguments)
-        case _:
-            result = expression
-    return rule(result)
-
-
 def _shifts(expression: Expression, mask: int) -> Binary | None:
     """The right shift whose low bits, those of ``mask``, ``expression`` takes."""
     if isinstance(expression, Binary) and expression.operator == "and" and isinstance(expression.left, Binary):
@@ -223,7 +194,7 @@ def _unsigned(expression: Expression) -> Expression:
     return expression
 
 
-_REWRITES: tuple[tuple[Rule, str], ...] = (
+_REWRITES: tuple[tuple[Change, str], ...] = (
     (_other_half, "with the halves of bytes exchanged"),
     (_unmasked, "without the fifth bit of codes"),
     (_unsigned, "with signed bytes widened as unsigned ones"),
@@ -242,8 +213,7 @@ def _rewrites(load: TensorLoad) -> Iterator[Defect]:
     assert function is not None, "what is rewritten is a decode function"
     for rule, words in _REWRITES:
         if any(rule(part) != part for part in subexpressions(function.result)):
-            other = replace(function, result=_rewritten(function.result, rule))
-            yield Defect(f"{named(load.result)} decoded {words}", {load: _decoded_by(other)})
+            yield Defect(f"{named(load.result)} decoded {words}", {load: _decoded_by(rewritten(function, rule))})
 
 
 def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:

@@ -37,8 +37,9 @@ def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
         for id_, entry in _entries(_document(path)):
             texts[id_] = RequirementText(str(entry.get("text") or ""), str(entry.get("place") or ""))
     for id_, entry in _entries(_document(cases / "positions.yaml")):
-        said = (str(entry.get(key) or "") for key in ("question", "position", "because"))
-        texts[id_] = RequirementText("{}: {}, because {}".format(*said), "")
+        question, position, because = (str(entry.get(key) or "") for key in ("question", "position", "because"))
+        between = "" if question.endswith("?") else ":"
+        texts[id_] = RequirementText(f"{question}{between} {position}, because {because}", "")
     return texts
 
 

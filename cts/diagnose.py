@@ -170,6 +170,23 @@ def _shifts(wanted: np.ndarray, got: np.ndarray) -> Iterator[str]:
                     yield f"every element stands {distance} {name}{plural} {kind} than it should"
 
 
+def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[str]:
+    """Where each line with wrong elements is what another line should be: one line for all, or the one at a distance."""
+    for axis, name in ((1, "row"), (2, "column")):
+        lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
+        wrong = np.flatnonzero(np.moveaxis(bad, axis, 0).any(axis=(1, 2)))
+        if wrong.size < 2:
+            continue
+        for line in range(len(lines)):
+            if (received[wrong] == lines[line]).all():
+                yield f"every wrong {name} of {what} is as {name} {line} should be"
+        for distance in range(1, len(lines)):
+            for sources, side in ((wrong - distance, "before"), (wrong + distance, "behind")):
+                inside = sources.min() >= 0 and sources.max() < len(lines)
+                if inside and np.array_equal(received[wrong], lines[sources]):
+                    yield f"every wrong {name} of {what} is as the one {distance} {side} it should be"
+
+
 def _may_round(allowed: Allowed) -> bool:
     """Whether float arithmetic made the elements: what was only moved is not rounded, and a flipped bit of it is no rounding."""
     return allowed.component.is_float and (allowed.kind != "exact" or allowed.either_zero or allowed.proof is not None)
@@ -188,6 +205,7 @@ def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[
     yield from (f"{name}: {words}" for words in _shifts(wanted, got))
     if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
         yield f"{name} of instance 0 in every instance"
+    yield from _repeated(wanted, got, bad, name)
     distance = np.abs(got.astype(object) - wanted.astype(object))
     if _may_round(placed.allowed) and (distance[bad] == 1).all():
         yield f"every wrong element of {name} is the neighbour of what is expected: rounded the other way"

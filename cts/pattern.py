@@ -58,7 +58,7 @@ def _in_one_matrix(wrong: np.ndarray) -> str:
         return f"all crossings of {_named('row', touched_rows)} and {_named('column', touched_columns)}"
     spared = wrong.size - int(np.count_nonzero(wrong))
     if spared <= wrong.size // 16:
-        return f"all but {spared} elements"
+        return "all but one element" if spared == 1 else f"all but {spared} elements"
     return f"scattered over {_named('row', touched_rows)} and {_named('column', touched_columns)}"
 
 

@@ -58,6 +58,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str) -> C
         policy=judgement.policy,
         steps=watch.steps,
         failures=judgement.failures,
+        positions=tuple(case.definition.positions),
     )
 
 

@@ -39,6 +39,7 @@ class CaseResult:
             tells of itself, for example ``pipeline``).
         policy: why the verdict rests on a policy of the suite; empty if it rests on the specification alone.
         failures: for a failed case one record for each failing subcase (see cts.compare.Mismatch.record), for reports.
+        positions: ids of what the suite holds where documents are ambiguous, on which verdicts of the family rest.
     """
 
     id: str
@@ -56,6 +57,7 @@ class CaseResult:
     policy: str = ""
     steps: dict[str, float] = field(default_factory=dict)
     failures: tuple[dict[str, Any], ...] = ()
+    positions: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """The JSON object of the line."""

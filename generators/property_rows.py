@@ -59,7 +59,7 @@ class FlexibleRow:
         return f"{self.granularity}.{'flex' if self.subgroups is None else f'wg{self.subgroups}'}"
 
 
-_ROW = re.compile(r"(\d+)x(\d+)x(\d+)\.(\w+)\.(\w+)\.(\w+)\.(\w+?)(\.sat)?")
+_ROW = re.compile(r"(0*[1-9]\d*)x(0*[1-9]\d*)x(0*[1-9]\d*)\.(\w+)\.(\w+)\.(\w+)\.(\w+?)(\.sat)?")
 
 
 @cache
@@ -77,7 +77,7 @@ def parse_row(text: str) -> PropertyRow:
     return PropertyRow(m, n, k, a, b, c, result, match.group(8) is not None)
 
 
-_FLEXIBLE = re.compile(r"(.+)\.(?:flex|wg(\d+))")
+_FLEXIBLE = re.compile(r"(.+)\.(?:flex|wg(0*[1-9]\d*))")
 
 
 def is_flexible(text: str) -> bool:

@@ -82,4 +82,5 @@ def result_of(record: Mapping[str, Any]) -> CaseResult:
         policy=str(record.get("policy") or ""),
         steps={str(step): float(seconds) for step, seconds in (record.get("steps") or {}).items()},
         failures=tuple(failure for failure in record.get("failures") or () if isinstance(failure, dict)),
+        positions=tuple(str(position) for position in record.get("positions") or ()),
     )

@@ -1,4 +1,4 @@
-"""The text of requirements, where the case files are at hand."""
+"""The text of requirements and positions, where the case files are at hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from generators.errors import CtsError
 
 @dataclass(frozen=True)
 class RequirementText:
-    """What a requirement says, and its place in the specification."""
+    """What a requirement says, and its place in the specification; of a position, its answer and the reason, and no place."""
 
     text: str
     place: str
@@ -30,16 +30,24 @@ def case_files() -> Path:
 
 
 def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
-    """Requirement id -> text, from ``cases/requirements/*.yaml``. A report can do without, so what cannot be read is left out."""
+    """Id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report can do without, so what cannot be read is
+    left out."""
     texts = {}
     for path in sorted((cases / "requirements").glob("*.yaml")):
-        try:
-            document = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        except (OSError, yaml.YAMLError):
-            continue
-        for id_, entry in _entries(document):
+        for id_, entry in _entries(_document(path)):
             texts[id_] = RequirementText(str(entry.get("text") or ""), str(entry.get("place") or ""))
+    for id_, entry in _entries(_document(cases / "positions.yaml")):
+        question, position, because = (str(entry.get(key) or "") for key in ("question", "position", "because"))
+        between = "" if question.endswith("?") else ":"
+        texts[id_] = RequirementText(f"{question}{between} {position}, because {because}", "")
     return texts
+
+
+def _document(path: Path) -> Any:
+    try:
+        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (OSError, yaml.YAMLError):
+        return None
 
 
 def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
     if settings.description.kind == "spirv-val":
         raise CtsError("fuzz runs shaders, and spirv-val runs none: choose another --device")
     asked = _Run(subject, seed, settings, options.report_dir)
+    _check(asked.reports)
     holder = open_holder(settings)
     fuzzer = Fuzzer(seed, holder, settings.front_end)
     progress = _Progress(count, quiet=options.json)
@@ -85,6 +86,16 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(asked, tally, seconds, found, folders)
     return 1 if found else 0
+
+
+def _check(reports: Path | None) -> None:
+    """Whether folders can be written there: better to learn it now than when something was found."""
+    if reports is None:
+        return
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CtsError(f"--report-dir {reports}: cannot write it: {error.strerror}; name another folder") from error
 
 
 def _whole(option: str, text: str) -> int:

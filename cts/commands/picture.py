@@ -9,6 +9,7 @@ from pathlib import Path
 from cts.atomic import write_text
 from cts.commands.context import casebook
 from cts.tensor_pictures import picture_of_case
+from generators.errors import CtsError
 
 NAME = "picture"
 HELP = "draw how a case addresses a tensor"
@@ -28,5 +29,8 @@ def run(options: argparse.Namespace) -> int:
     if options.out is None:
         print(text, end="")
     else:
-        write_text(options.out, text)
+        try:
+            write_text(options.out, text)
+        except OSError as error:
+            raise CtsError(f"--out {options.out}: cannot write it: {error.strerror}; name a file in a folder that there is") from error
     return 0

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every
+from cts.defects.expressions import Change, rewritten
 from cts.reference.callbacks import applied, bits_of
 from cts.reference.per_element import per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
@@ -17,7 +18,6 @@ from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.program.callbacks import (
     Binary,
-    BlockRead,
     Called,
     Choose,
     Converted,
@@ -42,31 +42,6 @@ def callback_defects(program: Program) -> Iterator[Defect]:
     """Defects of the reductions and the operations on elements in ``program``."""
     yield from _reduction_defects(every(program.operations, Reduce))
     yield from _element_defects(every(program.operations, PerElement))
-
-
-def _rewritten(function: ElementFunction, change: Callable[[Expression], Expression]) -> ElementFunction:
-    """The function with each of its expressions changed, from the inside, and those of the functions that it calls."""
-
-    def walk(expression: Expression) -> Expression:
-        match expression:
-            case Binary():
-                expression = replace(expression, left=walk(expression.left), right=walk(expression.right))
-            case Choose():
-                condition = walk(expression.condition)
-                assert isinstance(condition, Binary), "a comparison stays one"
-                expression = Choose(condition, walk(expression.then), walk(expression.otherwise))
-            case Converted():
-                expression = replace(expression, value=walk(expression.value))
-            case Called():
-                arguments = (argument if isinstance(argument, Whole) else walk(argument) for argument in expression.arguments)
-                expression = Called(_rewritten(expression.function, change), tuple(arguments))
-            case ElementRead():
-                expression = replace(expression, index=walk(expression.index))
-            case BlockRead() if expression.index is not None:
-                expression = replace(expression, index=walk(expression.index))
-        return change(expression)
-
-    return replace(function, result=walk(function.result))
 
 
 def _other_sign(component: ComponentType) -> ComponentType:
@@ -99,18 +74,18 @@ def _turned_arguments(expression: Expression) -> Expression:
     return expression
 
 
-def _changed(operations: list[Reduce] | list[PerElement], change: Callable[[Expression], Expression]) -> list[Reduce] | list[PerElement]:
+def _changed(operations: list[Reduce] | list[PerElement], change: Change) -> list[Reduce] | list[PerElement]:
     """The operations whose function it changes."""
-    return [o for o in operations if _rewritten(o.function, change) != o.function]  # type: ignore[return-value]
+    return [o for o in operations if rewritten(o.function, change) != o.function]  # type: ignore[return-value]
 
 
 def _what(operation: Reduce | PerElement) -> str:
     return f"{operation.function.name} for {operation.result.name}"
 
 
-def _with_function(change: Callable[[Expression], Expression]) -> Substitute:
+def _with_function(change: Change) -> Substitute:
     def step(state: State, operation: Reduce | PerElement) -> None:
-        changed = replace(operation, function=_rewritten(operation.function, change))
+        changed = replace(operation, function=rewritten(operation.function, change))
         if isinstance(changed, Reduce):
             _of_groups(lambda groups: groups)(state, changed)
         else:
@@ -215,7 +190,7 @@ def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
             yield from of(words, _with_function(change), [o for o in operations if o in _changed(operations, change)])
 
 
-_FUNCTION_DEFECTS: tuple[tuple[str, Callable[[Expression], Expression]], ...] = (
+_FUNCTION_DEFECTS: tuple[tuple[str, Change], ...] = (
     ("with comparisons turned", _turned_comparison),
     ("with comparisons of the other signedness", _compared_otherwise),
     ("with the arguments of the function that it calls exchanged", _turned_arguments),

@@ -8,21 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.expressions import Change, rewritten
 from cts.reference.state import State
-from cts.reference.tensor import LayoutState, layout_set, layout_state
+from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
 from generators.program.callbacks import (
     Binary,
     BlockRead,
-    Called,
-    Choose,
     Constant,
     Converted,
     ElementFunction,
     ElementRead,
     Expression,
-    Whole,
     subexpressions,
 )
 from generators.program.program import Program
@@ -162,64 +160,6 @@ def _no_blocks(layout: LayoutState) -> LayoutState:
     return replace(layout, block_size=np.ones_like(layout.block_size))
 
 
-def _default_strides(counts: np.ndarray) -> np.ndarray:
-    strides = np.ones_like(counts)
-    for dimension in range(counts.shape[1] - 2, -1, -1):
-        strides[:, dimension] = strides[:, dimension + 1] * counts[:, dimension + 1]
-    return strides
-
-
-def _restrided(counts: Callable[[LayoutState], np.ndarray]) -> Substitute:
-    """A step that sets up a layout, and then default strides of so many blocks in each dimension."""
-
-    def step(state: State, operation: LayoutSet) -> None:
-        layout_set(state, operation)
-        layout = layout_state(state, operation.result)
-        changed = replace(layout, stride=_default_strides(counts(layout)))
-        state.aggregates[operation.result.name] = tuple(vars(changed).values())
-
-    return step
-
-
-def _rounded_up(layout: LayoutState) -> np.ndarray:
-    return np.asarray(-(-layout.dimension // layout.block_size))
-
-
-def _rounded_down(layout: LayoutState) -> np.ndarray:
-    return np.asarray(layout.dimension // layout.block_size)
-
-
-def _elements(layout: LayoutState) -> np.ndarray:
-    return layout.dimension
-
-
-Rule = Callable[[Expression], Expression]
-
-
-def _rewritten(expression: Expression, rule: Rule) -> Expression:
-    """``expression`` with ``rule`` applied to all that it is made of, from the inside outwards."""
-    match expression:
-        case Binary():
-            result: Expression = Binary(expression.operator, _rewritten(expression.left, rule), _rewritten(expression.right, rule))
-        case Choose():
-            condition = _rewritten(expression.condition, rule)
-            assert isinstance(condition, Binary), "a condition stays a comparison"
-            result = Choose(condition, _rewritten(expression.then, rule), _rewritten(expression.otherwise, rule))
-        case Converted():
-            result = Converted(expression.component, _rewritten(expression.value, rule))
-        case ElementRead():
-            result = ElementRead(expression.array, _rewritten(expression.index, rule))
-        case BlockRead() if expression.index is not None:
-            result = replace(expression, index=_rewritten(expression.index, rule))
-        case Called():
-            arguments = tuple(a if isinstance(a, Whole) else _rewritten(a, rule) for a in expression.arguments)
-            function = replace(expression.function, result=_rewritten(expression.function.result, rule))
-            result = Called(function, arguments)
-        case _:
-            result = expression
-    return rule(result)
-
-
 def _shifts(expression: Expression, mask: int) -> Binary | None:
     """The right shift whose low bits, those of ``mask``, ``expression`` takes."""
     if isinstance(expression, Binary) and expression.operator == "and" and isinstance(expression.left, Binary):
@@ -254,7 +194,7 @@ def _unsigned(expression: Expression) -> Expression:
     return expression
 
 
-_REWRITES: tuple[tuple[Rule, str], ...] = (
+_REWRITES: tuple[tuple[Change, str], ...] = (
     (_other_half, "with the halves of bytes exchanged"),
     (_unmasked, "without the fifth bit of codes"),
     (_unsigned, "with signed bytes widened as unsigned ones"),
@@ -273,8 +213,7 @@ def _rewrites(load: TensorLoad) -> Iterator[Defect]:
     assert function is not None, "what is rewritten is a decode function"
     for rule, words in _REWRITES:
         if any(rule(part) != part for part in subexpressions(function.result)):
-            other = replace(function, result=_rewritten(function.result, rule))
-            yield Defect(f"{named(load.result)} decoded {words}", {load: _decoded_by(other)})
+            yield Defect(f"{named(load.result)} decoded {words}", {load: _decoded_by(rewritten(function, rule))})
 
 
 def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
@@ -287,10 +226,8 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
     """Defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)
-    sized = [setting for setting in settings if setting.setting == "block_size"]
-    if not loads or not sized:
+    if not loads or not any(setting.setting == "block_size" for setting in settings):
         return
-    shaped = [setting for setting in settings if setting.setting == "dimension"]
 
     def loaded(load: TensorLoad) -> str:
         return named(load.result)
@@ -308,9 +245,6 @@ def tensor_block_defects(program: Program) -> Iterator[Defect]:
     constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
     edge = _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE)
     yield from each_and_all(constant, loaded, "every matrix", "decoded where it takes the clamp value", edge)
-    yield Defect("strides of blocks rounded down", dict.fromkeys(shaped, _restrided(_rounded_down)))
-    yield Defect("strides by default of elements instead of blocks", dict.fromkeys(shaped, _restrided(_elements)))
-    yield Defect("strides computed again for a new block size", dict.fromkeys(sized, _restrided(_rounded_up)))
     for load in decoded:
         yield from _rewrites(load)
     yield from _exchanged_functions(decoded)

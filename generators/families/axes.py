@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from generators.types import Scope, StorageClass
+from generators.types import ClampMode, Scope, StorageClass, Use
 
 Values = Mapping[str, Any]
 """The values of a case, by axis name."""
@@ -16,6 +16,16 @@ TakenValues = Mapping[str, Collection[Any] | re.Pattern[str] | None]
 """For each axis that a builder reads, what it takes: a collection, a compiled pattern, or None for any."""
 
 SCOPES: Mapping[str, Scope] = MappingProxyType({"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP})
+USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR})
+CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
+    {
+        "undefined": ClampMode.UNDEFINED,
+        "constant": ClampMode.CONSTANT,
+        "edge": ClampMode.CLAMP_TO_EDGE,
+        "repeat": ClampMode.REPEAT,
+        "mirrored": ClampMode.REPEAT_MIRRORED,
+    }
+)
 STORAGE = tuple(storage.value for storage in StorageClass)
 SOURCES = ("literal", "specialization", "push_constant", "buffer")
 SUBGROUPS = (1, 2, 4, 8, 16)

@@ -45,7 +45,7 @@ def word(value: int) -> Constant:
     return Constant(U32, value)
 
 
-def _bits(value: Expression, first: Expression | int, count: int) -> Expression:
+def bits_at(value: Expression, first: Expression | int, count: int) -> Expression:
     """``count`` bits of a number, from bit ``first`` on, as u32."""
     start = word(first) if isinstance(first, int) else first
     return Binary("and", Binary("shift_right", Converted(U32, value), start), word((1 << count) - 1))
@@ -86,18 +86,18 @@ def _code(nibbles: int) -> Callable[[PointerParameter, Expression], Expression]:
 
     def code(pointer: PointerParameter, index: Expression) -> Expression:
         byte = BlockRead(pointer, nibbles, _remainder(index, 4))
-        return _bits(byte, Binary("multiply", _quotient(index, 4), word(4)), 4)
+        return bits_at(byte, Binary("multiply", _quotient(index, 4), word(4)), 4)
 
     return code
 
 
 def _fifth_in_halves(pointer: PointerParameter, index: Expression) -> Expression:
     mask = BlockRead(pointer, 1, _quotient(index, 4))
-    return Binary("or", _code(2)(pointer, index), Binary("shift_left", _bits(mask, _remainder(index, 4), 1), word(4)))
+    return Binary("or", _code(2)(pointer, index), Binary("shift_left", bits_at(mask, _remainder(index, 4), 1), word(4)))
 
 
 def _fifth_in_word(pointer: PointerParameter, index: Expression) -> Expression:
-    return Binary("or", _code(3)(pointer, index), Binary("shift_left", _bits(BlockRead(pointer, 2), index, 1), word(4)))
+    return Binary("or", _code(3)(pointer, index), Binary("shift_left", bits_at(BlockRead(pointer, 2), index, 1), word(4)))
 
 
 def _byte(pointer: PointerParameter, index: Expression) -> Expression:
@@ -107,13 +107,13 @@ def _byte(pointer: PointerParameter, index: Expression) -> Expression:
 def _two_bits(pointer: PointerParameter, index: Expression) -> Expression:
     """Half of a super-block has 32 bytes; the first 32 of its elements are their lowest two bits, and so on."""
     place = Binary("add", Binary("multiply", _quotient(index, 7), word(32)), _remainder(index, 5))
-    return _bits(BlockRead(pointer, 1, place), Binary("multiply", _remainder(_quotient(index, 5), 2), word(2)), 2)
+    return bits_at(BlockRead(pointer, 1, place), Binary("multiply", _remainder(_quotient(index, 5), 2), word(2)), 2)
 
 
 def _four_bits(pointer: PointerParameter, index: Expression) -> Expression:
     """A quarter of a super-block has 32 bytes: their low halves, then their high ones."""
     place = Binary("add", Binary("multiply", _quotient(index, 6), word(32)), _remainder(index, 5))
-    return _bits(BlockRead(pointer, 3, place), Binary("multiply", _remainder(_quotient(index, 5), 1), word(4)), 4)
+    return bits_at(BlockRead(pointer, 3, place), Binary("multiply", _remainder(_quotient(index, 5), 1), word(4)), 4)
 
 
 def _scaled(scale: int, bias: int) -> Callable[..., Expression]:
@@ -151,7 +151,7 @@ def _less_minimum(scale: Expression, step: Expression, code: Expression, least: 
 def _of_two_bits(pointer: PointerParameter, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
     both = BlockRead(pointer, 0, _quotient(index, 4))
     scale, least = (Converted(component, BlockRead(pointer, member)) for member in (2, 3))
-    step, minimum = (Converted(component, _bits(both, first, 4)) for first in (0, 4))
+    step, minimum = (Converted(component, bits_at(both, first, 4)) for first in (0, 4))
     return _less_minimum(scale, step, Converted(component, code), least, minimum)
 
 
@@ -163,14 +163,14 @@ def _of_four_bits(pointer: PointerParameter, index: Expression, code: Expression
     first = Binary("less", group, word(4))
     packed = []
     for whole, half in ((low, 0), (middle, 4)):
-        split = Binary("or", _bits(high, half, 4), Binary("shift_left", _bits(whole, 6, 2), word(4)))
-        packed.append(Converted(component, Choose(first, _bits(whole, 0, 6), split)))
+        split = Binary("or", bits_at(high, half, 4), Binary("shift_left", bits_at(whole, 6, 2), word(4)))
+        packed.append(Converted(component, Choose(first, bits_at(whole, 0, 6), split)))
     scale, least = (Converted(component, BlockRead(pointer, member)) for member in (0, 1))
     return _less_minimum(scale, packed[0], Converted(component, code), least, packed[1])
 
 
-def _block(name: str, alignment: int, *members: tuple[ComponentType, int | None]) -> BlockType:
-    """Members one behind the other."""
+def block_of(name: str, alignment: int, *members: tuple[ComponentType, int | None]) -> BlockType:
+    """A struct of members one behind the other: each a component type and, of an array, its length."""
     placed: list[BlockMember] = []
     for component, length in members:
         placed.append(BlockMember(component, placed[-1].end if placed else 0, length))
@@ -181,34 +181,34 @@ FORMATS: Mapping[str, BlockFormat] = MappingProxyType(
     {
         "int4": BlockFormat(
             32,
-            _block("BlockInt4", 1, (S8, None), (U8, 16)),
+            block_of("BlockInt4", 1, (S8, None), (U8, 16)),
             _code(1),
             _from_zero_point,
             {},
             ("s8", "u8", "s16", "u16", "s32", "u32"),
         ),
-        "q4_0": BlockFormat(32, _block("BlockQ4_0", 2, (F16, None), (U8, 16)), _code(1), _scaled(0, 8), {0: 127}),
-        "q4_1": BlockFormat(32, _block("BlockQ4_1", 4, (F16, None), (F16, None), (U8, 16)), _code(2), _with_minimum, {0: 63, 1: 1000}),
-        "q5_0": BlockFormat(32, _block("BlockQ5_0", 2, (F16, None), (U16, 2), (U8, 16)), _fifth_in_halves, _scaled(0, 16), {0: 63}),
+        "q4_0": BlockFormat(32, block_of("BlockQ4_0", 2, (F16, None), (U8, 16)), _code(1), _scaled(0, 8), {0: 127}),
+        "q4_1": BlockFormat(32, block_of("BlockQ4_1", 4, (F16, None), (F16, None), (U8, 16)), _code(2), _with_minimum, {0: 63, 1: 1000}),
+        "q5_0": BlockFormat(32, block_of("BlockQ5_0", 2, (F16, None), (U16, 2), (U8, 16)), _fifth_in_halves, _scaled(0, 16), {0: 63}),
         "q5_1": BlockFormat(
             32,
-            _block("BlockQ5_1", 8, (F16, None), (F16, None), (U32, None), (U8, 16)),
+            block_of("BlockQ5_1", 8, (F16, None), (F16, None), (U32, None), (U8, 16)),
             _fifth_in_word,
             _with_minimum,
             {0: 31, 1: 1000},
         ),
-        "q8_0": BlockFormat(32, _block("BlockQ8_0", 2, (F16, None), (S8, 32)), _byte, _scaled(0, 0), {0: 15}),
-        "iq4_nl": BlockFormat(32, _block("BlockIq4Nl", 2, (F16, None), (U8, 16)), _code(1), _looked_up, {0: 15}, table=True),
+        "q8_0": BlockFormat(32, block_of("BlockQ8_0", 2, (F16, None), (S8, 32)), _byte, _scaled(0, 0), {0: 15}),
+        "iq4_nl": BlockFormat(32, block_of("BlockIq4Nl", 2, (F16, None), (U8, 16)), _code(1), _looked_up, {0: 15}, table=True),
         "q2_k": BlockFormat(
             256,
-            _block("BlockQ2K", 4, (U8, 16), (U8, 64), (F16, None), (F16, None)),
+            block_of("BlockQ2K", 4, (U8, 16), (U8, 64), (F16, None), (F16, None)),
             _two_bits,
             _of_two_bits,
             {2: 31, 3: 31},
         ),
         "q4_k": BlockFormat(
             256,
-            _block("BlockQ4K", 16, (F16, None), (F16, None), (U8, 12), (U8, 128)),
+            block_of("BlockQ4K", 16, (F16, None), (F16, None), (U8, 12), (U8, 128)),
             _four_bits,
             _of_four_bits,
             {0: 2, 1: 2},
@@ -220,7 +220,7 @@ FORMATS: Mapping[str, BlockFormat] = MappingProxyType(
 
 def planes(component: ComponentType, elements: int) -> BlockType:
     """A block of two arrays with all elements each."""
-    block = _block(f"BlockPlanes{elements}", component.bytes, (component, elements), (component, elements))
+    block = block_of(f"BlockPlanes{elements}", component.bytes, (component, elements), (component, elements))
     assert block.bytes == 2 * elements * component.bytes, "nothing lies between the planes"
     return block
 

@@ -16,7 +16,6 @@ from generators.types import ComponentType, Layout, Scope, Use
 FROM = ("specialization", "literal")
 """Where a constant comes from."""
 
-USES: Mapping[str, Use] = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 LAYOUTS: Mapping[str, Layout] = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, float_bits, initializer, replicates
 from generators.inputs.exactness import largest_finite, smallest_normal
 from generators.program.builder import U32, ProgramBuilder
@@ -19,9 +19,8 @@ from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Initializer
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _OTHER = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
 
@@ -32,7 +31,7 @@ AXES: TakenValues = {
     "origin": ORIGINS,
     "holder": ("none", "function", "private", "function_array", "private_array"),
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
@@ -82,7 +81,7 @@ class _Writer:
         self.values = values
         rows, columns = (int(n) for n in values["shape"].split("x"))
         component = COMPONENT_TYPES[values["component"]]
-        self.type = MatrixType(component, SCOPES[values["scope"]], rows, columns, _USES[values["use"]])
+        self.type = MatrixType(component, SCOPES[values["scope"]], rows, columns, USES[values["use"]])
         self.builder = ProgramBuilder(self.type.scope_value, subgroups=int(values["subgroups"]))
         self.fillings = _fillings(values)
         self.layout = _LAYOUTS[values["layout"]]

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.muladd import Tiles
 from generators.families.placement import Target, fills, stage_in, stage_out
 from generators.inputs import conversion_products, conversions
@@ -27,7 +27,6 @@ from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 _LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 _WORKGROUP_BYTES = 24 * 1024
 """The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
@@ -162,7 +161,7 @@ class Plan:
 
 def plan(values: Values) -> Plan:
     """Works out the arrays of a case."""
-    source, target, use, shape = _type(values, "from"), _type(values, "to"), _USES[values["use"]], _shape(values)
+    source, target, use, shape = _type(values, "from"), _type(values, "to"), USES[values["use"]], _shape(values)
 
     def taken(component: ComponentType) -> Place:
         return _place(values, component, shape, use, store=True)
@@ -270,7 +269,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
 AXES: TakenValues = {
     "from": COMPONENT_TYPES.keys(),
     "to": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "signs": ("types", "crossed"),
     "saturation": ("none", "largest"),

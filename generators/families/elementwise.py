@@ -11,7 +11,7 @@ from typing import get_args
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.muladd import Tiles, tiled
 from generators.families.placement import Target, fills, stage_in, stage_out
 from generators.inputs import elementwise as inputs
@@ -20,10 +20,9 @@ from generators.program.elementwise import Operator
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass
 
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 _COMPONENTS = tuple(name for name in COMPONENT_TYPES if name not in ("bf16", "e4m3", "e5m2"))
 _BINARY: tuple[Operator, ...] = get_args(Operator)
 _INTEGER_DIVISIONS = ("signed_divide", "unsigned_divide")
@@ -98,7 +97,7 @@ def _pattern_fits(values: Values) -> bool:
 
 AXES: TakenValues = {
     "component": _COMPONENTS,
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"\d+x\d+"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
@@ -152,7 +151,7 @@ class _Writer:
     def load(self, name: str) -> Matrix:
         """The matrix of array ``name``."""
         tiles = self.load_tiles
-        type_ = MatrixType(self.component, self.scope, tiles.rows, tiles.columns, _USES[self.values["use"]])
+        type_ = MatrixType(self.component, self.scope, tiles.rows, tiles.columns, USES[self.values["use"]])
         return self.builder.load(f"matrix_{name}", type_, self.sources[name], self.first, self.builder.literal(tiles.stride), tiles.layout)
 
     def scalar(self) -> Operand:

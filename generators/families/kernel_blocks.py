@@ -1,4 +1,8 @@
-"""Formats of quantised weights: a block of a scale and packed numbers, and the function that gives one of them."""
+"""Formats of quantised weights for whole kernels: a block of a scale and packed numbers, and the function that gives one of them.
+
+Blocks have any number of elements, unlike the published formats of block_formats.py, so that tiles begin and end anywhere in a block; and
+elements are so small that sums over all of K are exact.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +12,21 @@ from types import MappingProxyType
 
 import numpy as np
 
+from generators.families.block_formats import F16, S8, S32, U8, U32, bits_at, block_of, word
 from generators.families.kernel_parts import number
-from generators.program.builder import U32
 from generators.program.callbacks import (
     ArrayParameter,
     Binary,
-    BlockMember,
     BlockRead,
     BlockType,
     Choose,
-    Constant,
     Converted,
     ElementFunction,
     Expression,
     Part,
     PointerParameter,
 )
-from generators.types import COMPONENT_TYPES, ComponentType
-
-_F16, _U8, _S8, _S32 = (COMPONENT_TYPES[name] for name in ("f16", "u8", "s8", "s32"))
+from generators.types import ComponentType
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,8 @@ class Format:
 
     def block(self, count: int) -> BlockType:
         """The struct of a block."""
-        members = [BlockMember(_F16, 0)] if self.scaled else []
-        if self.minimum:
-            members.append(BlockMember(_F16, 2))
-        begin = 2 * len(members)
-        packed = BlockMember(_U8, begin, count // 2) if self.nibbles else BlockMember(_S8, begin, count)
-        return BlockType("Block", (*members, packed), 2 if members else 1)
+        numbers: list[tuple[ComponentType, int | None]] = [(F16, None)] * (self.scaled + self.minimum)
+        return block_of("Block", 2 if numbers else 1, *numbers, (U8, count // 2) if self.nibbles else (S8, count))
 
     def decode(self, count: int, target: ComponentType) -> ElementFunction:
         """The function that gives an element, a ``target``, from the block and the place in it."""
@@ -61,20 +57,21 @@ class Format:
         place: Expression = Part(within, 1)
         last = len(block.members) - 1
         result: Expression
+        index: Expression
+        shift: Expression
         if self.nibbles is None:
-            result = Converted(_S32, BlockRead(pointer, last, place))
+            result = Converted(S32, BlockRead(pointer, last, place))
         else:
-            half = Constant(U32, count // 2)
+            half = word(count // 2)
             if self.nibbles == "halves":
                 index = Choose(Binary("less", place, half), place, Binary("subtract", place, half))
-                shift = Choose(Binary("less", place, half), Constant(U32, 0), Constant(U32, 4))
+                shift = Choose(Binary("less", place, half), word(0), word(4))
             else:
-                index = Binary("shift_right", place, Constant(U32, 1))  # type: ignore[assignment]
-                shift = Binary("multiply", Binary("and", place, Constant(U32, 1)), Constant(U32, 4))  # type: ignore[assignment]
-            byte = Converted(U32, BlockRead(pointer, last, index))
-            result = Converted(_S32, Binary("and", Binary("shift_right", byte, shift), Constant(U32, 15)))
+                index = Binary("shift_right", place, word(1))
+                shift = Binary("multiply", Binary("and", place, word(1)), word(4))
+            result = Converted(S32, bits_at(BlockRead(pointer, last, index), shift, 4))
             if not self.minimum:
-                result = Binary("subtract", result, number(8, _S32))
+                result = Binary("subtract", result, number(8, S32))
         result = Converted(target, result)
         if self.scaled:
             result = Binary("multiply", result, BlockRead(pointer, 0))

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.placement import fills, stage_in, stage_out
-from generators.inputs.patterns import extreme_bits, index_coded, random_bits
+from generators.inputs.patterns import PATTERNS, pattern_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _WORKGROUP_BYTES = 12 * 1024
 """The most that one workgroup array of this family takes: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB that
@@ -147,7 +146,7 @@ _STRIDES = ("tight", "padded", "odd", "large", "huge")
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
@@ -164,7 +163,7 @@ AXES: TakenValues = {
     "integer": ("u32", "s32", "u64", "s64"),
     "first": ("zero", "minimal", "far"),
     "memory": ("none", *_MASKS),
-    "pattern": ("index", "index_high", "bits", "extremes"),
+    "pattern": PATTERNS,
 }
 
 
@@ -197,7 +196,7 @@ def program(values: Values) -> Program:
     """The program of a case: load, store, or both."""
     component = COMPONENT_TYPES[values["component"]]
     rows, columns = (int(n) for n in values["shape"].split("x"))
-    type_ = MatrixType(component, SCOPES[values["scope"]], rows, columns, _USES[values["use"]])
+    type_ = MatrixType(component, SCOPES[values["scope"]], rows, columns, USES[values["use"]])
     load, store = _side(values, "load"), _side(values, "store")
     if load is None or store is None:
         raise GeneratorError("load_store: the constraint 'aligned' must exclude this case")
@@ -218,18 +217,6 @@ def program(values: Values) -> Program:
     return builder.build()
 
 
-def _bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    match pattern:
-        case "index":
-            return index_coded(component, count)
-        case "index_high":
-            return index_coded(component, count, half=1)
-        case "bits":
-            return random_bits(component, count, rng)
-        case _:
-            return extreme_bits(component, count)
-
-
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """The whole source array, padding included, holds the pattern, so that a wrong address reads a wrong value. Without a load, the
     pattern gives the stored value where that comes from outside of the shader."""
@@ -239,7 +226,7 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
         if array.name == "source":
             count = array.bytes // component.bytes
             data = np.zeros(array.bytes, np.uint8)
-            data[: count * component.bytes] = _bits(values["pattern"], component, count, rng).view(np.uint8)
+            data[: count * component.bytes] = pattern_bits(values["pattern"], component, count, rng).view(np.uint8)
             inputs["source"] = data
     outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
     places: dict[str, int] = {}
@@ -248,5 +235,5 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
         assert side is not None
         places |= {f"{direction}_first": side.first, f"{direction}_stride": side.stride}
     if "value" in outside:
-        places["value"] = int(_bits(values["pattern"], component, 8, rng)[-1])
+        places["value"] = int(pattern_bits(values["pattern"], component, 8, rng)[-1])
     return Subcase(name, inputs, {key: value for key, value in places.items() if key in outside})

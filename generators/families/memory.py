@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
@@ -21,9 +21,8 @@ from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.program.workgroup import Handover
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _WORKGROUP_BYTES = 24 * 1024
 """The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
@@ -82,7 +81,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"fits_wor
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
@@ -274,7 +273,7 @@ def program(values: Values) -> Program:
     scope = SCOPES[values["scope"]]
     dispatch = values["form"] == "dispatch"
     builder = ProgramBuilder(scope, int(values["subgroups"]), _WORKGROUPS if dispatch else 1)
-    type_ = MatrixType(_component(values), scope, rows, columns, _USES[values["use"]])
+    type_ = MatrixType(_component(values), scope, rows, columns, USES[values["use"]])
     instance = builder.instance_index() if builder.instances > 1 else None
     _FORMS[values["form"]](Parts(builder, values, type_, _tile(values), instance))
     return builder.build()

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.callback_kinds import KINDS, CallbackWriter, Kind
 from generators.families.placement import stage_in
 from generators.families.tensor_tiles import matrix_contents, matrix_in, matrix_out
@@ -26,7 +26,6 @@ from generators.program.values import Matrix, MatrixType, ScalarValue, Source
 from generators.program.values import Scalar as ComputedScalar
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 _INTEGERS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"unsigned": ("u32", "u32"), "signed": ("s32", "s32"), "row_signed": ("s32", "u32"), "column_signed": ("u32", "s32")}
 )
@@ -39,7 +38,7 @@ _LEAST = 4
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "function": KINDS.keys(),
     "order": (0, 1, 2, 3, 4),
@@ -65,7 +64,7 @@ class _Outside:
     def __init__(self, values: Values) -> None:
         self.values = values
         self.builder = ProgramBuilder(SCOPES[values["scope"]], subgroups=int(values["subgroups"]))
-        self.type = MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], *_shape(values), _USES[values["use"]])
+        self.type = MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], *_shape(values), USES[values["use"]])
         self.operands: dict[str, int] = {}
         self.tables: dict[str, int] = {}
         self.source = matrix_in(self.builder, "source", self.type)

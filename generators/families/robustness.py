@@ -13,15 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SOURCES, SUBGROUPS, TakenValues, Values
+from generators.families.axes import SOURCES, SUBGROUPS, USES, TakenValues, Values
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
-from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
 _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _CUTS = ("line", "part", "first", "none", "far", "huge", "whole")
 
@@ -91,7 +90,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {"aligned": lambda values: 
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "access": ("load", "store"),
     "layout": _LAYOUTS.keys(),
@@ -108,7 +107,7 @@ def program(values: Values) -> Program:
     """The program of a case: a load or a store that the range cuts, and the other one tight and in bounds."""
     component = COMPONENT_TYPES[values["component"]]
     rows, columns = (int(n) for n in values["shape"].split("x"))
-    type_ = MatrixType(component, Scope.SUBGROUP, rows, columns, _USES[values["use"]])
+    type_ = MatrixType(component, Scope.SUBGROUP, rows, columns, USES[values["use"]])
     side = _side(values)
     if side is None:
         raise GeneratorError("robustness: the constraint 'aligned' must exclude this case")

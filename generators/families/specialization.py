@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from generators.families import constants
-from generators.families.axes import SCOPES, TakenValues, Values
-from generators.families.constants import FROM, LAYOUTS, USES, Constants, Room, described, labels, parse_shape, room, rounded_up
+from generators.families.axes import SCOPES, USES, TakenValues, Values
+from generators.families.constants import FROM, LAYOUTS, Constants, Room, described, labels, parse_shape, room, rounded_up
 from generators.families.placement import fills, stage_in, stage_out
-from generators.inputs.patterns import extreme_bits, index_coded, random_bits
+from generators.inputs.patterns import PATTERNS, pattern_bits
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, Operand, ScalarValue
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 _VARYING = ("use", "shape", "scope", "subgroups", "load", "store", "padding")
 _TWINS = ("rows", "columns", "use", "scope")
@@ -47,7 +47,7 @@ AXES: TakenValues = {
     "twin": ("none", *_TWINS),
     "twin_value": ("different", "equal", "default"),
     "cache": ("none", "round_trip"),
-    "pattern": ("index", "index_high", "bits", "extremes"),
+    "pattern": PATTERNS,
 }
 
 
@@ -313,20 +313,8 @@ def program(values: Values) -> Program:
     return constants.together([_Writer(values, all_, own).write() for own in all_])
 
 
-def _bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    match pattern:
-        case "index":
-            return index_coded(component, count)
-        case "index_high":
-            return index_coded(component, count, half=1)
-        case "bits":
-            return random_bits(component, count, rng)
-        case _:
-            return extreme_bits(component, count)
-
-
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """The whole source, padding included, holds the pattern, so that a wrong address or size reads a wrong value."""
     source = program.array("source")
-    data = _bits(values["pattern"], COMPONENT_TYPES[values["component"]], source.count, rng).view(np.uint8)
+    data = pattern_bits(values["pattern"], COMPONENT_TYPES[values["component"]], source.count, rng).view(np.uint8)
     return Subcase(name, {"source": data} | fills(program, rng))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from generators.families import constants
-from generators.families.axes import SCOPES, SUBGROUPS, TakenValues, Values
-from generators.families.constants import LAYOUTS, USES, Room, described, parse_shape, room, rounded_up
-from generators.inputs.patterns import index_coded, random_bits
+from generators.families.axes import SCOPES, SUBGROUPS, USES, TakenValues, Values
+from generators.families.constants import LAYOUTS, Room, described, parse_shape, room, rounded_up
+from generators.inputs.patterns import pattern_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
@@ -197,15 +197,11 @@ def program(values: Values) -> Program:
     return constants.together([_Writer(values, one["neighbour_size"], described(one, values)).write() for one in each])
 
 
-def _bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    return index_coded(component, count) if pattern == "index" else random_bits(component, count, rng)
-
-
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """The source has the pattern, every other array random bits of its type, so that one that overlaps another shows."""
     inputs = {}
     for array in program.arrays:
         if array.role == "input":
             pattern = values["pattern"] if array.name == "source" else "bits"
-            inputs[array.name] = _bits(pattern, array.pointee.component, array.count, rng).view(np.uint8)
+            inputs[array.name] = pattern_bits(pattern, array.pointee.component, array.count, rng).view(np.uint8)
     return Subcase(name, inputs)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.block_decoders import CALLS, DECODERS, Decoder, decode_function
 from generators.families.block_formats import FORMATS, TABLE, set_scales
 from generators.families.tensor_blocks import LAST, PLACES, SETTINGS, BlockedTensor, block_of, blocked_tensor, slice_of
@@ -27,18 +26,8 @@ from generators.program.tensor import TensorLayoutType, TensorView, TensorViewTy
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import Matrix, MatrixType
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
-_MODES: Mapping[str, ClampMode] = MappingProxyType(
-    {
-        "undefined": ClampMode.UNDEFINED,
-        "constant": ClampMode.CONSTANT,
-        "edge": ClampMode.CLAMP_TO_EDGE,
-        "repeat": ClampMode.REPEAT,
-        "mirrored": ClampMode.REPEAT_MIRRORED,
-    }
-)
 _POINTEES = {"u8": Pointee(COMPONENT_TYPES["u8"]), "u32": Pointee(COMPONENT_TYPES["u32"]), "uvec4": Pointee(COMPONENT_TYPES["u32"], 4)}
 _CLAMP_VALUE = 0x8F5A3B6C
 """Its low 8, 16 and 32 bits are finite in every float type and differ from one another in value and sign."""
@@ -47,7 +36,7 @@ _MOST_BYTES = 1 << 18
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
@@ -56,7 +45,7 @@ AXES: TakenValues = {
     "decode": DECODERS,
     "last": LAST,
     "place": PLACES,
-    "mode": _MODES.keys(),
+    "mode": CLAMP_MODES.keys(),
     "setting": SETTINGS,
     "view": ("none", "permuted", "clip", "permuted_clip"),
     "loads": ("one", "several"),
@@ -112,7 +101,7 @@ def _blocked(values: Values) -> BlockedTensor:
 
 def _type(values: Values) -> MatrixType:
     rows, columns = (int(n) for n in values["shape"].split("x"))
-    return MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], rows, columns, _USES[values["use"]])
+    return MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], rows, columns, USES[values["use"]])
 
 
 def _view(writer: TensorWriter, values: Values) -> TensorView | None:
@@ -145,7 +134,7 @@ def _written(values: Values) -> _Written:
     source = tensor_in(
         builder, "source", unit, tensor.blocks * _unit(values) // unit.bytes, StorageClass(values["storage"]), _POINTEES[values["pointee"]]
     )
-    layout_type = TensorLayoutType(int(values["rank"]), _MODES[values["mode"]])
+    layout_type = TensorLayoutType(int(values["rank"]), CLAMP_MODES[values["mode"]])
     clamp: list[LayoutStep] = [("clamp_value", (_CLAMP_VALUE,))] if values["mode"] == "constant" else []
     layout = writer.layout("layout", layout_type, *tensor.steps, *clamp, slice_of(tensor))
     view = _view(writer, values)

@@ -8,32 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values
+from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values
 from generators.families.placement import fills
-from generators.families.tensor_tiles import PATTERNS, contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
+from generators.families.tensor_tiles import contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
 from generators.families.tensor_writer import LayoutStep, TensorWriter
+from generators.inputs.patterns import PATTERNS
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType
-from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
+from generators.types import COMPONENT_TYPES, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
-_MODES: Mapping[str, ClampMode] = MappingProxyType(
-    {
-        "undefined": ClampMode.UNDEFINED,
-        "constant": ClampMode.CONSTANT,
-        "edge": ClampMode.CLAMP_TO_EDGE,
-        "repeat": ClampMode.REPEAT,
-        "mirrored": ClampMode.REPEAT_MIRRORED,
-    }
-)
 _CLAMP_VALUE = 0x8F5A3B6C
 """Its low 8, 16 and 32 bits are finite in every float type and differ from one another in value and sign."""
 
@@ -41,12 +31,12 @@ _MOST_ELEMENTS = 1 << 18
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "rank": (1, 2, 3, 4, 5),
-    "mode": _MODES.keys(),
+    "mode": CLAMP_MODES.keys(),
     "access": ("load", "store"),
     "side": ("inside", "before", "after", "both"),
     "which": ("all", "outermost", "innermost", "middle", "ends"),
@@ -191,7 +181,7 @@ def _clamp_value(values: Values) -> int:
 def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
     component, scope = COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]]
     rows, columns = (int(n) for n in values["shape"].split("x"))
-    type_ = MatrixType(component, scope, rows, columns, _USES[values["use"]])
+    type_ = MatrixType(component, scope, rows, columns, USES[values["use"]])
     shape = geometry(values)
     if shape is None:
         raise GeneratorError("tensor_clamp: the constraint 'fits' must exclude this case")
@@ -209,7 +199,7 @@ def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
     if values["clamp_value"] != "default":
         steps.append(("clamp_value", (_clamp_value(values),)))
     steps.append(("slice", tuple(n for pair in zip(shape.offsets, shape.spans, strict=True) for n in pair)))
-    layout = writer.layout("layout", TensorLayoutType(int(values["rank"]), _MODES[values["mode"]]), *steps)
+    layout = writer.layout("layout", TensorLayoutType(int(values["rank"]), CLAMP_MODES[values["mode"]]), *steps)
     first = tensor.begin(builder, writer.number("first", tensor.first, signed=False))
     if load:
         before = builder.splat("before", type_, builder.literal(1, component))

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.placement import fills
 from generators.families.tensor_forms import FORMS, SHARED_FORMS, TILES, Plan, Tiled, run
 from generators.families.tensor_regions import (
@@ -28,26 +27,17 @@ from generators.families.tensor_regions import (
     region_of,
     spans_of,
 )
-from generators.families.tensor_tiles import PATTERNS, contents
+from generators.families.tensor_tiles import contents
 from generators.families.tensor_writer import TensorWriter
+from generators.inputs.patterns import PATTERNS
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
 from generators.program.values import MatrixType
-from generators.types import COMPONENT_TYPES, ClampMode, MemoryAccess, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ClampMode, MemoryAccess, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
-_MODES: Mapping[str, ClampMode] = MappingProxyType(
-    {
-        "undefined": ClampMode.UNDEFINED,
-        "constant": ClampMode.CONSTANT,
-        "edge": ClampMode.CLAMP_TO_EDGE,
-        "repeat": ClampMode.REPEAT,
-        "mirrored": ClampMode.REPEAT_MIRRORED,
-    }
-)
 _COMMON = {
     "explicit_none": MemoryAccess.NONE,
     "volatile": MemoryAccess.VOLATILE,
@@ -65,7 +55,7 @@ _WORKGROUP_BYTES = 8192
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
@@ -77,7 +67,7 @@ AXES: TakenValues = {
     "order": ORDERS,
     "strides": STRIDES,
     "blocks": BLOCKS,
-    "mode": _MODES.keys(),
+    "mode": CLAMP_MODES.keys(),
     "clamp_value": CLAMP_VALUES,
     "form": FORMS.keys(),
     "source": SOURCES,
@@ -180,7 +170,7 @@ def _memory(values: Values) -> MemoryOperand | None:
 
 def _layout_type(values: Values, builder: ProgramBuilder) -> TensorLayoutType:
     """The default of the mode is another one; that of Dim is not, since the module would have too few operands then."""
-    rank, mode, constants = int(values["rank"]), _MODES[values["mode"]], values["constants"]
+    rank, mode, constants = int(values["rank"]), CLAMP_MODES[values["mode"]], values["constants"]
     made_rank = builder.operand("rank", U32, "specialization", rank, rank) if constants in ("rank", "both") else rank
     if constants not in ("mode", "both"):
         return TensorLayoutType(made_rank, mode)
@@ -200,7 +190,7 @@ def _written(values: Values, moved: bool = False) -> tuple[ProgramBuilder, Tenso
     writer = TensorWriter(builder, values["source"], values["integer"] == "s32")
     tiled = Tiled(
         writer,
-        MatrixType(component, scope, rows, columns, _USES[values["use"]]),
+        MatrixType(component, scope, rows, columns, USES[values["use"]]),
         values["access"] == "load",
         StorageClass(values["storage"]),
         _pointee(values),

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.families.placement import Target, stage_in, stage_out
-from generators.inputs.patterns import extreme_bits, index_coded, random_bits
+from generators.inputs.patterns import index_coded, pattern_bits
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.types import ComponentType, Layout, StorageClass
-
-PATTERNS = ("index", "index_high", "bits", "extremes")
 
 
 @dataclass(frozen=True)
@@ -129,20 +127,8 @@ def contents(array: Array, component: ComponentType, pattern: str, rng: np.rando
     """What an input array holds: elements of ``component`` in a pattern, up to its last whole one; uint8."""
     count = array.bytes // component.bytes
     data = np.zeros(array.bytes, np.uint8)
-    data[: count * component.bytes] = _bits(pattern, component, count, rng).view(np.uint8)
+    data[: count * component.bytes] = pattern_bits(pattern, component, count, rng).view(np.uint8)
     return data
-
-
-def _bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    match pattern:
-        case "index":
-            return index_coded(component, count)
-        case "index_high":
-            return index_coded(component, count, half=1)
-        case "bits":
-            return random_bits(component, count, rng)
-        case _:
-            return extreme_bits(component, count)
 
 
 def matrix_contents(array: Array, type_: MatrixType, values: np.ndarray) -> np.ndarray:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values
+from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values
 from generators.families.placement import Target, fills
-from generators.families.tensor_tiles import PATTERNS, Tensor, contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
+from generators.families.tensor_tiles import Tensor, contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
 from generators.families.tensor_view_shapes import (
     CLIPS,
     FORMS,
@@ -29,31 +28,22 @@ from generators.families.tensor_view_shapes import (
     window_elements,
 )
 from generators.families.tensor_writer import LayoutStep, TensorWriter, ViewStep
+from generators.inputs.patterns import PATTERNS
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Extent, Matrix, MatrixType, ScalarValue
 from generators.program.variables import VariableLoad, VariableStore
-from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ClampMode, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR}
-_MODES: Mapping[str, ClampMode] = MappingProxyType(
-    {
-        "undefined": ClampMode.UNDEFINED,
-        "constant": ClampMode.CONSTANT,
-        "edge": ClampMode.CLAMP_TO_EDGE,
-        "repeat": ClampMode.REPEAT,
-        "mirrored": ClampMode.REPEAT_MIRRORED,
-    }
-)
 _CLAMP_VALUE = 0x5A3B6C4D
 _MOST_ELEMENTS = 1 << 16
 _MOST_WORKGROUP_BYTES = 8192
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "use": _USES.keys(),
+    "use": USES.keys(),
     "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
@@ -65,7 +55,7 @@ AXES: TakenValues = {
     "clip": CLIPS,
     "spans": ("even", "odd"),
     "edge": ("inside", "over"),
-    "mode": _MODES.keys(),
+    "mode": CLAMP_MODES.keys(),
     "place": ("value", "clip_first", "variable", "derived"),
     "constants": ("literal", "specialization"),
     "source": SOURCES,
@@ -193,7 +183,7 @@ def _view_steps(values: Values, shape: Geometry) -> list[ViewStep]:
 
 
 def _layout(writer: TensorWriter, values: Values, shape: Geometry) -> TensorLayout:
-    mode = _MODES[values["mode"]]
+    mode = CLAMP_MODES[values["mode"]]
     steps: list[LayoutStep] = [("dimension", shape.sizes), ("stride", shape.tensor_strides)]
     if mode is ClampMode.CONSTANT:
         component = COMPONENT_TYPES[values["component"]]
@@ -243,7 +233,7 @@ def _access(
 def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
     component, scope = COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]]
     rows, columns = (int(n) for n in values["shape"].split("x"))
-    type_ = MatrixType(component, scope, rows, columns, _USES[values["use"]])
+    type_ = MatrixType(component, scope, rows, columns, USES[values["use"]])
     shape = geometry(values)
     if shape is None:
         raise GeneratorError("tensor_view: the constraint 'fits' must exclude this case")

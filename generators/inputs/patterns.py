@@ -12,6 +12,9 @@ import numpy as np
 
 from generators.types import ComponentType
 
+PATTERNS = ("index", "index_high", "bits", "extremes")
+"""The names by which axes choose a pattern."""
+
 _LOW_PERIOD, _HIGH_PERIOD = 241, 239
 """Primes, and less than the number of finite patterns of any 8-bit type, so that no stride of a power of two aliases."""
 
@@ -92,3 +95,16 @@ def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
         patterns.append(3)
     table = np.array(patterns, np.uint64).astype(component.bits_dtype)
     return table[np.arange(count) % len(table)]
+
+
+def pattern_bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    """One of PATTERNS; ``index_high`` is half 1 of ``index``. Unsigned integers of the component's width, shape (count,)."""
+    match pattern:
+        case "index":
+            return index_coded(component, count)
+        case "index_high":
+            return index_coded(component, count, half=1)
+        case "bits":
+            return random_bits(component, count, rng)
+        case _:
+            return extreme_bits(component, count)

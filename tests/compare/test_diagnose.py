@@ -224,6 +224,9 @@ def test_a_transposed_result() -> None:
     [
         (lambda d: np.roll(d, 2, axis=1), "every element is rotated by 2 rows"),
         (lambda d: np.concatenate([np.full((1, 8, 1), 5.0), d[:, :, :-1]], axis=2), "stands 1 column higher"),
+        (lambda d: d[:, [0, 1, 2, 3, 3, 3, 3, 3]], "every wrong row of d is as row 3 should be"),
+        (lambda d: d[:, :, [0, 1, 2, 3, 0, 1, 2, 3]], "every wrong column of d is as the one 4 before it should be"),
+        (lambda d: d[:, [0, 1, 6, 7, 4, 5, 6, 7]], "every wrong row of d is as the one 4 behind it should be"),
         (lambda d: d * 0, "every wrong element of d is zero"),
         (lambda d: d * np.nan, "every wrong element of d is NaN"),
         (lambda d: -d, "every wrong element of d has the other sign"),

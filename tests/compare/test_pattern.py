@@ -47,6 +47,8 @@ def test_few_right_elements_are_counted() -> None:
     mask = np.ones((1, 8, 8), bool)
     mask[0, [1, 2], [3, 5]] = False
     assert pattern(mask) == "all but 2 elements"
+    mask[0, 1, 3] = True
+    assert pattern(mask) == "all but one element"
 
 
 def test_many_numbers_are_shortened() -> None:

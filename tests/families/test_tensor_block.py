@@ -3,6 +3,7 @@
 import pytest
 
 from cts.compare import compare
+from cts.defects.tensor import tensor_defects
 from cts.defects.tensor_block import tensor_block_defects
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
@@ -35,7 +36,7 @@ def case_id(
 def defects(id_, words):
     case = find_case(casebook(), id_)
     program = build_program(case)
-    found = [defect for defect in tensor_block_defects(program) if words in defect.words]
+    found = [defect for defect in (*tensor_defects(program), *tensor_block_defects(program)) if words in defect.words]
     assert found, f"no known defect of {id_} is described with {words!r}"
     return program, build_subcases(case, program), found
 
@@ -65,7 +66,7 @@ def defects(id_, words):
         (case_id(decode="none"), "block sizes ignored"),
         (case_id(decode="none"), "rounded down"),
         (case_id(decode="planes", last="one"), "rounded down"),
-        (case_id(decode="planes", setting="after"), "computed again"),
+        (case_id(decode="planes", setting="after"), "computes the strides again"),
         (case_id(decode="q4_0", block="32"), "halves of bytes exchanged"),
         (case_id(decode="q5_0", block="32", calls="deep"), "halves of bytes exchanged"),
         (case_id(decode="int4", block="32", component="s32"), "halves of bytes exchanged"),
@@ -94,7 +95,7 @@ def test_a_hash_of_coordinates_differs_without_reading_memory(words):
     assert compare(program, expected, before, outcome_of(program, other, before))
 
 
-@pytest.mark.parametrize("words", ["rounded down", "computed again"])
+@pytest.mark.parametrize("words", ["rounded down", "computes the strides again"])
 def test_what_rounds_nowhere_does_not_show(words):
     """A defect shows only where a dimension has a part of a block, or where the block size comes last."""
     program, subcases, found = defects(case_id(decode="none", last="whole"), words)

@@ -183,3 +183,9 @@ def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_pa
 def test_bad_input_is_one_line(arguments, why, capsys):
     assert main(["fuzz", *arguments]) == 2
     assert why in capsys.readouterr().err
+
+
+def test_a_place_that_takes_no_reports_is_named_before_anything_runs(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["fuzz", "tensor_addressing", "--device", "embedded", "--count", "1", "--report-dir", str(tmp_path / "file")]) == 2
+    assert "cannot write it: File exists; name another folder" in capsys.readouterr().err

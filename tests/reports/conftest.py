@@ -43,6 +43,7 @@ def record(id_: str, verdict: str = "pass", **changes: Any) -> dict[str, Any]:
         "seconds": 0.0125,
         "message": "",
         "policy": "",
+        "positions": ["F-KHR-1"] if family == "load_store" else [],
         "steps": {
             "emit": 0.001,
             "inputs": 0.0005,

@@ -119,6 +119,13 @@ def test_a_failure_page_has_the_text_of_its_requirements(pages):
     assert re.search(r"KHR-LOAD-03</dt><dd>RowMajor", text)
 
 
+def test_a_failure_page_has_the_positions_that_its_verdict_rests_on(pages):
+    texts = {name: text for name, text in pages.items() if name != "index.html"}
+    assert {name.startswith("load_store") for name, text in texts.items() if "Positions" in text} == {True}
+    text = next(text for name, text in texts.items() if name.startswith("load_store"))
+    assert re.search(r"F-KHR-1</dt><dd>may a stride be negative.*because", text)
+
+
 def test_elements_that_were_not_written_look_different(pages):
     for name, text in pages.items():
         if name != "index.html":

@@ -177,6 +177,13 @@ def test_the_command_writes_what_the_function_draws(casebook, tmp_path, capsys):
     assert capsys.readouterr().out == target.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["missing/picture.svg", "."])
+def test_a_place_that_cannot_be_written_is_named(tmp_path, capsys, name):
+    assert main(["--root", str(REPOSITORY), "picture", view_case(), "--out", str(tmp_path / name)]) == 2
+    assert f"--out {tmp_path / name}: cannot write it" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("case_id", "access", "instance", "message"),
     [

@@ -59,7 +59,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from tile_copy_defects(program)
 
 
-def _gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
+def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
     """Whether ``other`` allows all that came back. Most defects are ruled out by an element, without the words that a comparison has for
     each of them."""
     for placed in other.placed:
@@ -129,7 +129,7 @@ def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Map
             # A defect may run into overflow where the specification's reading does not.
             with np.errstate(all="ignore"):
                 other = evaluate(program, subcase, defect.substitutes)
-                if _gives(program, other, before, outputs):
+                if gives(program, other, before, outputs):
                     whole[defect.words] = defect
                 elif not whole and _explains_wrong_ones(expected, other, outputs):
                     partly[f"{defect.words} (the wrong elements; not the others)"] = None

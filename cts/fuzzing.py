@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.compare import compare, format_mismatch
 from cts.devices.device import DeviceFailure
+from cts.diagnose import gives, known_defects
 from cts.kinds.kernel import Arrangement, compile_module
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
@@ -46,9 +47,10 @@ class Difference:
 
 @dataclass
 class Tally:
-    """What a run has judged: ``unsupported`` counts draws by what the device lacks."""
+    """What a run has judged: ``unsupported`` counts draws by what the device lacks, ``known`` those that differ as a known defect does."""
 
     judged: int = 0
+    known: int = 0
     unsupported: dict[str, int] = field(default_factory=dict)
     differences: list[Difference] = field(default_factory=list)
 
@@ -71,9 +73,11 @@ class Fuzzer:
         seed: of the data; a draw and all that it shrinks to have data of one generator.
         holder: of the device.
         front_end: which reading of the programs the device gets.
+        known: words of defects (see cts.diagnose); a draw whose outcome is all that such a defect gives is counted and not reported.
     """
 
-    def __init__(self, seed: int, holder: DeviceHolder, front_end: FrontEnd) -> None:
+    def __init__(self, seed: int, holder: DeviceHolder, front_end: FrontEnd, known: Sequence[str] = ()) -> None:
+        self._known = tuple(known)
         self._seed = seed
         self._holder = holder
         self._front_end = front_end
@@ -154,7 +158,25 @@ class Fuzzer:
             together = f"{failure}\nin one submission with draws up to {prepared[-1].index}, and in none alone"
             tally.differences += alone or [Difference(prepared[0].index, failure.verdict, together, prepared[0].addressing)]
             return
-        tally.differences += filter(None, map(_difference, prepared, outcomes))
+        for one, outcome in zip(prepared, outcomes, strict=True):
+            found = _difference(one, outcome)
+            if found is not None and self._is_known(one, outcome):
+                tally.known += 1
+            elif found is not None:
+                tally.differences.append(found)
+
+    def _is_known(self, one: _Prepared, outcome: Outcome) -> bool:
+        program, case, before = one.plan.programs[0], one.plan.subcases[0], one.plan.before[0]
+        for defect in known_defects(program) if self._known else ():
+            if not any(words in defect.words for words in self._known):
+                continue
+            try:
+                other = evaluate(program, case, defect.substitutes)
+            except (GeneratorError, LookupError, ValueError):
+                continue
+            if gives(program, other, before, {**before, **outcome.outputs}):
+                return True
+        return False
 
     def _alone(self, built: Kernel, one: _Prepared) -> Difference | None:
         try:

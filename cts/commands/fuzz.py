@@ -42,6 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--validation", action="store_true", help="load the Vulkan validation layer")
     parser.add_argument("--embedded-mapping", metavar="NAME", help="mapping of the embedded device")
     parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
+    parser.add_argument(
+        "--known",
+        metavar="WORDS",
+        action="append",
+        default=[],
+        help="count apart what differs just as a known defect does whose name has these words, for example 'rounded down'; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="one document: counts, rate, and what differs")
 
 
@@ -70,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     asked = _Run(subject, seed, settings, options.report_dir)
     _check(asked.reports)
     holder = open_holder(settings)
-    fuzzer = Fuzzer(seed, holder, settings.front_end)
+    fuzzer = Fuzzer(seed, holder, settings.front_end, options.known)
     progress = _Progress(count, quiet=options.json)
     tally = Tally()
     try:
@@ -164,8 +171,9 @@ def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], f
     for why, draws in sorted(tally.unsupported.items(), key=lambda item: -item[1]):
         print(f"{draws} draws not supported: {why}")
     rate = tally.judged / seconds if seconds else 0.0
+    known = f", {tally.known} more as known defects do" if tally.known else ""
     print(
-        f"{tally.judged} draws on {asked.settings.description.name}, seed {asked.seed}: {len(tally.differences)} differ "
+        f"{tally.judged} draws on {asked.settings.description.name}, seed {asked.seed}: {len(tally.differences)} differ{known} "
         f"({seconds:.1f} s, {rate:.0f} draws/s)"
     )
 
@@ -178,6 +186,7 @@ def _document(asked: _Run, tally: Tally, seconds: float, found: list[Difference]
         "driver": asked.settings.description.driver,
         "front_end": asked.settings.front_end,
         "judged": tally.judged,
+        "known": tally.known,
         "not_supported": tally.unsupported,
         "differ": len(tally.differences),
         "seconds": round(seconds, 3),

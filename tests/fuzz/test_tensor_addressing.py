@@ -10,7 +10,7 @@ import pytest
 
 from cts.cli import main
 from cts.devices.device import DeviceCrash
-from cts.devices.embedded import tensor_access, tensor_addressing
+from cts.devices.embedded import tensor_access, tensor_addressing, tensor_state
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.tensor_addressing import Layout, Places, View
@@ -189,3 +189,15 @@ def test_a_place_that_takes_no_reports_is_named_before_anything_runs(tmp_path, c
     (tmp_path / "file").touch()
     assert main(["fuzz", "tensor_addressing", "--device", "embedded", "--count", "1", "--report-dir", str(tmp_path / "file")]) == 2
     assert "cannot write it: File exists; name another folder" in capsys.readouterr().err
+
+
+def test_what_a_known_defect_gives_is_counted_apart(monkeypatch):
+    monkeypatch.setattr(tensor_state, "_blocks", lambda _, dimension, size: tensor_state.wide(dimension) // tensor_state.wide(size))
+    device = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal")))
+    count = 12 * DRAWS_PER_FORM
+    *_, tally = Fuzzer(5, device, "spirv", ("default strides of blocks rounded down",)).run(draw, 0, count, count)
+    assert tally.known
+    assert not tally.differences
+    *_, tally = Fuzzer(5, device, "spirv", ("clip",)).run(draw, 0, count, count)
+    assert tally.differences
+    assert not tally.known

@@ -1,0 +1,67 @@
+"""What families of forms on chains of tiles share: axes, the program around a form, and data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from generators.families import chain_tiles
+from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.families.chain_tiles import ChainWriter
+from generators.families.decisions import U32
+from generators.program.builder import ProgramBuilder
+from generators.program.program import Program, Subcase
+from generators.program.values import ScalarValue
+from generators.property_rows import parse_row
+from generators.types import Layout, StorageClass
+
+_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
+
+CHAIN_AXES: TakenValues = MappingProxyType(
+    {
+        "row": None,
+        "scope": SCOPES.keys(),
+        "subgroups": SUBGROUPS,
+        "workgroups": range(1, 17),
+        "source": (*SOURCES, "workgroup", "subgroup"),
+        "layouts": ("rrrr", "cccc", "rcrc", "crcr"),
+    }
+)
+"""The axes that every such family has, and what they take."""
+
+ROW_FITS: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"row_fits": lambda values: chain_tiles.fits(parse_row(values["row"]))})
+"""The constraint that they share."""
+
+
+def _layouts(values: Values) -> dict[str, Layout]:
+    return {operand: _LAYOUTS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
+
+
+@dataclass(frozen=True)
+class ChainCase:
+    """A program that is begun: ``writer`` writes its chain, ``n`` is the number that decides, from the case's source."""
+
+    builder: ProgramBuilder
+    writer: ChainWriter
+    n: ScalarValue
+
+
+def begin(values: Values) -> ChainCase:
+    """The frame of a case's program."""
+    scope, source = SCOPES[values["scope"]], values["source"]
+    builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]), workgroups=int(values["workgroups"]))
+    if source in ("workgroup", "subgroup"):
+        n: ScalarValue = builder.built_in_index(source)
+    else:
+        n = builder.operand("n", U32, source, 3, 1)
+    writer = ChainWriter(parse_row(values["row"]), builder, scope, _layouts(values), StorageClass.STORAGE_BUFFER)
+    return ChainCase(builder, writer, n)
+
+
+def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
+    """Data that differ in every tile, and n where it comes at run time."""
+    operands = {o.name: int(values["number"]) for o in program.operands if o.source in ("push_constant", "buffer")}
+    return Subcase(name, chain_tiles.inputs(parse_row(values["row"]), program, _layouts(values), rng), operands)

@@ -35,7 +35,8 @@ def summands(component: ComponentType, shape: tuple[int, ...], group: int, signs
         whole = flat.reshape(shape)
     # Units other than one, so that fractions occur as well as wholes, and far from overflow.
     unit = 2.0 ** -min(component.precision // 2, 5)
-    return _signed(whole, signs, rng) * unit
+    # Adding zero makes minus zeros plain ones: which of the two a reduction keeps is open (F-CM2-14).
+    return _signed(whole, signs, rng) * unit + 0.0
 
 
 def distinct(component: ComponentType, shape: tuple[int, ...], signs: str, rng: np.random.Generator) -> np.ndarray:

@@ -7,23 +7,29 @@ import pytest
 
 from cts.reference import tensor_access
 from cts.reference.evaluate import evaluate
+from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import linear_in_clip
 from generators.casebook import build_program, build_subcases, expand
-from generators.program.control_flow import flattened
+from generators.program.control_flow import Branch, flattened
 from generators.program.per_element import PerElement
 from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import extent
-from generators.types import ClampMode, ReduceMode, StorageClass
+from generators.types import ClampMode, ReduceMode, Scope, StorageClass
 from tests.families.test_data_show_defects import casebook
 
 FAMILIES = [
+    "control_flow",
+    "control_flow_variables",
     "flexible",
+    "function_pointers",
+    "functions",
     "kernel_attention",
     "kernel_convolution",
     "kernel_dequantised",
     "kernel_product",
+    "kernel_staged",
     "per_element",
     "reduce",
     "tensor_block",
@@ -114,6 +120,16 @@ def of_operation(operation):
             yield "F-CM2-11"
 
 
+def some_subgroups(state, positions):
+    """Whether only some subgroups of a workgroup go on."""
+    if state.program.scope is not Scope.SUBGROUP:
+        return False
+    workgroups = state.instances // state.program.subgroups
+    before = np.bincount(workgroups)
+    after = np.bincount(workgroups[positions], minlength=len(before))
+    return bool(((after > 0) & (after < before)).any())
+
+
 @pytest.fixture
 def rested_on(monkeypatch):
     """What a case rests on."""
@@ -125,7 +141,17 @@ def rested_on(monkeypatch):
         found.update(of_access(state, operation, addresses))
         return addresses
 
+    def noting(method):
+        def noted(state, positions):
+            if some_subgroups(state, positions):
+                found.add("F-KHR-24")
+            return method(state, positions)
+
+        return noted
+
     monkeypatch.setattr(tensor_access, "addressed", noted)
+    for name in ("part", "narrow"):
+        monkeypatch.setattr(State, name, noting(getattr(State, name)))
 
     def positions(case):
         found.clear()
@@ -133,7 +159,7 @@ def rested_on(monkeypatch):
             operations = tuple(flattened(program.operations))
             for operation in operations:
                 found.update(of_operation(operation))
-            if any(isinstance(operation, TensorLoad | TensorStore) for operation in operations):
+            if any(isinstance(operation, TensorLoad | TensorStore | Branch) for operation in operations):
                 evaluate(program, next(iter(build_subcases(case, program))))
         return set(found)
 

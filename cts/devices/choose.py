@@ -32,6 +32,7 @@ class DeviceSpec:
         index: of a Vulkan device in the loader's order, in case several have the UUID.
         mapping: of the embedded device; empty for its default.
         validation: whether to load the validation layer.
+        submission_seconds: how long a Vulkan device may take for one submission. Some drivers compile in it.
     """
 
     kind: Literal["vulkan", "embedded", "spirv-val", "factory"]
@@ -39,6 +40,7 @@ class DeviceSpec:
     index: int = 0
     mapping: str = ""
     validation: bool = False
+    submission_seconds: float = 60.0
 
     @property
     def selector(self) -> str:
@@ -74,7 +76,7 @@ def open_device(spec: DeviceSpec) -> Device:
     if spec.kind == "vulkan":
         from cts.devices.vulkan.device import VulkanDevice
 
-        return VulkanDevice(spec.name, spec.index, validation=spec.validation)
+        return VulkanDevice(spec.name, spec.index, validation=spec.validation, fence_seconds=spec.submission_seconds)
     if spec.kind == "embedded":
         return _open_embedded(spec)
     if spec.kind == "spirv-val":

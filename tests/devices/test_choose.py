@@ -5,6 +5,7 @@ import pytest
 from cts.devices import choose as module
 from cts.devices.choose import Choice, DeviceListing, DeviceSpec, choose
 from cts.devices.device import DeviceCrash, DeviceError
+from cts.plan import checked_settings
 
 
 @pytest.fixture
@@ -37,6 +38,13 @@ def test_the_best_device_with_cooperative_matrices_is_taken(offer):
     choice = choose(None)
     assert _name(choice) == "card"
     assert choice.why == "discrete, the best of 3 Vulkan devices with cooperative matrices"
+
+
+@pytest.mark.parametrize(("step_timeout", "seconds"), [(None, 60), ("5", 60), ("300", 300)])
+def test_a_submission_may_take_as_long_as_a_step(offer, step_timeout, seconds):
+    offer(("card", "discrete", True))
+    options = dict.fromkeys(("tier", "device", "front_end", "validation", "embedded_mapping", "isolation")) | {"step_timeout": step_timeout}
+    assert checked_settings(options).spec.submission_seconds == seconds
 
 
 def test_without_a_loader_the_embedded_device_is_taken_and_says_so(offer):

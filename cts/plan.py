@@ -59,6 +59,9 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     timeout = _seconds("--step-timeout", options["step_timeout"])
     choice = choose(options["device"])
     spec, description = choice.spec, choice.description
+    if description.kind == "vulkan":
+        # A shorter time is the watchdog's, which ends the child process and with it the submission.
+        spec = replace(spec, submission_seconds=max(spec.submission_seconds, timeout))
     if options["validation"]:
         if description.kind != "vulkan":
             raise OptionError(f"--validation is for Vulkan devices; {description.name} is none: leave it out or choose another --device")

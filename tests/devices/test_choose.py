@@ -40,6 +40,13 @@ def test_the_best_device_with_cooperative_matrices_is_taken(offer):
     assert choice.why == "discrete, the best of 3 Vulkan devices with cooperative matrices"
 
 
+@pytest.mark.parametrize(("step_timeout", "seconds"), [(None, 60), ("5", 60), ("300", 300)])
+def test_a_submission_may_take_as_long_as_a_step(offer, step_timeout, seconds):
+    offer(("card", "discrete", True))
+    options = dict.fromkeys(("tier", "device", "front_end", "validation", "embedded_mapping", "isolation")) | {"step_timeout": step_timeout}
+    assert checked_settings(options).spec.submission_seconds == seconds
+
+
 def test_without_a_loader_the_embedded_device_is_taken_and_says_so(offer):
     offer(reason="no Vulkan loader (libvulkan.so.1)")
     choice = choose(None)

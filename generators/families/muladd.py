@@ -80,7 +80,7 @@ def tiled(component: ComponentType, shape: tuple[int, int], layout: Layout, padd
     rows, columns = shape
     runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
     granule = max(1, min(16, run * component.bytes) // component.bytes)
-    stride = run + (granule if padded else 0)
+    stride = -(-run // granule) * granule + (granule if padded else 0)
     pitch = -(-(stride * (runs - 1) + run) // granule) * granule + (granule if padded else 0)
     instances, steps = count
     return Tiles(component, rows, columns, layout, stride, pitch, steps, pitch * instances * max(1, steps))

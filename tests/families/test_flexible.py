@@ -17,6 +17,7 @@ from generators.casebook.cases import with_property_rows
 from generators.dispatch import kernel
 from generators.errors import CasebookError
 from generators.families.flexible import sized
+from generators.families.muladd import tiled
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
@@ -24,6 +25,7 @@ from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.property_rows import is_flexible, parse_flexible_row
 from generators.spirv.emit import emit
+from generators.types import COMPONENT_TYPES, Layout
 from tests.families.test_data_show_defects import casebook, is_seen
 
 
@@ -134,3 +136,16 @@ def test_what_lies_beside_the_matrices_must_stay(does):
 
     subcase = build_subcases(case, program)[0]
     assert is_seen(program, subcase, Defect("overwrites", {stores[-1]: overwriting}))
+
+
+@pytest.mark.parametrize("layout", Layout)
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize(("name", "shape"), [("u8", (16, 24)), ("s8", (24, 40)), ("f16", (24, 40)), ("f32", (8, 6))])
+def test_lines_that_alignment_does_not_divide_begin_where_they_must(name, shape, padded, layout):
+    component = COMPONENT_TYPES[name]
+    tiles = tiled(component, shape, layout, padded, (2, 1))
+    line = shape[1] if layout is Layout.ROW_MAJOR else shape[0]
+    alignment = min(16, line * component.bytes)
+    assert tiles.stride >= line
+    assert tiles.stride * component.bytes % alignment == 0
+    assert tiles.pitch * component.bytes % alignment == 0

@@ -109,6 +109,19 @@ def test_a_clip_window_ignored_by_one_use(monkeypatch, use, store):
 
 
 @pytest.mark.parametrize("use", Use)
+@pytest.mark.parametrize("store", [False, True], ids=["load", "store"])
+def test_strides_of_a_view_ignored_by_one_use(monkeypatch, use, store):
+    def without(operands, layout, view, is_store):
+        if view is not None and view.has_dimensions and operands.matrix.use is use and is_store == store:
+            sizes = view.dimension
+            view = replace(view, stride=tuple(int(np.prod(sizes[i + 1 :])) for i in range(len(sizes))))
+        return layout, view
+
+    changed_places(monkeypatch, without)
+    assert noticed("tensor_view", PROFILE, USES[use], "-store-" if store else "-load-")
+
+
+@pytest.mark.parametrize("use", Use)
 def test_what_a_matrix_had_lost_by_one_use(handlers, use):
     def broken(translation, words):
         run, values = tensor_access.HANDLERS[Op.CooperativeMatrixLoadTensorNV](translation, words), translation.values

@@ -107,11 +107,14 @@ def _reduction(component: ComponentType) -> ElementFunction:
 
 
 def _by_place(component: ComponentType) -> ElementFunction:
-    """The opposite of an element where row * 5 + column * 3 has a certain bit, which no order of other sizes gives."""
+    """The opposite of an element where the top bit of a sum is set, in which every bit of row and column has a share: places that are
+    counted in a fragment instead of the matrix, or in fewer bits, are another pattern."""
     row, column, element = ScalarParameter("row", U32), ScalarParameter("column", U32), ScalarParameter("element", component)
-    at: Expression = Binary("add", Binary("multiply", row, Constant(U32, 5)), Binary("multiply", column, Constant(U32, 3)))
+    at: Expression = Binary(
+        "add", Binary("multiply", row, Constant(U32, 0x9E3779B1)), Binary("multiply", column, Constant(U32, 0x85EBCA6B))
+    )
     minus_one = int(np.array([-1]).astype(component.dtype).view(component.bits_dtype)[0])
-    chosen = Binary("equal", Binary("and", at, Constant(U32, 4)), Constant(U32, 0))
+    chosen = Binary("equal", Binary("and", at, Constant(U32, 1 << 31)), Constant(U32, 0))
     opposite = Binary("multiply", element, Constant(component, minus_one))
     return ElementFunction("by_place", (row, column, element), Choose(chosen, element, opposite))
 

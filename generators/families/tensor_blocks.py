@@ -8,8 +8,11 @@ from generators.families.axes import Values
 from generators.families.tensor_clamp import spans_of
 from generators.families.tensor_writer import LayoutStep
 
-PLACES = ("aligned", "straddle", "end", "over", "periods")
+PLACES = ("aligned", "straddle", "end", "far", "over", "periods")
 LAST = ("whole", "one", "short")
+_FAR = 259
+"""Blocks before a slice that is far behind the beginning: more than 8 bits count."""
+
 SETTINGS = ("before", "after", "before_strided", "after_strided", "again")
 
 
@@ -46,12 +49,14 @@ def block_of(values: Values) -> tuple[int, ...] | None:
 
 def _dimension(values: Values, number: int, span: int, block: int) -> tuple[int, int]:
     """Size and offset of a dimension, ``number`` 0 for the last one. Where they hang over, the last dimension does so behind its last
-    block, the one before it before its first, and so on in turn."""
+    block, the one before it before its first, and so on in turn. A slice that is far behind the beginning is so in the first dimension."""
     last, place = values["last"], values["place"]
     if place == "periods":
         size = {"whole": 2 * block, "one": block + 1, "short": max(2, 2 * block - 1)}[last]
         return size, -(2 * size + 1) if number % 2 == 0 else 2 * size + 1
     offset = block if place == "aligned" else block - min(block // 2, span // 2)
+    if place == "far" and number == int(values["rank"]) - 1:
+        offset += _FAR * block
     count = -(-(offset + span) // block) + 1
     size = {"whole": count * block, "one": (count - 1) * block + 1, "short": count * block - (block > 1)}[last]
     if place == "end":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from generators.families.placement import Target
-from generators.families.tensor_regions import OTHER_CLAMP_VALUE, Region, interleaved
+from generators.families.tensor_regions import CLAMP_VALUE, OTHER_CLAMP_VALUE, Region, interleaved
 from generators.families.tensor_tiles import Tensor, tensor_in, tensor_out
 from generators.families.tensor_writer import LayoutStep, TensorWriter
 from generators.program.builder import U32, ProgramBuilder
@@ -300,6 +300,16 @@ def _shape_by_instance(bench: _Bench, plan: Plan) -> None:
     bench.move(writer.layout("layout", plan.type, *steps))
 
 
+def _clamp_value_by_instance(bench: _Bench, plan: Plan) -> None:
+    """The clamp value that counts is another one for each scope instance."""
+    builder, writer = bench.builder, bench.given.writer
+    steps = list(plan.steps)
+    at = max(i for i, (setting, _) in enumerate(steps) if setting == "clamp_value")
+    least = writer.number("least", CLAMP_VALUE, signed=False)
+    steps[at] = ("clamp_value", (builder.arithmetic("varied", "add", least, builder.instance_index()),))
+    bench.move(writer.layout("layout", plan.type, *steps))
+
+
 def _derived_step(kind: str, region: Region) -> LayoutStep:
     rank = len(region.sizes)
     match kind:
@@ -338,6 +348,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "accumulated": _accumulated,
         "instance": _by_instance,
         "instance_shape": _shape_by_instance,
+        "instance_clamp_value": _clamp_value_by_instance,
         **{f"copied_{kind}": lambda bench, plan, kind=kind: _copied(bench, plan, kind) for kind in COPIES},  # type: ignore[misc]
     }
 )

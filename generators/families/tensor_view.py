@@ -6,7 +6,7 @@ Axis values are those of cases/nv_cooperative_matrix2/tensor_view.yaml.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,13 +31,14 @@ from generators.families.tensor_writer import LayoutStep, TensorWriter, ViewStep
 from generators.inputs.patterns import PATTERNS
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType, ViewSet
+from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType, ViewSet, ViewSetting
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Extent, Matrix, MatrixType, ScalarValue
 from generators.program.variables import VariableLoad, VariableStore
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass
 
 _CLAMP_VALUE = 0x5A3B6C4D
+_DERIVED = ("derived", "derived_dimension", "derived_stride")
 _MOST_ELEMENTS = 1 << 16
 _MOST_WORKGROUP_BYTES = 8192
 
@@ -56,7 +57,7 @@ AXES: TakenValues = {
     "spans": ("even", "odd"),
     "edge": ("inside", "over"),
     "mode": CLAMP_MODES.keys(),
-    "place": ("value", "clip_first", "variable", "derived"),
+    "place": ("value", "clip_first", "variable", *_DERIVED, "instance"),
     "constants": ("literal", "specialization"),
     "source": SOURCES,
     "integer": ("u32", "s32"),
@@ -166,7 +167,16 @@ def _view_type(builder: ProgramBuilder, values: Values, own: bool) -> TensorView
     return TensorViewType(dimensions, has_dimensions, rank)
 
 
-def _view_steps(values: Values, shape: Geometry) -> list[ViewStep]:
+def _clip_operands(writer: TensorWriter, values: Values, clip: Clip) -> Sequence[int | ScalarValue]:
+    """The window, which lies lower down for each further scope instance if the view is to differ between them."""
+    if values["place"] != "instance":
+        return clip.operands
+    builder = writer.builder
+    first = writer.number("least", clip.row_offset, signed=False)
+    return builder.arithmetic("varied", "add", first, builder.instance_index()), *clip.operands[1:]
+
+
+def _view_steps(writer: TensorWriter, values: Values, shape: Geometry) -> list[ViewStep]:
     steps: list[ViewStep] = []
     if shape.dimensions is not None:
         if values["form"] == "reset":
@@ -177,7 +187,7 @@ def _view_steps(values: Values, shape: Geometry) -> list[ViewStep]:
         if shape.strides is not None:
             steps.append(("stride", shape.strides))
     if shape.clip is not None:
-        clip: ViewStep = ("clip", shape.clip.operands)
+        clip: ViewStep = ("clip", _clip_operands(writer, values, shape.clip))
         steps.insert(0 if values["place"] == "clip_first" else len(steps), clip)
     return steps
 
@@ -192,13 +202,26 @@ def _layout(writer: TensorWriter, values: Values, shape: Geometry) -> TensorLayo
     return writer.layout("layout", TensorLayoutType(int(values["rank"]), mode), *steps)
 
 
-def _derived(writer: TensorWriter, view: TensorView, shape: Geometry, rows: int, columns: int) -> TensorView:
+def _derived(writer: TensorWriter, view: TensorView, kind: str, shape: Geometry, rows: int, columns: int) -> TensorView:
     """Another view made from ``view``, which stays what it was (TA-CPY-01)."""
     other = TensorView("derived", view.type)
-    window = Clip(2, rows - 3, 1, columns - 1) if shape.clip is None else Clip(0, rows, 0, columns)
-    operands = tuple(writer.number(f"derived_{i}", value) for i, value in enumerate(window.operands))
-    writer.builder.add(ViewSet(other, view, "clip", operands))
+    setting, numbers = _derived_step(kind, shape, rows, columns)
+    operands = tuple(writer.number(f"derived_{i}", value) for i, value in enumerate(numbers))
+    writer.builder.add(ViewSet(other, view, setting, operands))
     return other
+
+
+def _derived_step(kind: str, shape: Geometry, rows: int, columns: int) -> tuple[ViewSetting, tuple[int, ...]]:
+    """What the other view is given: another window, the dimensions backwards, or strides of which the outermost is 1; none of them
+    reaches beyond what the view itself does."""
+    if kind == "derived":
+        window = Clip(2, rows - 3, 1, columns - 1) if shape.clip is None else Clip(0, rows, 0, columns)
+        return "clip", window.operands
+    if shape.dimensions is None:
+        raise GeneratorError("tensor_view: a constraint must exclude views without dimensions that are derived by them")
+    if kind == "derived_dimension":
+        return "dimension", shape.dimensions[::-1]
+    return "stride", tuple(row_major(shape.dimensions[::-1])[::-1])
 
 
 def _through_variable(builder: ProgramBuilder, view: TensorView) -> TensorView:
@@ -251,10 +274,10 @@ def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
         return made
 
     first_tensor = tensor("")
-    second_tensor = tensor("_derived") if values["place"] == "derived" and not load else first_tensor
+    second_tensor = tensor("_derived") if values["place"] in _DERIVED and not load else first_tensor
     layout = _layout(writer, values, shape)
-    view = writer.view("view", _view_type(builder, values, shape.dimensions is not None), *_view_steps(values, shape))
-    derived = _derived(writer, view, shape, rows, columns) if values["place"] == "derived" else None
+    view = writer.view("view", _view_type(builder, values, shape.dimensions is not None), *_view_steps(writer, values, shape))
+    derived = _derived(writer, view, values["place"], shape, rows, columns) if values["place"] in _DERIVED else None
     if values["place"] == "variable":
         view = _through_variable(builder, view)
     first = writer.number("first", first_tensor.first, signed=False)

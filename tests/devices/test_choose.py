@@ -107,10 +107,3 @@ def test_a_driver_that_crashes_when_asked_costs_the_enumeration_only(monkeypatch
     monkeypatch.setattr(module, "_check_loader", lambda: None)
     monkeypatch.setattr(module, "ChildProcess", Crashing)
     assert module.list_vulkan() == ([], "asking for the Vulkan devices: the process that held the device ended by SIGSEGV")
-
-
-@pytest.mark.parametrize(("option", "seconds"), [("300", 300.0), (None, 60.0)])
-def test_a_submission_may_take_as_long_as_a_step(option, seconds, offer):
-    offer(("card", "discrete", True))
-    none = dict.fromkeys(("tier", "front_end", "validation", "embedded_mapping", "step_timeout", "isolation", "device"))
-    assert checked_settings(none | {"step_timeout": option}).spec.submission_seconds == seconds

@@ -73,8 +73,6 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
             )
         spec = replace(spec, mapping=options["embedded_mapping"])
         open_device(spec).close()
-    if description.kind == "vulkan":
-        spec = replace(spec, submission_seconds=timeout)
     if isolation == "on" and description.kind == "spirv-val":
         raise OptionError("--isolation on: spirv-val is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")

@@ -205,21 +205,21 @@ def test_stores_of_subgroups_that_have_gone_another_way(handlers, profile):
 @pytest.mark.parametrize("bits", [16, 20, 24])
 @pytest.mark.parametrize("access", ["load", "store"])
 def test_offsets_that_lose_their_upper_bits(monkeypatch, bits, access):
-    function = getattr(load_store, f"_robust_{access}")
-    monkeypatch.setattr(load_store, f"_robust_{access}", lambda memory, offsets, what: function(memory, offsets & (1 << bits) - 1, what))
+    function = getattr(load_store, f"robust_{access}")
+    monkeypatch.setattr(load_store, f"robust_{access}", lambda memory, offsets, what: function(memory, offsets & (1 << bits) - 1, what))
     assert noticed("robustness", "llvmpipe", f"-{access}-", "-huge-")
 
 
 @pytest.mark.parametrize("axis", [1, 2])
 def test_stores_of_whole_lines_dropped(monkeypatch, axis):
-    store = load_store._robust_store
+    store = load_store.robust_store
 
     def broken(memory, offsets, data):
         inside = (offsets >= 0) & (offsets + data.itemsize <= memory.size)
         kept = np.broadcast_to(inside.all(axis=axis - 1, keepdims=True), offsets.shape)
         store(memory, np.where(kept, offsets, -1 << 20), data)
 
-    monkeypatch.setattr(load_store, "_robust_store", broken)
+    monkeypatch.setattr(load_store, "robust_store", broken)
     assert noticed("robustness", "llvmpipe", "-store-")
 
 

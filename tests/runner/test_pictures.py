@@ -160,9 +160,20 @@ def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
     outcome = outcome_of(program, evaluate(program, plan.subcases[0], defect.substitutes), plan.before[0])
     mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
     (record,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "", "").failures
-    drawn = parsed(failing_array(record, 3).tensor)
-    assert drawn.get("id") == "tensor3"
+    drawn = parsed(failing_array(record).tensor)
+    assert drawn.get("id") == "tensor0"
     assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * record["count"]
+
+
+def test_a_page_draws_one_tensor_and_none_that_would_make_it_heavy(casebook):
+    one = find_case(casebook, view_case(shape="8x8", clip="inside"))
+    program = build_program(one)
+    record = {"shape": [8, 8], "component": "f16", "instances": {"0": ["1"] * 8}, "instance": 0, "wrong": ["1"] * 8}
+    record["tensor"] = tensor_maps(program, build_subcases(one, program)[0])[0].record()
+    assert failing_array(record).tensor
+    assert not failing_array(record, 1).tensor
+    record["tensor"]["dimensions"] = [64, 64]
+    assert not failing_array(record).tensor
 
 
 def test_a_matrix_that_no_tensor_has_gets_no_picture():

@@ -13,7 +13,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
 
     Raises:
         NotExpressible: the constructor reads the components as their types say, and the instruction does not; or the source of a
-            saturating conversion has 8-bit floats.
+            saturating conversion has 8-bit floats, or its result another use.
     """
     source, target = convert.matrix.type.component, convert.result.type.component
     if not _follows_types(convert.conversion, source, target):
@@ -28,6 +28,9 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         return
     if is_float8(source):
         raise NotExpressible(f"saturatedConvertEXT takes no 8-bit floats, and '{convert.matrix.name}' is of {source}")
+    if changes_use(convert):
+        # glslang 16.6 takes it and declares no capability for it.
+        raise NotExpressible("saturatedConvertEXT leaves the use of a matrix as it is")
     if convert.result.name not in shader.variables:
         shader.line(f"{shader.assignee(convert.result)};")
     shader.line(f"saturatedConvertEXT({shader.matrix(convert.result)}, {matrix});")

@@ -9,6 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from cts.compare import compare, format_mismatch
+from cts.defects.defect import Defect
 from cts.devices.device import DeviceFailure
 from cts.diagnose import gives, known_defects
 from cts.kinds.kernel import Arrangement, compile_module
@@ -158,25 +159,19 @@ class Fuzzer:
             together = f"{failure}\nin one submission with draws up to {prepared[-1].index}, and in none alone"
             tally.differences += alone or [Difference(prepared[0].index, failure.verdict, together, prepared[0].addressing)]
             return
-        for one, outcome in zip(prepared, outcomes, strict=True):
-            found = _difference(one, outcome)
-            if found is not None and self._is_known(one, outcome):
+        pairs = [(one, outcome, found) for one, outcome in zip(prepared, outcomes, strict=True) if (found := _difference(one, outcome))]
+        defects = self._known_defects(program) if pairs else []
+        for one, outcome, found in pairs:
+            if any(_gives(defect, one, outcome) for defect in defects):
                 tally.known += 1
-            elif found is not None:
+            else:
                 tally.differences.append(found)
 
-    def _is_known(self, one: _Prepared, outcome: Outcome) -> bool:
-        program, case, before = one.plan.programs[0], one.plan.subcases[0], one.plan.before[0]
-        for defect in known_defects(program) if self._known else ():
-            if not any(words in defect.words for words in self._known):
-                continue
-            try:
-                other = evaluate(program, case, defect.substitutes)
-            except (GeneratorError, LookupError, ValueError):
-                continue
-            if gives(program, other, before, {**before, **outcome.outputs}):
-                return True
-        return False
+    def _known_defects(self, program: Program) -> list[Defect]:
+        """Those that the run counts apart; the draws of a module share them."""
+        if not self._known:
+            return []
+        return [defect for defect in known_defects(program) if any(words in defect.words for words in self._known)]
 
     def _alone(self, built: Kernel, one: _Prepared) -> Difference | None:
         try:
@@ -192,6 +187,16 @@ def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:
     if not mismatches:
         return None
     return Difference(one.index, "fail", "\n".join(map(format_mismatch, mismatches)), one.addressing)
+
+
+def _gives(defect: Defect, one: _Prepared, outcome: Outcome) -> bool:
+    """Whether what came back is what the defect would leave."""
+    program, before = one.plan.programs[0], one.plan.before[0]
+    try:
+        other = evaluate(program, one.plan.subcases[0], defect.substitutes)
+    except (GeneratorError, LookupError, ValueError):
+        return False
+    return gives(program, other, before, {**before, **outcome.outputs})
 
 
 def _count(tally: Tally, why: str, draws: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from cts.defects.defect import Defect, Substitute, every
 from cts.defects.tensor_access import tensor_access_defects
 from cts.reference.state import State
-from cts.reference.tensor import LayoutState, layout_set, layout_state
+from cts.reference.tensor import LayoutState, layout_set, layout_state, row_major
 from generators.program.program import Program
 from generators.program.tensor import LayoutSet, LayoutSetting
 
@@ -40,19 +40,12 @@ def _turned(field: str) -> Bend:
     return lambda change: replace(change.after, **{field: getattr(change.after, field)[:, ::-1]})
 
 
-def _row_major(sizes: np.ndarray) -> np.ndarray:
-    stride = np.ones_like(sizes)
-    for dimension in range(sizes.shape[1] - 2, -1, -1):
-        stride[:, dimension] = stride[:, dimension + 1] * sizes[:, dimension + 1]
-    return stride
-
-
 def _rounded_down(change: _Change) -> LayoutState:
-    return replace(change.after, stride=_row_major(change.after.dimension // change.after.block_size))
+    return replace(change.after, stride=row_major(change.after.dimension // change.after.block_size))
 
 
 def _in_elements(change: _Change) -> LayoutState:
-    return replace(change.after, stride=_row_major(change.after.dimension))
+    return replace(change.after, stride=row_major(change.after.dimension))
 
 
 def _only_once(change: _Change) -> LayoutState:
@@ -61,11 +54,11 @@ def _only_once(change: _Change) -> LayoutState:
 
 def _column_major(change: _Change) -> LayoutState:
     blocks = -(-change.after.dimension // change.after.block_size)
-    return replace(change.after, stride=_row_major(blocks[:, ::-1])[:, ::-1])
+    return replace(change.after, stride=row_major(blocks[:, ::-1])[:, ::-1])
 
 
 def _recomputed(change: _Change) -> LayoutState:
-    return replace(change.after, stride=_row_major(-(-change.after.dimension // change.after.block_size)))
+    return replace(change.after, stride=row_major(-(-change.after.dimension // change.after.block_size)))
 
 
 def _offset_replaced(change: _Change) -> LayoutState:

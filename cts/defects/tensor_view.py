@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, Substitute, every, named
 from cts.reference.state import State
-from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, view_state
+from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
 from cts.reference.tensor_access import load_at, place, store_at, tensor_load
 from cts.reference.tensor_addressing import Line, addresses, linear_in_clip
 from cts.reference.values import MatrixValue
@@ -83,16 +83,11 @@ def _without_view(state: State, access: Access) -> None:
     _performed(state, access, None)
 
 
-def _row_major(sizes: np.ndarray) -> np.ndarray:
-    after = np.concatenate([sizes[:, 1:], np.ones_like(sizes[:, :1])], axis=1)
-    return np.asarray(np.cumprod(after[:, ::-1], axis=1)[:, ::-1])
-
-
 def _with_own(seen: Seen) -> Seen:
     """The same view by dimensions and strides of its own."""
     if seen.own:
         return seen
-    return replace(seen, own=True, view=replace(seen.view, dimension=seen.layout.span, stride=_row_major(seen.layout.span)))
+    return replace(seen, own=True, view=replace(seen.view, dimension=seen.layout.span, stride=row_major(seen.layout.span)))
 
 
 def _inverted(seen: Seen) -> Seen:
@@ -121,14 +116,14 @@ def _strides_only(seen: Seen) -> Seen:
 
 
 def _default_strides(seen: Seen) -> Seen:
-    return replace(seen, view=replace(seen.view, stride=_row_major(seen.view.dimension)))
+    return replace(seen, view=replace(seen.view, stride=row_major(seen.view.dimension)))
 
 
 def _strides_in_permuted_order(seen: Seen) -> Seen:
     own = _with_own(seen)
     order = list(seen.permutation)
     stride = np.empty_like(own.view.stride)
-    stride[:, order] = _row_major(own.view.dimension[:, order])
+    stride[:, order] = row_major(own.view.dimension[:, order])
     return replace(own, view=replace(own.view, stride=stride))
 
 
@@ -138,7 +133,7 @@ def _zero_as_one(seen: Seen) -> Seen:
 
 def _zero_as_default(seen: Seen) -> Seen:
     stride = seen.view.stride
-    return replace(seen, view=replace(seen.view, stride=np.where(stride == 0, _row_major(seen.view.dimension), stride)))
+    return replace(seen, view=replace(seen.view, stride=np.where(stride == 0, row_major(seen.view.dimension), stride)))
 
 
 def _spans_of_layout(seen: Seen) -> Seen:
@@ -149,7 +144,7 @@ def _spans_of_layout(seen: Seen) -> Seen:
 
 def _dimensions_of_layout(seen: Seen) -> Seen:
     sizes = seen.layout.dimension
-    return replace(seen, own=True, view=replace(seen.view, dimension=sizes, stride=_row_major(sizes)))
+    return replace(seen, own=True, view=replace(seen.view, dimension=sizes, stride=row_major(sizes)))
 
 
 def _tensor_strides(seen: Seen) -> Seen:

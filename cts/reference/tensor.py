@@ -90,7 +90,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
     match operation.setting:
         case "dimension":
             # Offsets become zero and strides those of adjacent blocks, ceiling and all (TA-DIM-01 to TA-DIM-03, F-TA-13).
-            stride = _row_major(-(-values // before.block_size))
+            stride = row_major(-(-values // before.block_size))
             after = replace(before, dimension=values, span=values, offset=np.zeros_like(values), stride=stride)
         case "stride":
             least = values[:, 1:] * -(-before.dimension // before.block_size)[:, 1:]
@@ -122,7 +122,7 @@ def view_set(state: State, operation: ViewSet) -> None:
     match operation.setting:
         case "dimension":
             # In the order of the dimensions before permutation (TA-VDM-01).
-            after = replace(before, dimension=values, stride=_row_major(values))
+            after = replace(before, dimension=values, stride=row_major(values))
         case "stride":
             after = replace(before, stride=values)
         case "clip":
@@ -130,7 +130,7 @@ def view_set(state: State, operation: ViewSet) -> None:
     _define(state, operation.result, after)
 
 
-def _row_major(sizes: np.ndarray) -> np.ndarray:
+def row_major(sizes: np.ndarray) -> np.ndarray:
     """Strides of adjacent elements: 1 for the last dimension, else the product of the sizes after it."""
     stride = np.ones_like(sizes)
     for dimension in range(sizes.shape[1] - 2, -1, -1):

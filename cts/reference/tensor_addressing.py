@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState
+from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, row_major
 from generators.errors import GeneratorError
 from generators.program.tensor import TensorLayoutType, TensorViewType
 from generators.program.values import extent
@@ -125,10 +125,7 @@ def _through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, lay
     else:
         if rank != layout.span.shape[1]:
             raise GeneratorError("a view without dimensions needs the rank of the layout (F-TA-10)")
-        sizes = layout.span
-        strides = np.ones_like(sizes)
-        for dimension in range(rank - 2, -1, -1):
-            strides[:, dimension] = strides[:, dimension + 1] * sizes[:, dimension + 1]
+        sizes, strides = layout.span, row_major(layout.span)
     if (sizes <= 0).any():
         raise GeneratorError("a dimension of the tensor view is 0; set it first (F-TA-12)")
     result = np.zeros_like(index)

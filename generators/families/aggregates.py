@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
-from generators.families.elements import member_type
+from generators.families.row_types import row_type
 from generators.families.tile_arrays import TileArray, tile_array
 from generators.inputs.patterns import random_bits
 from generators.program.builder import U32, ProgramBuilder
@@ -99,7 +99,7 @@ class _Writer:
 
     def _holder(self, count: Extent, scope: Scope) -> ValueType:
         row = parse_row(self.values["row"])
-        a, b, c = (member_type(row, member, scope) for member in "abc")
+        a, b, c = (row_type(row, member, scope) for member in "abc")
         one = {"a": a, "b": b, "c": c}[self.values["member"]]
         match self.values["holder"]:
             case "array":

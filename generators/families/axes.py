@@ -26,6 +26,9 @@ CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
         "mirrored": ClampMode.REPEAT_MIRRORED,
     }
 )
+SHAPE = re.compile(r"[1-9]\d*x[1-9]\d*")
+"""What an axis ``shape`` takes: rows and columns, such as 16x8."""
+
 STORAGE = tuple(storage.value for storage in StorageClass)
 SOURCES = ("literal", "specialization", "push_constant", "buffer")
 SUBGROUPS = (1, 2, 4, 8, 16)
@@ -34,3 +37,9 @@ SUBGROUPS = (1, 2, 4, 8, 16)
 def instances(values: Values) -> int:
     """Scope instances of one workgroup, from the axes ``scope`` and ``subgroups``."""
     return int(values["subgroups"]) if SCOPES[values["scope"]] is Scope.SUBGROUP else 1
+
+
+def shape_of(values: Values) -> tuple[int, int]:
+    """Rows and columns, from the axis ``shape``."""
+    rows, columns = (int(n) for n in values["shape"].split("x"))
+    return rows, columns

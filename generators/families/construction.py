@@ -5,12 +5,11 @@ Axis values are those of cases/khr_cooperative_matrix/construction.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, float_bits, initializer, replicates
 from generators.inputs.exactness import largest_finite, smallest_normal
 from generators.program.builder import U32, ProgramBuilder
@@ -32,7 +31,7 @@ AXES: TakenValues = {
     "holder": ("none", "function", "private", "function_array", "private_array"),
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "value": VALUES,
@@ -79,7 +78,7 @@ class _Writer:
 
     def __init__(self, values: Values) -> None:
         self.values = values
-        rows, columns = (int(n) for n in values["shape"].split("x"))
+        rows, columns = shape_of(values)
         component = COMPONENT_TYPES[values["component"]]
         self.type = MatrixType(component, SCOPES[values["scope"]], rows, columns, USES[values["use"]])
         self.builder = ProgramBuilder(self.type.scope_value, subgroups=int(values["subgroups"]))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.muladd import Tiles
 from generators.families.placement import Target, fills, stage_in, stage_out
 from generators.inputs import conversion_products, conversions
@@ -94,7 +94,7 @@ def steps(values: Values) -> tuple[Step, ...]:
 
 
 def _shape(values: Values) -> tuple[int, int]:
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     return rows, columns
 
 
@@ -270,7 +270,7 @@ AXES: TakenValues = {
     "from": COMPONENT_TYPES.keys(),
     "to": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "signs": ("types", "crossed"),
     "saturation": ("none", "largest"),
     "form": _FORMS,

@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from generators.families.axes import SCOPES, SUBGROUPS, TakenValues, Values
+from generators.families.row_types import row_type
 from generators.families.tile_arrays import TileArray, tame_bits, tile_array
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.elements import ElementFunction, ElementUpdate
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, Operand
 from generators.program.variables import ArrayType, Path, StructType, ValueType, Variable
-from generators.property_rows import PropertyRow, parse_row
-from generators.types import ComponentType, Layout, Scope, Use
+from generators.property_rows import parse_row
+from generators.types import ComponentType, Layout, Scope
 
 _LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 _NO_ARITHMETIC = ("bf16", "e4m3", "e5m2")
@@ -39,19 +40,8 @@ AXES: TakenValues = {
 }
 
 
-def member_type(row: PropertyRow, member: str, scope: Scope) -> MatrixType:
-    """The type of the matrix A, B or C of a row."""
-    match member:
-        case "a":
-            return MatrixType(row.a, scope, row.m, row.k, Use.A)
-        case "b":
-            return MatrixType(row.b, scope, row.k, row.n, Use.B)
-        case _:
-            return MatrixType(row.c, scope, row.m, row.n, Use.ACCUMULATOR)
-
-
 def _component(values: Values) -> ComponentType:
-    return member_type(parse_row(values["row"]), values["member"], Scope.SUBGROUP).component
+    return row_type(parse_row(values["row"]), values["member"], Scope.SUBGROUP).component
 
 
 def _has_arithmetic(values: Values) -> bool:
@@ -128,7 +118,7 @@ def _store_all(builder: ProgramBuilder, name: str, variable: Variable, paths: tu
 def program(values: Values) -> Program:
     """The program of a case: matrices into variables, components updated, all matrices stored."""
     scope = SCOPES[values["scope"]]
-    type_ = member_type(parse_row(values["row"]), values["member"], scope)
+    type_ = row_type(parse_row(values["row"]), values["member"], scope)
     component = type_.component
     builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]))
     load, store = (_LAYOUTS[letter] for letter in values["layouts"])

@@ -11,7 +11,7 @@ from typing import get_args
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.muladd import Tiles, tiled
 from generators.families.placement import Target, fills, stage_in, stage_out
 from generators.inputs import elementwise as inputs
@@ -56,7 +56,7 @@ def _results(values: Values) -> tuple[str, ...]:
 
 
 def _tiles(values: Values, direction: str) -> Tiles:
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     return tiled(_component(values), (rows, columns), _LAYOUTS[values[direction]], False, (instances(values), 1))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.kernel_epilogues import EPILOGUES, Epilogue, epilogue_data, share
 from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, SharedTensor, opened, shared_tensor, sliced, transposing
+from generators.families.row_types import row_type
 from generators.families.tensor_writer import ViewStep
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
@@ -24,7 +25,7 @@ from generators.program.tensor import TensorLayout, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import ClampMode, MemoryScope, Scope, Use
+from generators.types import ClampMode, MemoryScope
 
 _TAILS = ("none", "m", "n", "k", "all")
 
@@ -96,16 +97,6 @@ def _workgroups(values: Values) -> int:
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"divides": lambda values: _workgroups(values) > 0}
 
 
-def _matrix(row: PropertyRow, operand: str, scope: Scope) -> MatrixType:
-    match operand:
-        case "a":
-            return MatrixType(row.a, scope, row.m, row.k, Use.A)
-        case "b":
-            return MatrixType(row.b, scope, row.k, row.n, Use.B)
-        case _:
-            return MatrixType(row.result, scope, row.m, row.n, Use.ACCUMULATOR)
-
-
 @dataclass(frozen=True)
 class _Operand:
     """A tensor of a factor: ``tensor`` in its stored order, and the view that turns it where that is column major."""
@@ -138,7 +129,7 @@ class _Product:
         role: Role = "inout" if residual else "output"
         self.tensors["d"] = shared_tensor(self.builder, "d", self.row.result, (size.m, size.n), gap, role)
         self.epilogue = Epilogue(self.writer, values["epilogue"], self.row.result, size.m, size.n)
-        self.accumulator = _matrix(self.row, "c", self.scope)
+        self.accumulator = row_type(self.row, "d", self.scope)
 
     def write(self) -> Program:
         """The whole kernel."""
@@ -194,10 +185,10 @@ class _Product:
     ) -> list[Matrix]:
         row, writer = self.row, self.writer
         depth = writer.scaled("depth", index, row.k)
-        a = self._load("a", _matrix(row, "a", self.scope), operands["a"], (self.row0, row.m), (depth, row.k))
+        a = self._load("a", row_type(row, "a", self.scope), operands["a"], (self.row0, row.m), (depth, row.k))
         following = []
         for column, total in zip(columns, current, strict=True):
-            b = self._load("b", _matrix(row, "b", self.scope), operands["b"], (depth, row.k), (column, row.n))
+            b = self._load("b", row_type(row, "b", self.scope), operands["b"], (depth, row.k), (column, row.n))
             following.append(self.builder.muladd(writer.name("sum"), total.type, a, b, total, row.operands or None))
         return following
 

@@ -13,15 +13,16 @@ import numpy as np
 
 from generators.families.axes import SOURCES, TakenValues, Values
 from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, bits_of
+from generators.families.row_types import row_type
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
 from generators.program.tile_copy import TileCopy, Window
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import ComponentType, Layout, Scope, StorageClass
 
 _PAIR = re.compile(r"[1-9]x[1-9]")
 _GRANULE = 16
@@ -198,7 +199,7 @@ class _Product:
         return writer.scaled("subgroup_row", down, self.row.m), writer.scaled("subgroup_column", across, self.row.n * self.accumulators)
 
     def _starts(self) -> list[Matrix]:
-        type_ = self._type("c")
+        type_ = row_type(self.row, "d", Scope.SUBGROUP)
         if self.values["start"] == "zero":
             return [self.writer.zero("start", type_) for _ in range(self.accumulators)]
         limits = self.extents["m"], self.extents["n"]
@@ -210,16 +211,6 @@ class _Product:
 
     def _plus(self, value: ScalarValue, addend: int) -> ScalarValue:
         return self.writer.scaled("plus", value, 1, addend) if addend else value
-
-    def _type(self, operand: str) -> MatrixType:
-        row = self.row
-        match operand:
-            case "a":
-                return MatrixType(row.a, Scope.SUBGROUP, row.m, row.k, Use.A)
-            case "b":
-                return MatrixType(row.b, Scope.SUBGROUP, row.k, row.n, Use.B)
-            case _:
-                return MatrixType(row.result, Scope.SUBGROUP, row.m, row.n, Use.ACCUMULATOR)
 
     def _copy(self, name: str, source: Window, buffer: ScalarValue, rows: int, columns: int) -> None:
         stage = self.stages[name]
@@ -261,7 +252,9 @@ class _Product:
         line, place = (column, row) if stage.turned else (row, column)
         first = writer.sum(f"{name}_first", writer.scaled(f"{name}_line", line, stage.stride), place)
         layout = Layout.COLUMN_MAJOR if stage.turned else Layout.ROW_MAJOR
-        return self.builder.load(writer.name(name), self._type(name), stage.array, first, writer.literal(stage.stride), layout)
+        # The sums of parts have the result's type.
+        type_ = row_type(self.row, "d" if name == "c" else name, Scope.SUBGROUP)
+        return self.builder.load(writer.name(name), type_, stage.array, first, writer.literal(stage.stride), layout)
 
     def _multiply(self, buffer: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
         writer, row = self.writer, self.row

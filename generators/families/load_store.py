@@ -6,15 +6,14 @@ Axis values are those of cases/khr_cooperative_matrix/load_store.yaml.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
-from generators.families.placement import fills, stage_in, stage_out
+from generators.families.axes import SCOPES, SHAPE, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.families.placement import POINTEES, fills, pointee_of, stage_in, stage_out
 from generators.inputs.patterns import PATTERNS, pattern_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
@@ -27,20 +26,6 @@ _LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _WORKGROUP_BYTES = 12 * 1024
 """The most that one workgroup array of this family takes: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB that
 every device has for workgroup memory."""
-
-
-def _pointee(name: str, component: ComponentType) -> Pointee:
-    match name:
-        case "component":
-            return Pointee(component)
-        case "vec2":
-            return Pointee(component, 2)
-        case "vec4":
-            return Pointee(component, 4)
-        case "u32":
-            return Pointee(U32)
-        case _:
-            return Pointee(U32, 4)
 
 
 @dataclass(frozen=True)
@@ -73,10 +58,10 @@ def _round_up(value: int, unit: int) -> int:
 def _side(values: Values, direction: str) -> Side | None:
     """The placement that the axes ask for; None where it would be misaligned or too large."""
     component = COMPONENT_TYPES[values["component"]]
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     layout = _LAYOUTS[values[direction]]
     runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
-    pointee = _pointee(values[f"{direction}_pointee"], component)
+    pointee = pointee_of(values[f"{direction}_pointee"], component)
     run_bytes = run * component.bytes
     alignment = min(16, run_bytes)
     granule = math.lcm(alignment, pointee.bytes) // pointee.bytes
@@ -141,13 +126,12 @@ _MASKS: Mapping[str, Mapping[str, MemoryAccess]] = {
     "all": {"load": _UNORDERED | _VISIBLE, "store": _UNORDERED | _AVAILABLE},
 }
 
-_POINTEES = ("component", "vec2", "vec4", "u32", "uvec4")
 _STRIDES = ("tight", "padded", "odd", "large", "huge")
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "action": ("copy", "load_only", "store_only"),
@@ -155,8 +139,8 @@ AXES: TakenValues = {
     "store": _LAYOUTS.keys(),
     "load_storage": STORAGE,
     "store_storage": STORAGE,
-    "load_pointee": _POINTEES,
-    "store_pointee": _POINTEES,
+    "load_pointee": POINTEES,
+    "store_pointee": POINTEES,
     "load_stride": (*_STRIDES, "zero"),
     "store_stride": _STRIDES,
     "source": SOURCES,
@@ -195,7 +179,7 @@ def _splat(component: ComponentType) -> int:
 def program(values: Values) -> Program:
     """The program of a case: load, store, or both."""
     component = COMPONENT_TYPES[values["component"]]
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     type_ = MatrixType(component, SCOPES[values["scope"]], rows, columns, USES[values["use"]])
     load, store = _side(values, "load"), _side(values, "store")
     if load is None or store is None:

@@ -6,14 +6,13 @@ reader; each form says who these are, and what stands between them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
@@ -52,7 +51,7 @@ def _component(values: Values) -> ComponentType:
 
 def _tile(values: Values) -> Tile:
     """Every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     granule = 16 // _component(values).bytes
     lines, line = (rows, columns) if _LAYOUTS[values["written"]] is Layout.ROW_MAJOR else (columns, rows)
     stride = line + granule if values["padding"] == "padded" else line
@@ -63,7 +62,7 @@ def _stride(values: Values, layout: str) -> int:
     """A tight tile read in the other layout has the lines of that layout."""
     if values["padding"] == "padded" or values[layout] == values["written"]:
         return _tile(values).stride
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     return columns if _LAYOUTS[values[layout]] is Layout.ROW_MAJOR else rows
 
 
@@ -82,7 +81,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"fits_wor
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "form": (
@@ -269,7 +268,7 @@ _FORMS: Mapping[str, Callable[[Parts], None]] = MappingProxyType(
 
 def program(values: Values) -> Program:
     """The program of a case."""
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     scope = SCOPES[values["scope"]]
     dispatch = values["form"] == "dispatch"
     builder = ProgramBuilder(scope, int(values["subgroups"]), _WORKGROUPS if dispatch else 1)

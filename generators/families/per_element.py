@@ -5,13 +5,12 @@ Axis values are those of cases/nv_cooperative_matrix2/per_element.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
 from generators.families.callback_kinds import KINDS, CallbackWriter, Kind
 from generators.families.placement import stage_in
 from generators.families.tensor_tiles import matrix_contents, matrix_in, matrix_out
@@ -39,7 +38,7 @@ _LEAST = 4
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "function": KINDS.keys(),
     "order": (0, 1, 2, 3, 4),
     "form": ("single", "twice", "chained", "loop", "branch", "itself"),

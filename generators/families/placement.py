@@ -6,10 +6,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.program.builder import ProgramBuilder
+from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program
-from generators.types import StorageClass
+from generators.types import ComponentType, StorageClass
+
+POINTEES = ("component", "vec2", "vec4", "u32", "uvec4")
+"""What an axis of pointees takes."""
+
+
+def pointee_of(name: str, component: ComponentType) -> Pointee:
+    """The pointee that an axis names, of an array of ``component``: itself, vectors of it, or u32 and vectors of that."""
+    match name:
+        case "component":
+            return Pointee(component)
+        case "vec2":
+            return Pointee(component, 2)
+        case "vec4":
+            return Pointee(component, 4)
+        case "u32":
+            return Pointee(U32)
+        case _:
+            return Pointee(U32, 4)
 
 
 def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Array:

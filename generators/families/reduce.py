@@ -5,13 +5,12 @@ Axis values are those of cases/nv_cooperative_matrix2/reduce.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, SUBGROUPS, TakenValues, Values, instances
 from generators.families.element_functions import FUNCTIONS, WITHOUT_ARITHMETIC, combining
 from generators.families.tensor_tiles import matrix_contents, matrix_in, matrix_out
 from generators.families.tile_arrays import tile_array
@@ -51,7 +50,7 @@ _OTHER: Mapping[str, str] = MappingProxyType({"maximum": "minimum", "multiply": 
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "mode": _MODES.keys(),
     "to": (*_SIZES, "turned"),
     "function": FUNCTIONS,

@@ -6,14 +6,13 @@ Axis values are those of cases/khr_cooperative_matrix/robustness.yaml.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SOURCES, SUBGROUPS, USES, TakenValues, Values
+from generators.families.axes import SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, shape_of
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
@@ -55,7 +54,7 @@ class Side:
 def _side(values: Values) -> Side | None:
     """Where matrices and the end of the range lie; None where an address would be misaligned or an element would be split."""
     component = COMPONENT_TYPES[values["component"]]
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     lines, run = (rows, columns) if values["layout"] == "row" else (columns, rows)
     pointee = {"component": Pointee(component), "vec4": Pointee(component, 4), "uvec4": Pointee(U32, 4)}[values["pointee"]]
     unit, line = pointee.bytes, run * component.bytes
@@ -91,7 +90,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {"aligned": lambda values: 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "access": ("load", "store"),
     "layout": _LAYOUTS.keys(),
     "stride": ("tight", "padded"),
@@ -106,7 +105,7 @@ AXES: TakenValues = {
 def program(values: Values) -> Program:
     """The program of a case: a load or a store that the range cuts, and the other one tight and in bounds."""
     component = COMPONENT_TYPES[values["component"]]
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     type_ = MatrixType(component, Scope.SUBGROUP, rows, columns, USES[values["use"]])
     side = _side(values)
     if side is None:

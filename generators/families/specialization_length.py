@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from generators.families import constants
-from generators.families.axes import SCOPES, SUBGROUPS, USES, TakenValues, Values
+from generators.families.axes import SCOPES, SHAPE, SUBGROUPS, USES, TakenValues, Values
 from generators.families.constants import LAYOUTS, Room, described, parse_shape, room, rounded_up
 from generators.inputs.patterns import pattern_bits
 from generators.program.builder import U32, ProgramBuilder
@@ -45,7 +45,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "load": LAYOUTS.keys(),

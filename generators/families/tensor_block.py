@@ -13,12 +13,12 @@ from typing import Literal
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
+from generators.families.axes import CLAMP_MODES, SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.block_decoders import CALLS, DECODERS, Decoder, decode_function
 from generators.families.block_formats import FORMATS, TABLE, set_scales
 from generators.families.tensor_blocks import LAST, PLACES, SETTINGS, BlockedTensor, block_of, blocked_tensor, slice_of
 from generators.families.tensor_tiles import Tensor, contents, matrix_in, matrix_out, tensor_in
-from generators.families.tensor_writer import LayoutStep, TensorWriter
+from generators.families.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
@@ -29,15 +29,12 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
 _POINTEES = {"u8": Pointee(COMPONENT_TYPES["u8"]), "u32": Pointee(COMPONENT_TYPES["u32"]), "uvec4": Pointee(COMPONENT_TYPES["u32"], 4)}
-_CLAMP_VALUE = 0x8F5A3B6C
-"""Its low 8, 16 and 32 bits are finite in every float type and differ from one another in value and sign."""
-
 _MOST_BYTES = 1 << 18
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "rank": (1, 2, 3, 4, 5),
@@ -100,7 +97,7 @@ def _blocked(values: Values) -> BlockedTensor:
 
 
 def _type(values: Values) -> MatrixType:
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     return MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], rows, columns, USES[values["use"]])
 
 
@@ -108,7 +105,7 @@ def _view(writer: TensorWriter, values: Values) -> TensorView | None:
     if values["view"] == "none":
         return None
     rank = int(values["rank"])
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     order = tuple(range(rank))
     type_ = TensorViewType(order[::-1] if "permuted" in values["view"] else order)
     if "clip" not in values["view"]:
@@ -135,7 +132,7 @@ def _written(values: Values) -> _Written:
         builder, "source", unit, tensor.blocks * _unit(values) // unit.bytes, StorageClass(values["storage"]), _POINTEES[values["pointee"]]
     )
     layout_type = TensorLayoutType(int(values["rank"]), CLAMP_MODES[values["mode"]])
-    clamp: list[LayoutStep] = [("clamp_value", (_CLAMP_VALUE,))] if values["mode"] == "constant" else []
+    clamp: list[LayoutStep] = [("clamp_value", (CLAMP_VALUE,))] if values["mode"] == "constant" else []
     layout = writer.layout("layout", layout_type, *tensor.steps, *clamp, slice_of(tensor))
     view = _view(writer, values)
     first = source.begin(builder, writer.number("first", source.first, signed=False))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.families.axes import Values
+from generators.families.axes import Values, shape_of
 from generators.families.tensor_clamp import spans_of
-from generators.families.tensor_writer import LayoutStep
+from generators.families.tensor_writer import LayoutStep, slice_step
 
 PLACES = ("aligned", "straddle", "end", "far", "over", "periods")
 LAST = ("whole", "one", "short")
@@ -77,7 +77,7 @@ def _adjacent(counts: tuple[int, ...], gap: int = 0) -> tuple[int, ...]:
 def blocked_tensor(values: Values) -> BlockedTensor | None:
     """What the axes ask for; None where they contradict each other."""
     block = block_of(values)
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     rank = int(values["rank"])
     if block is None or (rank == 5 and rows % 4):
         return None
@@ -102,4 +102,4 @@ def blocked_tensor(values: Values) -> BlockedTensor | None:
 
 def slice_of(tensor: BlockedTensor) -> LayoutStep:
     """The step that selects the slice."""
-    return "slice", tuple(n for pair in zip(tensor.offsets, tensor.spans, strict=True) for n in pair)
+    return slice_step(tensor.offsets, tensor.spans)

@@ -5,17 +5,16 @@ Axis values are those of cases/nv_cooperative_matrix2/tensor_clamp.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values
+from generators.families.axes import CLAMP_MODES, SCOPES, SHAPE, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.placement import fills
 from generators.families.tensor_tiles import contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
-from generators.families.tensor_writer import LayoutStep, TensorWriter
+from generators.families.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
 from generators.inputs.patterns import PATTERNS
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
@@ -24,15 +23,12 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType
 from generators.types import COMPONENT_TYPES, StorageClass
 
-_CLAMP_VALUE = 0x8F5A3B6C
-"""Its low 8, 16 and 32 bits are finite in every float type and differ from one another in value and sign."""
-
 _MOST_ELEMENTS = 1 << 18
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "rank": (1, 2, 3, 4, 5),
@@ -128,7 +124,7 @@ def _offset(values: Values, size: int, span: int) -> int | None:
 
 def geometry(values: Values) -> Geometry | None:
     """What the axes ask for; None where they contradict each other, or the tensor is too large."""
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     rank = int(values["rank"])
     if rank == 5 and rows % 4:
         return None
@@ -153,11 +149,7 @@ def geometry(values: Values) -> Geometry | None:
         strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + (0 if values["strides"] == "default" else 1 + dimension)
     result = Geometry(tuple(sizes), tuple(offsets), spans, tuple(strides))
     limit = _MOST_ELEMENTS if values["storage"] != "workgroup" else 8192 // COMPONENT_TYPES[values["component"]].bytes
-    return result if result.elements * _instances(values) <= limit else None
-
-
-def _instances(values: Values) -> int:
-    return int(values["subgroups"]) if values["scope"] == "subgroup" else 1
+    return result if result.elements * instances(values) <= limit else None
 
 
 def _fits(values: Values) -> bool:
@@ -175,12 +167,12 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits": _fits, "which_diff
 
 def _clamp_value(values: Values) -> int:
     bits = min(32, COMPONENT_TYPES[values["component"]].bits)
-    return _CLAMP_VALUE if values["clamp_value"] == "garbage" else _CLAMP_VALUE & ((1 << bits) - 1)
+    return CLAMP_VALUE if values["clamp_value"] == "garbage" else CLAMP_VALUE & ((1 << bits) - 1)
 
 
 def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
     component, scope = COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]]
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     type_ = MatrixType(component, scope, rows, columns, USES[values["use"]])
     shape = geometry(values)
     if shape is None:
@@ -198,7 +190,7 @@ def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
         steps.append(("stride", shape.strides))
     if values["clamp_value"] != "default":
         steps.append(("clamp_value", (_clamp_value(values),)))
-    steps.append(("slice", tuple(n for pair in zip(shape.offsets, shape.spans, strict=True) for n in pair)))
+    steps.append(slice_step(shape.offsets, shape.spans))
     layout = writer.layout("layout", TensorLayoutType(int(values["rank"]), CLAMP_MODES[values["mode"]]), *steps)
     first = tensor.begin(builder, writer.number("first", tensor.first, signed=False))
     if load:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from generators.families.placement import Target
-from generators.families.tensor_regions import CLAMP_VALUE, OTHER_CLAMP_VALUE, Region, interleaved
+from generators.families.tensor_regions import OTHER_CLAMP_VALUE, Region
 from generators.families.tensor_tiles import Tensor, tensor_in, tensor_out
-from generators.families.tensor_writer import LayoutStep, TensorWriter
+from generators.families.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, interleaved, slice_step
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
@@ -318,7 +318,7 @@ def _derived_step(kind: str, region: Region) -> LayoutStep:
         case "stride":
             return "stride", [2 * stride for stride in region.strides]
         case "slice":
-            return "slice", interleaved((-1, *[0] * (rank - 1)), region.spans)
+            return slice_step((-1, *[0] * (rank - 1)), region.spans)
         case "clamp_value":
             return "clamp_value", (OTHER_CLAMP_VALUE,)
         case _:

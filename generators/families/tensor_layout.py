@@ -5,14 +5,13 @@ Axis values are those of cases/nv_cooperative_matrix2/tensor_layout.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances
-from generators.families.placement import fills
+from generators.families.axes import CLAMP_MODES, SCOPES, SHAPE, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.families.placement import POINTEES, fills, pointee_of
 from generators.families.tensor_forms import FORMS, SHARED_FORMS, TILES, Plan, Tiled, run
 from generators.families.tensor_regions import (
     BLOCKS,
@@ -32,7 +31,6 @@ from generators.families.tensor_writer import TensorWriter
 from generators.inputs.patterns import PATTERNS
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
-from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
 from generators.program.values import MatrixType
@@ -56,7 +54,7 @@ _WORKGROUP_BYTES = 8192
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "access": ("load", "store"),
@@ -73,7 +71,7 @@ AXES: TakenValues = {
     "source": SOURCES,
     "integer": ("u32", "s32"),
     "storage": STORAGE,
-    "pointee": ("component", "vec2", "vec4", "u32", "uvec4"),
+    "pointee": POINTEES,
     "first": _LEADS.keys(),
     "memory": _MEMORY,
     "constants": ("none", "rank", "mode", "both"),
@@ -83,7 +81,7 @@ AXES: TakenValues = {
 
 
 def _spans(values: Values) -> tuple[int, ...] | None:
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     return spans_of(values["span"], rows, columns, int(values["rank"]))
 
 
@@ -142,21 +140,6 @@ def _pointee_fits(values: Values) -> bool:
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits": _fits, "orders_differ": _orders_differ, "pointee_fits": _pointee_fits}
 
 
-def _pointee(values: Values) -> Pointee:
-    component = COMPONENT_TYPES[values["component"]]
-    match values["pointee"]:
-        case "component":
-            return Pointee(component)
-        case "vec2":
-            return Pointee(component, 2)
-        case "vec4":
-            return Pointee(component, 4)
-        case "u32":
-            return Pointee(U32)
-        case _:
-            return Pointee(U32, 4)
-
-
 def _memory(values: Values) -> MemoryOperand | None:
     name = values["memory"]
     if name == "none":
@@ -185,7 +168,7 @@ def _written(values: Values, moved: bool = False) -> tuple[ProgramBuilder, Tenso
     if moved:
         found = Region(found.sizes, (found.offsets[0] - 1, *found.offsets[1:]), found.spans, found.blocks, found.strides)
     component, scope = COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]]
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]))
     writer = TensorWriter(builder, values["source"], values["integer"] == "s32")
     tiled = Tiled(
@@ -193,7 +176,7 @@ def _written(values: Values, moved: bool = False) -> tuple[ProgramBuilder, Tenso
         MatrixType(component, scope, rows, columns, USES[values["use"]]),
         values["access"] == "load",
         StorageClass(values["storage"]),
-        _pointee(values),
+        pointee_of(values["pointee"], component),
         _LEADS[values["first"]],
         values["first"] == "strided",
         _memory(values),

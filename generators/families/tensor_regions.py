@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from generators.families.tensor_writer import LayoutStep
+from generators.families.tensor_writer import CLAMP_VALUE, LayoutStep, slice_step
 
 SPANS = ("matrix", "reshaped", "thin", "odd", "larger", "shorter")
 OFFSETS = ("inside", "zero", "end", "over")
@@ -31,9 +31,8 @@ _MARGIN = (3, 5, 2, 4, 1)
 _INSET = (2, 3, 1, 2, 1)
 """The offset of a slice inside, never that of the end but where there is no other."""
 _BLOCK = (2, 3, 5, 2, 3)
-CLAMP_VALUE = 0x8F5A3B6C
 OTHER_CLAMP_VALUE = 0x6D4B2937
-"""Their low 8, 16 and 32 bits are finite in every float type, and differ from one another and from each other."""
+"""Like CLAMP_VALUE, and all of its bits that count are others."""
 
 
 @dataclass(frozen=True)
@@ -158,11 +157,6 @@ def _offset(kind: str, dimension: int, size: int, span: int) -> int:
             return size - span + 1 if dimension % 2 == 0 else -1
 
 
-def interleaved(offsets: Sequence[int], spans: Sequence[int]) -> tuple[int, ...]:
-    """The operands of a slice."""
-    return tuple(n for pair in zip(offsets, spans, strict=True) for n in pair)
-
-
 def slice_steps(kind: str, region: Region) -> list[LayoutStep]:
     """Slices whose offsets add up to the region's: ``nested`` ones, one that goes out of bounds before the beginning (``back``) or behind
     the end (``forth``) and one that brings it back in, or three. The last has the region's spans, the first larger, the second smaller."""
@@ -185,14 +179,14 @@ def slice_steps(kind: str, region: Region) -> list[LayoutStep]:
     moves.append([wanted[d] - sum(move[d] for move in moves) for d in every])
     wide, narrow = [size + 3 + d for d, size in enumerate(sizes)], [1 + d % 2 for d in every]
     spans = [*(wide, narrow)[: len(moves) - 1], region.spans]
-    return [("slice", interleaved(*slice_)) for slice_ in zip(moves, spans, strict=True)]
+    return [slice_step(*slice_) for slice_ in zip(moves, spans, strict=True)]
 
 
 def layout_steps(region: Region, slices: str, order: str, strides: str, clamp_value: str) -> list[LayoutStep]:
     """Everything that brings a new layout to ``region``."""
     sizes = region.sizes
     others = [size + 4 + 2 * d for d, size in enumerate(sizes)]
-    lost: LayoutStep = ("slice", interleaved([5 + d for d in range(len(sizes))], others))
+    lost = slice_step([5 + d for d in range(len(sizes))], others)
     other_strides: LayoutStep = ("stride", [3 * stride for stride in _strides("padded", others, [1] * len(sizes))])
     dimension: LayoutStep = ("dimension", sizes)
     block: list[LayoutStep] = [] if set(region.blocks) == {1} else [("block_size", region.blocks)]

@@ -5,14 +5,13 @@ Axis values are those of cases/nv_cooperative_matrix2/tensor_view.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import CLAMP_MODES, SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values
+from generators.families.axes import CLAMP_MODES, SCOPES, SHAPE, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.placement import Target, fills
 from generators.families.tensor_tiles import Tensor, contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
 from generators.families.tensor_view_shapes import (
@@ -27,7 +26,7 @@ from generators.families.tensor_view_shapes import (
     view_strides,
     window_elements,
 )
-from generators.families.tensor_writer import LayoutStep, TensorWriter, ViewStep
+from generators.families.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
 from generators.inputs.patterns import PATTERNS
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.program import Program, Subcase
@@ -45,7 +44,7 @@ _MOST_WORKGROUP_BYTES = 8192
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
     "use": USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "access": ("load", "store"),
@@ -92,7 +91,7 @@ def _permutation(values: Values) -> tuple[int, ...]:
 
 def geometry(values: Values) -> Geometry | None:
     """What the axes ask for; None where they do not go together."""
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     rank, form = int(values["rank"]), values["form"]
     permutation = _permutation(values)
     clip = clip_window(values["clip"], rows, columns)
@@ -117,13 +116,9 @@ def geometry(values: Values) -> Geometry | None:
         offsets.append((-max(1, span // 4) if dimension == 0 else 2) if over else 1 + dimension % 2)
         sizes.append(max(2, span - (0 if dimension else max(1, span // 4))) if over else span + 3 + dimension)
     tensor_strides = row_major(sizes, 1)
-    if tensor_elements(sizes, tensor_strides) * _instances(values) > _limit(values):
+    if tensor_elements(sizes, tensor_strides) * instances(values) > _limit(values):
         return None
     return Geometry(tuple(sizes), tensor_strides, tuple(offsets), spans, dimensions, strides, clip)
-
-
-def _instances(values: Values) -> int:
-    return int(values["subgroups"]) if values["scope"] == "subgroup" else 1
 
 
 def _limit(values: Values) -> int:
@@ -198,7 +193,7 @@ def _layout(writer: TensorWriter, values: Values, shape: Geometry) -> TensorLayo
     if mode is ClampMode.CONSTANT:
         component = COMPONENT_TYPES[values["component"]]
         steps.append(("clamp_value", (_CLAMP_VALUE & ((1 << min(32, component.bits)) - 1),)))
-    steps.append(("slice", tuple(n for pair in zip(shape.offsets, shape.spans, strict=True) for n in pair)))
+    steps.append(slice_step(shape.offsets, shape.spans))
     return writer.layout("layout", TensorLayoutType(int(values["rank"]), mode), *steps)
 
 
@@ -255,7 +250,7 @@ def _access(
 
 def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
     component, scope = COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]]
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     type_ = MatrixType(component, scope, rows, columns, USES[values["use"]])
     shape = geometry(values)
     if shape is None:

@@ -23,9 +23,22 @@ from generators.types import COMPONENT_TYPES
 S32 = COMPONENT_TYPES["s32"]
 _WORD = 1 << 32
 
+CLAMP_VALUE = 0x8F5A3B6C
+"""Its low 8, 16 and 32 bits are finite in every float type and differ from one another in value and sign."""
+
 LayoutStep = tuple[LayoutSetting, Sequence[int | ScalarValue]]
 ViewStep = tuple[ViewSetting, Sequence[int | ScalarValue]]
 """A setting and its operands; numbers become operands from the writer's source."""
+
+
+def interleaved(offsets: Sequence[int], spans: Sequence[int]) -> tuple[int, ...]:
+    """The operands of a slice: offset and span of each dimension in turn."""
+    return tuple(n for pair in zip(offsets, spans, strict=True) for n in pair)
+
+
+def slice_step(offsets: Sequence[int], spans: Sequence[int]) -> LayoutStep:
+    """The step that takes a slice."""
+    return "slice", interleaved(offsets, spans)
 
 
 class TensorWriter:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, STORAGE, SUBGROUPS, TakenValues, Values, instances, shape_of
 from generators.families.muladd import Tiles, tiled
 from generators.families.placement import Target, fills, stage_in, stage_out
 from generators.inputs import conversions
@@ -42,7 +42,7 @@ AXES: TakenValues = {
     "from": COMPONENT_TYPES.keys(),
     "to": ("same", *COMPONENT_TYPES),
     "use": _USES.keys(),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*"),
+    "shape": SHAPE,
     "way": (*_STRAIGHT, *_TRANSPOSED),
     "form": ("kept", "alone", "both", "negated_before", "negated_after"),
     "saturation": ("none", "largest"),
@@ -156,7 +156,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
 
 
 def _shape(values: Values) -> tuple[int, int]:
-    rows, columns = (int(n) for n in values["shape"].split("x"))
+    rows, columns = shape_of(values)
     return rows, columns
 
 

@@ -111,8 +111,8 @@ class Fuzzer:
         before = initial_contents(one, case, want)
         return Arrangement((case,), (want,), (before,), (dispatch(one, case, before),), (one,))
 
-    def shrink(self, difference: Difference) -> Difference:
-        """The simplest draw found that fails in the same way."""
+    def shrink(self, difference: Difference) -> Iterator[Difference]:
+        """Ever simpler draws that fail in the same way; where there is none, nothing."""
         best, tried = difference, 0
         improved = True
         while improved and tried < MOST_STEPS:
@@ -124,10 +124,10 @@ class Fuzzer:
                 found = self._differs(best.index, candidate)
                 if found is not None and found.verdict == difference.verdict:
                     best, improved = found, True
+                    yield best
                     break
                 if tried >= MOST_STEPS:
                     break
-        return best
 
     def _differs(self, index: int, addressing: Addressing) -> Difference | None:
         tally = Tally()

@@ -4,6 +4,7 @@ printed and written as a folder that reproduces it. Draw number N of a seed is a
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -78,13 +79,15 @@ def run(options: argparse.Namespace) -> int:
     _check(asked.reports)
     holder = open_holder(settings)
     fuzzer = Fuzzer(seed, holder, settings.front_end, options.known)
-    progress = _Progress(count, quiet=options.json)
+    progress = _Progress(count, most, quiet=options.json)
     tally = Tally()
     try:
         for tally in fuzzer.run(SUBJECTS[subject], first, count, most):
             progress.show(tally)
         seconds = progress.finish(tally)
-        found = tally.differences[:most] if options.no_shrink else [fuzzer.shrink(one) for one in tally.differences[:most]]
+        found = tally.differences[:most]
+        if not options.no_shrink:
+            found = [_shrunk(fuzzer, one, progress) for one in found]
     finally:
         holder.discard()
     folders = [_write(asked, fuzzer, one, settings.front_end) for one in found]
@@ -93,6 +96,18 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(asked, tally, seconds, found, folders)
     return 1 if found else 0
+
+
+def _shrunk(fuzzer: Fuzzer, found: Difference, progress: _Progress) -> Difference:
+    """The simplest draw that fails in the same way; of those that an interrupt leaves time for, where one comes."""
+    best = found
+    try:
+        progress.announce(f"draw {found.index}: shrinking, Ctrl-C takes the simplest so far")
+        for best in fuzzer.shrink(found):
+            progress.shrinking(best)
+    except KeyboardInterrupt:
+        progress.announce(f"draw {found.index}: interrupted, not all that is simpler was tried")
+    return best
 
 
 def _check(reports: Path | None) -> None:
@@ -114,20 +129,43 @@ def _whole(option: str, text: str) -> int:
 class _Progress:
     """A line that is rewritten on a terminal, and one now and then in a log; on standard error."""
 
-    def __init__(self, count: int, quiet: bool) -> None:
-        self._count, self._quiet = count, quiet
+    def __init__(self, count: int, most: int, quiet: bool) -> None:
+        self._count, self._most, self._quiet = count, most, quiet
         self._terminal = sys.stderr.isatty()
         self._start = self._shown = time.monotonic()
+        self._announced = 0
 
     def show(self, tally: Tally) -> None:
-        """Where the run is."""
+        """Where the run is, and what has come to differ."""
+        for one in tally.differences[self._announced : self._most]:
+            self.announce(f"draw {one.index}: {one.verdict}: {one.message.splitlines()[0]}")
+        self._announced = len(tally.differences)
         now = time.monotonic()
-        if self._quiet or now - self._shown < (TERMINAL_SECONDS if self._terminal else LOG_SECONDS):
+        if not self._is_due(now):
             return
-        self._shown = now
         done = tally.judged + sum(tally.unsupported.values())
-        text = f"{done} of {self._count} draws, {tally.judged / (now - self._start):.0f}/s, {len(tally.differences)} differ"
-        print(f"\r{text}" if self._terminal else text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
+        self._write(f"{done} of {self._count} draws, {tally.judged / (now - self._start):.0f}/s, {len(tally.differences)} differ")
+
+    def shrinking(self, best: Difference) -> None:
+        """What a draw has been made of so far."""
+        if self._is_due(time.monotonic()):
+            self._write(f"draw {best.index}: as simple as {describe(best.addressing)}".replace("\n", "; "))
+
+    def announce(self, text: str) -> None:
+        """A line that stays."""
+        if not self._quiet:
+            print(f"\r\033[K{text}" if self._terminal else text, file=sys.stderr, flush=True)
+
+    def _is_due(self, now: float) -> bool:
+        if self._quiet or now - self._shown < (TERMINAL_SECONDS if self._terminal else LOG_SECONDS):
+            return False
+        self._shown = now
+        return True
+
+    def _write(self, text: str) -> None:
+        if self._terminal:
+            text = f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}"
+        print(text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
     def finish(self, tally: Tally) -> float:
         """Seconds since the start."""

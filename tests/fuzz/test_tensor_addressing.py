@@ -35,7 +35,7 @@ def found(seed: int, count: int) -> Difference:
     judge = fuzzer(seed)
     *_, tally = judge.run(draw, 0, count, 1)
     assert tally.differences, f"no difference in {tally.judged} draws"
-    return judge.shrink(tally.differences[0])
+    return list(judge.shrink(tally.differences[0]))[-1]
 
 
 def test_the_same_seed_draws_the_same_programs_and_another_one_others():
@@ -149,8 +149,29 @@ def test_a_device_that_dies_is_found_whether_or_not_a_draw_does_it_alone(alone):
     assert {one.verdict for one in tally.differences} == {"crash"}
     assert len(tally.differences) == (DRAWS_PER_FORM if alone else 1)
     assert ("in none alone" in tally.differences[0].message) is not alone
-    shrunk = judge.shrink(tally.differences[0])
-    assert (size(shrunk.addressing) < size(tally.differences[0].addressing)) is alone
+    sizes = [size(tally.differences[0].addressing), *(size(one.addressing) for one in judge.shrink(tally.differences[0]))]
+    assert (len(sizes) > 1) is alone
+    assert sizes == sorted(set(sizes), reverse=True)
+
+
+def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, capsys):
+    def interrupted(self, difference):
+        yield replace(difference, message="the simplest so far")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Fuzzer, "shrink", interrupted)
+    monkeypatch.setattr(
+        tensor_access, "tensor_places", lambda layout, view, *rest: tensor_addressing.tensor_places(*clip_ignored(layout, view), *rest)
+    )
+    assert main(["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200"]) == 1
+    printed = capsys.readouterr()
+    assert "the simplest so far" in printed.out
+    announced = [line for line in printed.err.splitlines() if line.startswith("draw ")]
+    assert [line.split(": ")[1] for line in announced] == [
+        "fail",
+        "shrinking, Ctrl-C takes the simplest so far",
+        "interrupted, not all that is simpler was tried",
+    ]
 
 
 def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_path, capsys):

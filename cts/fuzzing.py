@@ -48,10 +48,19 @@ class Difference:
 
 @dataclass
 class Tally:
-    """What a run has judged: ``unsupported`` counts draws by what the device lacks, ``known`` those that differ as a known defect does."""
+    """What a run has judged.
+
+    Attributes:
+        judged: draws that were run.
+        known: those of them that differ just as a known defect does.
+        left_out: draws that were not run: a known defect makes them undefined.
+        unsupported: draws not run, by what the device lacks.
+        differences: those that differ otherwise.
+    """
 
     judged: int = 0
     known: int = 0
+    left_out: int = 0
     unsupported: dict[str, int] = field(default_factory=dict)
     differences: list[Difference] = field(default_factory=list)
 
@@ -74,7 +83,8 @@ class Fuzzer:
         seed: of the data; a draw and all that it shrinks to have data of one generator.
         holder: of the device.
         front_end: which reading of the programs the device gets.
-        known: words of defects (see cts.diagnose); a draw whose outcome is all that such a defect gives is counted and not reported.
+        known: words of defects (see cts.diagnose); a draw whose outcome is all that such a defect gives is counted and not reported, and
+            one that it makes undefined is not run.
     """
 
     def __init__(self, seed: int, holder: DeviceHolder, front_end: FrontEnd, known: Sequence[str] = ()) -> None:
@@ -148,8 +158,14 @@ class Fuzzer:
         if missing := self._holder.device.missing(built):
             _count(tally, missing, len(numbered))
             return
-        prepared = [_Prepared(index, addressing, self.arrange(index, addressing, program)) for index, addressing in numbered]
+        defects = self._known_defects(program)
+        drawn = [_Prepared(index, addressing, self.arrange(index, addressing, program)) for index, addressing in numbered]
+        # What a known defect makes undefined may take the device's time, or the device.
+        prepared = [one for one in drawn if not any(_undefined(defect, one) for defect in defects)]
+        tally.left_out += len(drawn) - len(prepared)
         tally.judged += len(prepared)
+        if not prepared:
+            return
         try:
             outcomes = self._holder.device.run(built, [one.dispatch for one in prepared])
         except DeviceFailure as failure:
@@ -159,12 +175,11 @@ class Fuzzer:
             together = f"{failure}\nin one submission with draws up to {prepared[-1].index}, and in none alone"
             tally.differences += alone or [Difference(prepared[0].index, failure.verdict, together, prepared[0].addressing)]
             return
-        pairs = [(one, outcome, found) for one, outcome in zip(prepared, outcomes, strict=True) if (found := _difference(one, outcome))]
-        defects = self._known_defects(program) if pairs else []
-        for one, outcome, found in pairs:
-            if any(_gives(defect, one, outcome) for defect in defects):
+        for one, outcome in zip(prepared, outcomes, strict=True):
+            found = _difference(one, outcome)
+            if found is not None and any(_gives(defect, one, outcome) for defect in defects):
                 tally.known += 1
-            else:
+            elif found is not None:
                 tally.differences.append(found)
 
     def _known_defects(self, program: Program) -> list[Defect]:
@@ -197,6 +212,17 @@ def _gives(defect: Defect, one: _Prepared, outcome: Outcome) -> bool:
     except (GeneratorError, LookupError, ValueError):
         return False
     return gives(program, other, before, {**before, **outcome.outputs})
+
+
+def _undefined(defect: Defect, one: _Prepared) -> bool:
+    """Whether an implementation with the defect does what the specification leaves undefined, where the draw does not."""
+    try:
+        evaluate(one.plan.programs[0], one.plan.subcases[0], defect.substitutes)
+    except GeneratorError:
+        return True
+    except (LookupError, ValueError):
+        return False
+    return False
 
 
 def _count(tally: Tally, why: str, draws: int) -> None:

@@ -48,7 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WORDS",
         action="append",
         default=[],
-        help="count apart what differs just as a known defect does whose name has these words, for example 'rounded down'; may be repeated",
+        help="count apart what differs just as a known defect does whose name has these words, for example 'rounded down', and do not run "
+        "what it makes undefined; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="one document: counts, rate, and what differs")
 
@@ -143,7 +144,7 @@ class _Progress:
         now = time.monotonic()
         if not self._is_due(now):
             return
-        done = tally.judged + sum(tally.unsupported.values())
+        done = tally.judged + tally.left_out + sum(tally.unsupported.values())
         self._write(f"{done} of {self._count} draws, {tally.judged / (now - self._start):.0f}/s, {len(tally.differences)} differ")
 
     def shrinking(self, best: Difference) -> None:
@@ -209,6 +210,8 @@ def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], f
     for why, draws in sorted(tally.unsupported.items(), key=lambda item: -item[1]):
         print(f"{draws} draws not supported: {why}")
     rate = tally.judged / seconds if seconds else 0.0
+    if tally.left_out:
+        print(f"{tally.left_out} draws not run: a known defect makes them undefined")
     known = f", {tally.known} more as known defects do" if tally.known else ""
     print(
         f"{tally.judged} draws on {asked.settings.description.name}, seed {asked.seed}: {len(tally.differences)} differ{known} "
@@ -225,6 +228,7 @@ def _document(asked: _Run, tally: Tally, seconds: float, found: list[Difference]
         "front_end": asked.settings.front_end,
         "judged": tally.judged,
         "known": tally.known,
+        "left_out": tally.left_out,
         "not_supported": tally.unsupported,
         "differ": len(tally.differences),
         "seconds": round(seconds, 3),

@@ -12,6 +12,7 @@ from cts.reference.state import State
 from cts.reference.tensor import layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place, store_at
 from cts.reference.tensor_addressing import Addresses
+from generators.errors import GeneratorError
 from generators.program.program import Program
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.types import ClampMode, ComponentType
@@ -101,6 +102,14 @@ def _clamped(clamp: Clamp) -> Readdress:
         return _at(state, access, found, np.clip(moved, 0, size - 1), np.zeros_like(found.outside))
 
     return readdress
+
+
+def _mirrored_in_bounds(state: State, access: Access, found: Addresses) -> Addresses:
+    """What is in bounds stays where it is, but for a dimension of one element, of which the period is zero."""
+    _, size = _coordinates(state, access, found)
+    if ((size == 1).any(axis=-1) & ~found.clipped).any():
+        raise GeneratorError("a coordinate in bounds modulo the period of a dimension of size 1 divides by zero")
+    return found
 
 
 def _to_constant(state: State, access: Access, found: Addresses) -> Addresses:
@@ -252,6 +261,8 @@ def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
         those = [load for load in loads if load.layout.type.clamp_value in of]
         if those:
             yield Defect(f"coordinates out of bounds {words}", dict.fromkeys(those, _readdressed(_clamped(clamp))))
+    if mirroring := [load for load in loads if load.layout.type.clamp_value is ClampMode.REPEAT_MIRRORED]:
+        yield Defect("coordinates in bounds mirrored, too", dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
     moving = [load for load in loads if load.layout.type.clamp_value not in (ClampMode.UNDEFINED, ClampMode.CONSTANT)]
     if moving:
         yield Defect("coordinates out of bounds give the clamp value", dict.fromkeys(moving, _readdressed(_to_constant)))

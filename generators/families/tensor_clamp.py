@@ -35,7 +35,7 @@ AXES: TakenValues = {
     "mode": CLAMP_MODES.keys(),
     "access": ("load", "store"),
     "side": ("inside", "before", "after", "both"),
-    "which": ("all", "outermost", "innermost", "middle", "ends"),
+    "which": ("all", "outermost", "innermost", "middle", "ends", "beside_one"),
     "reach": ("one", "part", "whole", "periods", "far"),
     "size": ("one", "two", "odd", "fit", "large"),
     "strides": ("default", "padded", "spread"),
@@ -90,6 +90,8 @@ def _touched(values: Values, rank: int) -> tuple[int, ...]:
             return (rank - 1,)
         case "middle":
             return (rank // 2,)
+        case "beside_one":
+            return tuple(range(1, rank))
         case _:
             return 0, rank - 1
 
@@ -126,12 +128,17 @@ def geometry(values: Values) -> Geometry | None:
     """What the axes ask for; None where they contradict each other, or the tensor is too large."""
     rows, columns = shape_of(values)
     rank = int(values["rank"])
-    if rank == 5 and rows % 4:
+    beside_one = values["which"] == "beside_one"
+    if rank - beside_one == 5 and rows % 4:
         return None
-    spans = spans_of(rows, columns, rank)
+    spans = (1, *spans_of(rows, columns, rank - 1)) if beside_one else spans_of(rows, columns, rank)
     touched = _touched(values, rank)
     sizes, offsets = [], []
     for dimension, span in enumerate(spans):
+        if beside_one and dimension == 0:
+            sizes.append(1)
+            offsets.append(0)
+            continue
         if dimension not in touched:
             sizes.append(span + 3)
             offsets.append(1 + dimension % 2)
@@ -159,7 +166,7 @@ def _fits(values: Values) -> bool:
 def _which_differ(values: Values) -> bool:
     """Words for the same dimensions are used once."""
     rank, which = int(values["rank"]), values["which"]
-    return which == "all" or (rank > 1 and (which != "middle" or rank > 2) and (which != "ends" or rank > 2))
+    return which == "all" or rank > 2 or (rank == 2 and which not in ("middle", "ends"))
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits": _fits, "which_differ": _which_differ}

@@ -10,12 +10,19 @@ import numpy as np
 import pytest
 
 from cts.devices.embedded import callbacks, decode, per_element, reduction, tensor_access, tensor_state
+from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.instructions import HANDLERS
-from generators.spirv.enumerants import Op
+from cts.devices.embedded.profile import load_profile
+from generators.spirv.enumerants import Op, TensorClampMode
 from generators.types import Use
-from tests.broken_devices.test_smoke_notices import noticed
+from tests.broken_devices.test_smoke_notices import fails, noticed
 
 PROFILE = "nvidia-h200"
+DIMENSION_OF_ONE = [
+    f"tensor_clamp[f16-acc-16x16-subgroup-1-{rank}-mirrored-load-{side}-beside_one-part-odd-default-default-{source}-u32-storage_buffer]"
+    for rank, side, source in ((3, "after", "push_constant"), (5, "before", "literal"))
+]
+"""Of the nightly tier: on NVIDIA's devices such loads do not end."""
 USES = {Use.A: "-a-", Use.B: "-b-", Use.ACCUMULATOR: "-acc-"}
 
 
@@ -94,6 +101,18 @@ def test_a_matrix_of_one_use_that_begins_elsewhere(monkeypatch, family, use, sto
 
     changed_places(monkeypatch, moved)
     assert noticed(family, PROFILE, USES[use], "-store-" if store else "-load-")
+
+
+@pytest.mark.parametrize("case_id", DIMENSION_OF_ONE, ids=["layout", "rank_5"])
+def test_a_remainder_by_zero_in_a_dimension_of_one_element(monkeypatch, case_id):
+    def folded_in_bounds(operands, layout, view, store):
+        if layout.clamp_mode is TensorClampMode.RepeatMirrored and layout.dimension[0] == 1:
+            layout = replace(layout, clamp_mode=TensorClampMode.Constant, offset=(-1, *layout.offset[1:]))
+        return layout, view
+
+    assert not fails(case_id, EmbeddedDevice(load_profile(PROFILE)))
+    changed_places(monkeypatch, folded_in_bounds)
+    assert fails(case_id, EmbeddedDevice(load_profile(PROFILE), strict=False))
 
 
 @pytest.mark.parametrize("use", Use)

@@ -222,3 +222,21 @@ def test_what_a_known_defect_gives_is_counted_apart(monkeypatch):
     *_, tally = Fuzzer(5, device, "spirv", ("clip",)).run(draw, 0, count, count)
     assert tally.differences
     assert not tally.known
+
+
+class FoldsInBounds(EmbeddedDevice):
+    """A device that is lost where it has to divide by the period of a dimension of one element."""
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        raise DeviceCrash("divided by zero")
+
+
+def test_a_draw_that_a_known_defect_makes_undefined_is_not_run():
+    addressing = replace(
+        draw(1, 2937), component="f16", rank=2, mode=ClampMode.REPEAT_MIRRORED, steps=(("dimension", (1, 5)),), view=None, access="load"
+    )
+    device = DeviceHolder(lambda: FoldsInBounds(load_profile("universal")))
+    *_, tally = Fuzzer(1, device, "spirv").run(lambda *_: addressing, 0, 2, 2)
+    assert (tally.judged, tally.left_out, len(tally.differences)) == (2, 0, 2)
+    *_, tally = Fuzzer(1, device, "spirv", ("coordinates in bounds mirrored",)).run(lambda *_: addressing, 0, 2, 2)
+    assert (tally.judged, tally.left_out, len(tally.differences)) == (0, 2, 0)

@@ -24,6 +24,7 @@ from cts.defects.tensor_block import tensor_block_defects
 from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.tile_copies import tile_copy_defects
 from cts.defects.uses import use_defects
+from cts.defects.variables import variable_defects
 from cts.elements import gather, is_nan, values
 from cts.expected import Allowed, Expected, Placed
 from cts.membership import allows
@@ -48,6 +49,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from branch_defects(program)
     yield from call_defects(program)
     yield from constant_defects(program)
+    yield from variable_defects(program)
     yield from handed_over_defects(program)
     yield from construction_defects(program)
     yield from elementwise_defects(program)

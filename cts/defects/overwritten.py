@@ -9,7 +9,7 @@ import numpy as np
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
 from cts.reference.muladd import muladd, multiply_add
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Program
@@ -32,9 +32,20 @@ def _overwriting(fragment: int) -> Substitute:
             raise GeneratorError("one fragment leaves no partial sum")
         muladd(state, operation)
         component = operation.c.type.component
-        state.matrices[operation.c.name] = multiply_add(_part(a, 2, count), _part(b, 1, count), c, component, operation.operands)
+        _overwrite(state, operation.c.name, multiply_add(_part(a, 2, count), _part(b, 1, count), c, component, operation.operands))
 
     return step
+
+
+def _overwrite(state: State, name: str, value: MatrixValue) -> None:
+    """Here and in all that this state is a part of: registers outlast the iteration or the branch that writes to them."""
+    state.matrices[name] = value
+    outside = state.outside
+    if outside is not None and outside.activation is state.activation and name in outside.matrices:
+        here = outside.positions(state.instances)
+        others = np.setdiff1d(np.arange(len(outside.instances)), here)
+        kept = [(others, select(outside.matrices[name], others))] if len(others) else []
+        _overwrite(outside, name, join([(here, value), *kept]))
 
 
 def overwritten_defects(program: Program) -> Iterator[Defect]:

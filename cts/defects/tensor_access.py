@@ -112,6 +112,14 @@ def _mirrored_in_bounds(state: State, access: Access, found: Addresses) -> Addre
     return found
 
 
+def _first_beside_one(state: State, access: Access, found: Addresses) -> Addresses:
+    """A remainder by zero lets a compiler choose any address; it chooses the tensor's first."""
+    coordinate, size = _coordinates(state, access, found)
+    if not (size == 1).any():
+        return found
+    return _at(state, access, found, np.zeros_like(coordinate), np.zeros_like(found.outside))
+
+
 def _to_constant(state: State, access: Access, found: Addresses) -> Addresses:
     coordinate, size = _coordinates(state, access, found)
     outside = np.asarray(((coordinate < 0) | (coordinate >= size)).any(axis=-1))
@@ -262,7 +270,11 @@ def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
         if those:
             yield Defect(f"coordinates out of bounds {words}", dict.fromkeys(those, _readdressed(_clamped(clamp))))
     if mirroring := [load for load in loads if load.layout.type.clamp_value is ClampMode.REPEAT_MIRRORED]:
-        yield Defect("coordinates in bounds mirrored, too", dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
+        words = "coordinates in bounds mirrored, too"
+        yield Defect(words, dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
+        yield Defect(
+            f"{words}: the tensor's first element for a remainder by zero", dict.fromkeys(mirroring, _readdressed(_first_beside_one))
+        )
     moving = [load for load in loads if load.layout.type.clamp_value not in (ClampMode.UNDEFINED, ClampMode.CONSTANT)]
     if moving:
         yield Defect("coordinates out of bounds give the clamp value", dict.fromkeys(moving, _readdressed(_to_constant)))

@@ -30,6 +30,8 @@ F16_MULADD = "muladd[16x16x16.f16.f16.f32.f32-subgroup-1-exact-single-3-literal-
 S8_MULADD = "muladd[16x16x16.s8.s8.s32.s32-subgroup-1-wrap-single-3-literal-same-rrrr-tight-storage_buffer]"
 REUSE = "muladd[{}-subgroup-1-{}-reuse-3-literal-same-rrrr-tight-storage_buffer]"
 LOAD_STORE = "load_store[u8-b-16x32-subgroup-2-copy-row-column-{0}-{0}-component-component-padded-padded-push_constant-u32-minimal-none]"
+LEAVING = {"break_late": 0, "continue_late": 3}
+"""The iterations that nightly cases leave late."""
 
 
 class Broken:
@@ -226,3 +228,16 @@ def test_c_overwritten_by_the_sum_of_the_first_fragments(monkeypatch, row, data)
     assert "fresh in d1" in result.message
     assert "matches: matrix C, operand C of product, overwritten by the sum over all but the last 8 of K" in result.message
     assert "every operand C" not in result.message
+
+
+@pytest.mark.parametrize("form", ["break_late", "continue_late"])
+def test_c_overwritten_in_an_iteration_that_does_not_hand_on_its_sum(monkeypatch, form):
+    """What the loop carries is C of the iteration that leaves, and comes out of the loop."""
+    handlers = {**HANDLERS, Op.CooperativeMatrixMulAddKHR: leaving_partial_sums_in_c}
+    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", handlers)
+    result = judged(
+        f"control_flow[16x8x32.s8.s8.s32.s32-subgroup-1-1-{form}-less-u32-literal-{LEAVING[form]}-none-rrrr-storage_buffer]", Broken()
+    )
+    assert result.verdict is Verdict.FAIL
+    assert "carried_3 in d0" in result.message
+    assert "matches: matrix carried_3, operand C of sum_8, overwritten by the sum over all but the last 8 of K" in result.message

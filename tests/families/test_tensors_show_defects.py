@@ -123,6 +123,10 @@ CLAMPS = [
     ({"mode": "mirrored", "reach": "periods"}, "coordinates out of bounds mirrored at most once"),
     ({"mode": "mirrored"}, "coordinates out of bounds mirrored with a period of 2d"),
     ({"mode": "mirrored"}, "coordinates out of bounds mirrored with a period of 2d - 1"),
+    (
+        {"mode": "mirrored", "which": "beside_one"},
+        "coordinates in bounds mirrored, too: the tensor's first element for a remainder by zero",
+    ),
     ({"mode": "edge", "access": "store", "size": "fit"}, "a store out of bounds goes where a repeated tensor has it"),
 ]
 

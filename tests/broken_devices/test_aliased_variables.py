@@ -1,0 +1,46 @@
+"""A device on which a loaded matrix is the variable itself, and not what it held then."""
+
+from __future__ import annotations
+
+import pytest
+
+from cts.devices.embedded.instructions import HANDLERS
+from cts.devices.embedded.spirv_types import MatrixType
+from cts.verdict import Verdict
+from generators.spirv.enumerants import Op
+from tests.broken_devices.test_broken_devices import Broken, judged
+
+SWAP = "control_flow_variables[8x8x8.s8.s8.s32.s32-subgroup-2-1-swap-private-buffer-against-rrrr]"
+EXCHANGE = "aggregates[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-array-2-literal-private-function-operand-operand-push_constant-exchange]"
+
+
+@pytest.fixture
+def aliasing(monkeypatch):
+    """Loads of matrices are made again after each store. Mesa's lavapipe does this."""
+    loads = []
+
+    def load(translation, words):
+        run = HANDLERS[Op.Load](translation, words)
+        if isinstance(translation.types[words[0]], MatrixType):
+            loads.append((words[1], run))
+        return run
+
+    def store(translation, words):
+        run, values = HANDLERS[Op.Store](translation, words), translation.values
+
+        def both():
+            run()
+            for result, again in loads:
+                if values[result] is not None:
+                    values[result] = again()
+
+        return both
+
+    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", {**HANDLERS, Op.Load: load, Op.Store: store})
+
+
+@pytest.mark.parametrize("case_id", [SWAP, EXCHANGE], ids=["swap", "exchange"])
+def test_a_loaded_matrix_that_changes_with_the_next_store(aliasing, case_id):
+    result = judged(case_id, Broken())
+    assert result.verdict is Verdict.FAIL
+    assert "change with the next store to it" in result.message

@@ -192,6 +192,8 @@ class _Writer:
             case "insert":
                 result = Aggregate("inserted", whole.type)
                 builder.add(CompositeInsert(result, spare, whole, path))
+                # The operand is stored after its use, as what it was before.
+                builder.set(self.boxes[0], (), whole)
             case "parts":
                 for number, (leaf, type_) in enumerate(_leaves(whole.type)):
                     value = named_value(f"leaf{number}", type_)

@@ -130,20 +130,26 @@ def program(values: Values) -> Program:
     holders = [(held, path, beside)]
     if values["action"] != "in_place":
         holders.append(_holder(builder, values, "other", type_))
+    kept = builder.variable("kept", type_, "function") if values["leading_form"] == "composite" else None
     count = sum(1 + len(paths) for _, _, paths in holders)
     source = tile_array(builder, "source", type_, count, load)
-    target = tile_array(builder, "target", type_, count, store, output=True)
+    target = tile_array(builder, "target", type_, count + (kept is not None), store, output=True)
     tile = 0
     for variable, at, paths in holders:
         for one in (at, *paths):
             builder.set(variable, one, source.load(builder, f"matrix_{tile}", tile))
             tile += 1
+    changed, place = holders[-1][:2]
+    if kept is not None:
+        builder.set(kept, (), builder.get_matrix("matrix_kept", changed, *place))
     builder.add(
         ElementUpdate(
-            *holders[-1][:2], held, path, function, values["condition"], threshold, int(values["leading"]), values["leading_form"]
+            changed, place, held, path, function, values["condition"], threshold, int(values["leading"]), values["leading_form"], kept
         )
     )
     start = 0
+    if kept is not None:
+        holders.append((kept, (), ()))
     for variable, at, paths in holders:
         start = _store_all(builder, variable.name, variable, (at, *paths), target, start)
     return builder.build()

@@ -35,6 +35,8 @@ class ElementUpdate:
         leading: so many components are updated at constant indices, each if the length is greater, and the loop takes the rest.
         leading_form: ``pointer`` takes them by access chains; ``composite`` by OpCompositeExtract and OpCompositeInsert, which all
             invocations of the scope execute if their lengths agree, as those of all known devices do. Only with ``always``.
+        kept: holds the same matrix as the target before. There the composite form stores the Composite operand of its first
+            OpCompositeInsert once more, which the instruction leaves as it is.
     """
 
     target: Variable
@@ -46,6 +48,7 @@ class ElementUpdate:
     threshold: ScalarValue | None = None
     leading: int = 0
     leading_form: LeadingForm = "pointer"
+    kept: Variable | None = None
 
     @property
     def type(self) -> MatrixType:

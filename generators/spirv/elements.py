@@ -79,6 +79,8 @@ def _insert(shader: Shader, update: ElementUpdate, index: int) -> None:
     target = module.value(Op.Load, type_, place)
     changed = module.value(Op.CompositeInsert, type_, _applied(shader, update, value), target, index)
     module.instruction(Op.Store, place, changed)
+    if update.kept is not None and index == 0:
+        module.instruction(Op.Store, part_pointer(shader, update.kept, ()), target)
 
 
 def emit_element_update(shader: Shader, update: ElementUpdate) -> None:

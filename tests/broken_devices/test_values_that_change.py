@@ -1,4 +1,4 @@
-"""A device on which a loaded matrix is the variable itself, and not what it held then."""
+"""Devices on which a value does not stay what it is: a loaded matrix is the variable itself, or an insertion changes its operand."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from tests.broken_devices.test_broken_devices import Broken, judged
 
 SWAP = "control_flow_variables[8x8x8.s8.s8.s32.s32-subgroup-2-1-swap-private-buffer-against-rrrr]"
 EXCHANGE = "aggregates[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-array-2-literal-private-function-operand-operand-push_constant-exchange]"
+
+INSERTIONS = [
+    "elements[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-function-plain-other-always-1-composite-buffer]",
+    "aggregates[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-array-4-literal-function-private-operand-loop-push_constant-insert]",
+]
 
 
 @pytest.fixture
@@ -44,3 +49,20 @@ def test_a_loaded_matrix_that_changes_with_the_next_store(aliasing, case_id):
     result = judged(case_id, Broken())
     assert result.verdict is Verdict.FAIL
     assert "change with the next store to it" in result.message
+
+
+@pytest.mark.parametrize("case_id", INSERTIONS, ids=["component", "matrix"])
+def test_a_composite_that_an_insertion_changes(monkeypatch, case_id):
+    assert judged(case_id, Broken()).verdict is Verdict.PASS
+
+    def insert(translation, words):
+        run, values = HANDLERS[Op.CompositeInsert](translation, words), translation.values
+
+        def changing():
+            values[words[3]] = run()
+            return values[words[3]]
+
+        return changing
+
+    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", {**HANDLERS, Op.CompositeInsert: insert})
+    assert judged(case_id, Broken()).verdict is Verdict.FAIL

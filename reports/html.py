@@ -19,6 +19,7 @@ from reports import formats
 from reports.causes import Cause
 from reports.context import Context, Headline
 from reports.journals import Run
+from reports.neighbours import Neighbour, named_labels
 from reports.picture import failing_array
 from reports.requirement_texts import RequirementText
 from reports.summary import Summary
@@ -56,8 +57,22 @@ def index(
     )
 
 
-def failure_page(result: CaseResult, context: Context, texts: Mapping[str, RequirementText], commands: Mapping[str, str]) -> str:
-    """The page of one case that neither passed nor lacked support. ``commands`` is purpose -> command line."""
+def failure_page(
+    result: CaseResult,
+    context: Context,
+    texts: Mapping[str, RequirementText],
+    commands: Mapping[str, str],
+    axes: Sequence[str] = (),
+    neighbours: Sequence[Neighbour] = (),
+) -> str:
+    """The page of one case that neither passed nor lacked support.
+
+    Args:
+        result, context, texts: the case, its run, and the texts of requirements and positions.
+        commands: purpose -> command line.
+        axes: names of the family's axes, where they are known.
+        neighbours: cases that passed and are almost this one.
+    """
     return _template("failure.html").render(
         result=result,
         arrays=[failing_array(failure, number) for number, failure in enumerate(result.failures)],
@@ -65,6 +80,9 @@ def failure_page(result: CaseResult, context: Context, texts: Mapping[str, Requi
         commands=commands,
         texts=texts,
         context=context,
+        values=named_labels(result.id, axes),
+        axes=axes,
+        neighbours=neighbours,
     )
 
 

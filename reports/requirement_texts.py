@@ -34,16 +34,17 @@ def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
     left out."""
     texts = {}
     for path in sorted((cases / "requirements").glob("*.yaml")):
-        for id_, entry in _entries(_document(path)):
+        for id_, entry in _entries(document(path)):
             texts[id_] = RequirementText(str(entry.get("text") or ""), str(entry.get("place") or ""))
-    for id_, entry in _entries(_document(cases / "positions.yaml")):
+    for id_, entry in _entries(document(cases / "positions.yaml")):
         question, position, because = (str(entry.get(key) or "") for key in ("question", "position", "because"))
         between = "" if question.endswith("?") else ":"
         texts[id_] = RequirementText(f"{question}{between} {position}, because {because}", "")
     return texts
 
 
-def _document(path: Path) -> Any:
+def document(path: Path) -> Any:
+    """The content of a YAML file; None if it cannot be read."""
     try:
         return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (OSError, yaml.YAMLError):

@@ -13,12 +13,14 @@ from cts.atomic import write_text
 from cts.verdict import CaseResult
 from generators.errors import CtsError
 from reports import html
+from reports.axis_names import axis_names
 from reports.causes import Cause, causes
 from reports.commands import commands, family_files
 from reports.context import Context, Headline, context, headline
 from reports.journals import Run, read, whole_results
 from reports.junit import junit
 from reports.markdown import markdown
+from reports.neighbours import Neighbours
 from reports.requirement_texts import case_files, requirement_texts
 from reports.summary import Summary, summarise
 
@@ -48,10 +50,13 @@ def write(results: Path | Sequence[Path], directory: Path) -> None:
     title, pages = headline(summary, about), html.pages(run.results)
     cases = case_files()
     texts, files = requirement_texts(cases), family_files(cases)
+    axes = axis_names(cases, {result.family for result in run.results if result.id in pages})
+    neighbours = Neighbours(run.results)
     try:
         (directory / "failures").mkdir(parents=True, exist_ok=True)
         for result in whole_results(run, pages.keys()):
-            page = html.failure_page(result, about, texts, commands(result, run.metas, files))
+            again, near = commands(result, run.metas, files), neighbours.passed(result)
+            page = html.failure_page(result, about, texts, again, axes.get(result.family, ()), near)
             write_text(directory / pages[result.id], page)
         write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages))
         write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))

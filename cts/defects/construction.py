@@ -1,4 +1,4 @@
-"""Defects of matrices that are not loaded: constants, null and splats that do not reach every component."""
+"""Defects of matrices that are not loaded: constants, null and splats that do not reach every component as they are."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.elements import sign_bit
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat
 from generators.program.program import Program
-from generators.program.values import Scalar
+from generators.program.values import Operand, Scalar
 
 _Made = MatrixConstant | MatrixSplat
 
@@ -29,6 +30,23 @@ def _keeping(kept: Callable[[int, int], np.ndarray]) -> Substitute:
         state.matrices[name] = MatrixValue(operation.result.type.component, np.where(kept(*bits.shape[1:]), bits, zero))
 
     return step
+
+
+def _unsigned_rows(state: State, operation: _Made) -> None:
+    """Every other row is positive. NVIDIA's 580.159.04 does this to constants of use B and 8x8 components of f16."""
+    STEPS[type(operation)](state, operation)
+    component, name = operation.result.type.component, operation.result.name
+    bits = state.matrices[name].bits.copy()
+    bits[:, ::2] &= bits.dtype.type(sign_bit(component) - 1)
+    state.matrices[name] = MatrixValue(component, bits)
+
+
+def _is_negative(operation: _Made) -> bool:
+    """Whether a float below zero is known when the pipeline is made."""
+    value, component = operation.value, operation.result.type.component
+    if not isinstance(value, Operand) or value.value is None or not component.is_float:
+        return False
+    return bool(value.value & sign_bit(component))
 
 
 def _first_row(rows: int, columns: int) -> np.ndarray:
@@ -63,12 +81,16 @@ _PARTS: tuple[tuple[str, Substitute], ...] = (
 
 
 def construction_defects(program: Program) -> Iterator[Defect]:
-    """For every constructed matrix of ``program``, and for all of them: only a part of it has its value."""
+    """For every constructed matrix of ``program``, and for all of them: only a part of it has its value, or its sign."""
     splats, nulls = every(program.operations, MatrixSplat), every(program.operations, MatrixNull)
     constants = every(program.operations, MatrixConstant)
     for words, step in _PARTS:
         yield from each_and_all(splats, lambda one: named(one.result), "every constructed matrix", words, step)
         yield from each_and_all(constants, lambda one: f"constant {named(one.result)}", "every constant matrix", words, step)
+    made: list[_Made] = [*constants, *splats]
+    negative = [one for one in made if _is_negative(one)]
+    words = "without its sign in rows 0, 2, 4 and so on"
+    yield from each_and_all(negative, lambda one: f"constant {named(one.result)}", "every negative constant matrix", words, _unsigned_rows)
     yield from each_and_all(nulls, lambda one: f"null {named(one.result)}", "every null matrix", "has ones", _ones)
     if program.instances > 1:
         own = [one for one in splats if isinstance(one.value, Scalar)]

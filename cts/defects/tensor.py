@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, every
-from cts.defects.tensor_access import tensor_access_defects
+from cts.defects.tensor_access import mirroring_defects, tensor_access_defects
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_set, layout_state, row_major
 from generators.program.program import Program
@@ -162,6 +162,8 @@ def tensor_defects(program: Program) -> Iterator[Defect]:
     """Defects of the tensor layouts of ``program``, and of the loads and stores that they address."""
     settings = every(program.operations, LayoutSet)
     blocks = any(operation.setting == "block_size" for operation in settings)
+    # First: strides of zero give the same elements, and do so for every tensor, not only those with a dimension of one element.
+    yield from mirroring_defects(program)
     for setting, bends in _SETTINGS.items():
         found = [operation for operation in settings if operation.setting == setting]
         if not found:

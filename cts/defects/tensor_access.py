@@ -258,6 +258,16 @@ def _nothing(state: State, operation: TensorStore) -> None:
     """The store is left out."""
 
 
+def mirroring_defects(program: Program) -> Iterator[Defect]:
+    """Defects of mirrored loads in bounds: a dimension of one element has a period of zero."""
+    if mirroring := [load for load in every(program.operations, TensorLoad) if load.layout.type.clamp_value is ClampMode.REPEAT_MIRRORED]:
+        words = "coordinates in bounds mirrored, too"
+        yield Defect(words, dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
+        yield Defect(
+            f"{words}: the tensor's first element for a remainder by zero", dict.fromkeys(mirroring, _readdressed(_first_beside_one))
+        )
+
+
 def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
     """Defects of the tensor loads and stores of ``program``; ``blocks``: whether a layout sets block sizes."""
     accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]
@@ -269,12 +279,6 @@ def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
         those = [load for load in loads if load.layout.type.clamp_value in of]
         if those:
             yield Defect(f"coordinates out of bounds {words}", dict.fromkeys(those, _readdressed(_clamped(clamp))))
-    if mirroring := [load for load in loads if load.layout.type.clamp_value is ClampMode.REPEAT_MIRRORED]:
-        words = "coordinates in bounds mirrored, too"
-        yield Defect(words, dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
-        yield Defect(
-            f"{words}: the tensor's first element for a remainder by zero", dict.fromkeys(mirroring, _readdressed(_first_beside_one))
-        )
     moving = [load for load in loads if load.layout.type.clamp_value not in (ClampMode.UNDEFINED, ClampMode.CONSTANT)]
     if moving:
         yield Defect("coordinates out of bounds give the clamp value", dict.fromkeys(moving, _readdressed(_to_constant)))

@@ -22,7 +22,7 @@ from cts.devices.device import (
     UndefinedBehaviour,
     ValidationMessage,
 )
-from cts.devices.messages import BEGIN, Deadline, Disconnected, Late, receive, send
+from cts.devices.messages import BEGIN, DOING, Deadline, Disconnected, Late, receive, send
 from generators.errors import CtsError, GeneratorError
 
 MODULE = "cts.devices.isolation_child"
@@ -84,28 +84,33 @@ class ChildProcess:
         """The child's answer to a request: its name, then its arguments.
 
         Raises:
-            DeviceTimeout: it did not come within ``seconds``; the child is ended.
-            DeviceCrash: the child died; the message has its exit status and last words.
+            DeviceTimeout: it did not come within ``seconds``; the child is ended, and the message has what the device
+                said that it does.
+            DeviceCrash: the child died; the message has its exit status, what the device said that it does, and its last words.
             DiedIdle: it had died before it read the request.
             DeviceFailure, CtsError: what the request raised in the child.
         """
         deadline = Deadline(seconds)
+        doing = ""
         try:
             begun = False
             send(self._channel, request, deadline)
             begun = receive(self._channel, deadline) == BEGIN
             kind, value = receive(self._channel, deadline)
+            while kind == DOING:
+                doing = f" {value}" if value else ""
+                kind, value = receive(self._channel, deadline)
         except Late:
             self.kill()
-            raise DeviceTimeout(f"{step}: no answer within {seconds:g} s; the process that held the device was ended") from None
+            raise DeviceTimeout(f"{step}: no answer within {seconds:g} s{doing}; the process that held the device was ended") from None
         except Disconnected:
-            raise (DeviceCrash if begun else DiedIdle)(self._obituary(step)) from None
+            raise (DeviceCrash if begun else DiedIdle)(self._obituary(step, doing)) from None
         if kind == "answer":
             return value
         name, text = value
         raise FAILURES.get(name, DeviceFailure)(text)
 
-    def _obituary(self, step: str) -> str:
+    def _obituary(self, step: str, doing: str) -> str:
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -115,7 +120,7 @@ class ChildProcess:
             how = _ending(status)
         words = self._last_words()
         self.kill()
-        return f"{step}: the process that held the device {how}" + (f"\n{words}" if words else "")
+        return f"{step}: the process that held the device {how}{doing}" + (f"\n{words}" if words else "")
 
     def _last_words(self) -> str:
         size = self._stderr.seek(0, os.SEEK_END)

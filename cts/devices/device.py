@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -87,6 +87,17 @@ class Device(Protocol):
 
 class DeviceError(CtsError):
     """A device cannot be found or set up; reported to the user in one line."""
+
+
+@runtime_checkable
+class AnnouncesSteps(Protocol):
+    """A device that says what it is about to do, for whoever finds that it never came back.
+
+    Attributes:
+        announce: called with words that end a sentence ("while the shader ran"), and with "" when that is over.
+    """
+
+    announce: Callable[[str], None]
 
 
 class DeviceFailure(Exception):

@@ -10,10 +10,11 @@ import socket
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from typing import Any
 
-from cts.devices.device import Device, DeviceFailure
-from cts.devices.messages import BEGIN, Deadline, Disconnected, receive, send
+from cts.devices.device import AnnouncesSteps, Device, DeviceFailure
+from cts.devices.messages import BEGIN, DOING, Deadline, Disconnected, receive, send
 from cts.devices.property_commands import AnswersQueries
 from generators.errors import CtsError
 
@@ -21,9 +22,14 @@ _FOREVER = Deadline(None)
 
 
 class _Requests:
-    """The device that this process holds, and a method for each request that it can be sent."""
+    """The device that this process holds, and a method for each request that it can be sent.
 
-    def __init__(self) -> None:
+    Args:
+        announce: tells the other side what the device does.
+    """
+
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        self._announce = announce
         self._device: Device | None = None
 
     def answer(self, request: tuple[Any, ...]) -> Any:
@@ -45,6 +51,8 @@ class _Requests:
         from cts.devices.choose import open_device
 
         self._device = open_device(spec)
+        if isinstance(self._device, AnnouncesSteps):
+            self._device.announce = self._announce
         return self._device.description
 
     def on_run(self, kernel: Any, dispatches: Any) -> Any:
@@ -93,7 +101,7 @@ def _end_with_parent(channel: socket.socket) -> None:
 
 def serve(channel: socket.socket) -> None:
     """Answers requests until the other side is gone or asks to close."""
-    requests = _Requests()
+    requests = _Requests(lambda doing: send(channel, (DOING, doing), _FOREVER))
     while True:
         try:
             request = receive(channel, _FOREVER)

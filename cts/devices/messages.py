@@ -11,6 +11,9 @@ from typing import Any
 BEGIN = "begin"
 """What the child sends when it has read a request, before it does anything for it: a child that dies earlier died of something else."""
 
+DOING = "doing"
+"""The first part of what the child sends, once or more, between BEGIN and its answer; the second part is what it does now."""
+
 _LENGTH = struct.Struct("<Q")
 
 

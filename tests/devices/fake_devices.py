@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class Obedient:
     def __init__(self) -> None:
         self.runs = 0
         self.last_steps: dict[str, float] = {}
+        self.announce: Callable[[str], None] = lambda doing: None
 
     @property
     def description(self) -> DeviceDescription:
@@ -44,6 +45,23 @@ class Obedient:
 
     def do_hang(self) -> None:
         time.sleep(60)
+
+    def do_hang_in_step(self) -> None:
+        self.announce("while the pipeline was made")
+        self.announce("while the shader ran")
+        time.sleep(60)
+
+    def do_hang_after_step(self) -> None:
+        self.announce("while the pipeline was made")
+        self.announce("")
+        time.sleep(60)
+
+    def do_kill_itself_in_step(self) -> None:
+        self.announce("while the pipeline was made")
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def do_step(self) -> None:
+        self.announce("while the pipeline was made")
 
     def do_lose(self) -> None:
         raise DeviceLost("vkQueueSubmit returned VK_ERROR_DEVICE_LOST")

@@ -114,6 +114,21 @@ def test_a_child_that_hangs_is_ended():
     device.close()
 
 
+@pytest.mark.parametrize(("order", "where"), [("hang_in_step", " while the shader ran"), ("hang_after_step", ""), ("hang", "")])
+def test_a_timeout_names_the_step_that_did_not_end(order, where):
+    device = IsolatedDevice(_spec(), 0.5)
+    _who(device)
+    with pytest.raises(DeviceTimeout, match=rf"^run: no answer within 0\.5 s{where}; the process"):
+        device.run(_kernel(order), DISPATCHES)
+    device.close()
+
+
+def test_a_crash_names_the_step_in_which_it_happened(device):
+    with pytest.raises(DeviceCrash, match=r"^run: the process that held the device ended by SIGSEGV while the pipeline was made(\n|$)"):
+        device.run(_kernel("kill_itself_in_step"), DISPATCHES)
+    assert _who(device, "step") != _who(device)
+
+
 def test_a_lost_device_is_opened_anew(device):
     before = _who(device)
     with pytest.raises(DeviceLost, match="VK_ERROR_DEVICE_LOST"):

@@ -92,6 +92,14 @@ def test_every_dispatch_sees_its_own_contents(chosen, storage, muladd, size):
     assert set(chosen.last_steps) == {"pipeline", "dispatch"}
 
 
+def test_each_step_is_announced_before_it_begins_and_when_it_is_over(device, muladd, size, monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(device, "announce", said.append)
+    dispatches, _ = _work(size, 1)
+    device.run(muladd(**size), dispatches)
+    assert said == ["while the pipeline was made", "", "while the shader ran", ""]
+
+
 def test_more_sets_than_the_pool_has_room_for(device, muladd, size):
     kernel = muladd(**size)
     dispatches, results = _work(size, 100)

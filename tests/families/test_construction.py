@@ -10,14 +10,16 @@ import pytest
 
 from cts.compare import compare
 from cts.defects.construction import construction_defects
-from cts.diagnose import known_defects
+from cts.diagnose import diagnose, known_defects
 from cts.elements import values
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
+from cts.reference.values import MatrixValue
 from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
 from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals
 from generators.kernel import Outcome
+from generators.types import Use
 
 STORED = "construction[{origin}-{holder}-{component}-{use}-{shape}-subgroup-{subgroups}-{value}-{form}-row-{trips}-literal]"
 OPERAND = "construction_operands[{row}-{origin}-{constructed}-{scalar}-{form}-first-{subgroups}-r-{trips}-literal]"
@@ -76,6 +78,8 @@ PARTS = ("diagonal only", "first row only", "first column only", "first element 
         *((operand("constant", constructed, "16x16x16.f16.f16.f32.f32"), words) for constructed in ("a", "b", "ac") for words in PARTS),
         *((operand("splat_buffer", "c", "16x16x16.bf16.bf16.bf16.bf16"), words) for words in PARTS),
         *((operand("splat_literal", "abc", form="loop"), words) for words in PARTS),
+        *((operand("constant", constructed, "16x8x8.f16.f16.f32.f32"), "without its sign in") for constructed in ("b", "ab")),
+        (operand("splat_specialization", "b", "16x8x8.f16.f16.f16.f16"), "without its sign in"),
         (operand("null", "a"), "has ones"),
         (operand("null", "c", "8x8x8.f16.f16.f16.f16"), "has ones"),
         (operand("null", "bc", form="loop"), "has ones"),
@@ -90,6 +94,27 @@ def test_the_data_show_the_defect(case_id, words):
     assert defects, f"no known defect of this case is described with {words!r}"
     for defect in defects:
         assert is_seen(case_id, evaluate(program, subcase, defect.substitutes)), defect.words
+
+
+@pytest.mark.parametrize("constructed", ["b", "ab", "abc"])
+def test_a_sign_lost_in_every_other_row_is_named(constructed):
+    """NVIDIA's 580.159.04 does this to constants of use B."""
+    program, subcase = built(operand("constant", constructed, "16x8x8.f16.f16.f32.f32"))
+    (b,) = (o for o in program.operations if type(o).__name__ == "MatrixConstant" and o.result.type.use is Use.B)
+    minus_one = np.full((1, *b.result.type.shape), 0xBC00, np.uint16)
+    minus_one[:, ::2] = 0x3C00
+
+    def lose(state, operation):
+        state.matrices[operation.result.name] = MatrixValue(operation.result.type.component, minus_one)
+
+    broken, expected = evaluate(program, subcase, {b: lose}), evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    outputs = {name: data.copy() for name, data in before.items()}
+    for placed in broken.placed:
+        bits, size = np.ascontiguousarray(placed.allowed.bits), placed.allowed.component.bytes
+        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
+    words = diagnose(program, subcase, expected, before, Outcome(outputs))
+    assert "constant matrix B without its sign in rows 0, 2, 4 and so on" in words
 
 
 @pytest.mark.parametrize("row", ["16x16x16.f16.f16.f32.f32", "8x8x8.s8.s8.s32.s32", "16x16x16.e4m3.e4m3.f32.f32"])

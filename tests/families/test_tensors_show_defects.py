@@ -8,7 +8,7 @@ import pytest
 
 from cts.compare import compare
 from cts.defects.tensor import tensor_defects
-from cts.diagnose import known_defects
+from cts.diagnose import diagnose, known_defects
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from generators.casebook import build_program, build_subcases, find_case, load_casebook
@@ -148,3 +148,18 @@ def test_tensor_clamp_shows(labels, words):
 def test_the_diagnosis_knows_the_defects_of_tensors():
     program = build_program(case_of("tensor_layout"))
     assert "the offset of a slice ignored" in [defect.words for defect in known_defects(program)]
+
+
+@pytest.mark.parametrize(("side", "reach", "size"), [("before", "part", "odd"), ("inside", "one", "large")])
+def test_a_remainder_by_zero_is_named_before_strides_of_zero_which_give_the_same(side, reach, size):
+    """A reader begins with the first words, and no stride is wrong in the other clamp modes."""
+    case = case_of("tensor_clamp", rank=2, mode="mirrored", access="load", which="beside_one", side=side, reach=reach, size=size)
+    words = "coordinates in bounds mirrored, too: the tensor's first element for a remainder by zero"
+    program = build_program(case)
+    subcase = build_subcases(case, program)[0]
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    (defect,) = (defect for defect in known_defects(program) if defect.words == words)
+    broken = evaluate(program, subcase, defect.substitutes)
+    found = diagnose(program, subcase, expected, before, outcome_of(program, broken, before))
+    assert found[:2] == (words, "setting the dimension does not set the strides")

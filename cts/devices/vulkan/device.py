@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, ValidationMessage
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
@@ -22,6 +23,9 @@ from generators.kernel import Dispatch, Kernel, Outcome
 
 FENCE_SECONDS = 60.0
 
+_DOING = MappingProxyType({"pipeline": "while the pipeline was made", "dispatch": "while the shader ran"})
+"""What is announced of a step."""
+
 _SUBMISSION_BYTES = 1 << 28
 """Memory that the dispatches of one submission may take together, unless one alone needs more."""
 
@@ -37,6 +41,7 @@ class VulkanDevice:
 
     Attributes:
         last_steps: seconds of the last run: ``pipeline`` (its creation) and ``dispatch`` (submission to fence).
+        announce: see cts.devices.device.AnnouncesSteps.
 
     Raises:
         DeviceError: there is no such device, or it cannot be opened.
@@ -44,6 +49,7 @@ class VulkanDevice:
 
     def __init__(self, uuid: str = "", index: int = 0, *, validation: bool = False, fence_seconds: float = FENCE_SECONDS) -> None:
         self.last_steps: dict[str, float] = {}
+        self.announce: Callable[[str], None] = lambda _: None
         self._unusable = ""
         self._pending = False
         with ExitStack() as opened:
@@ -144,10 +150,12 @@ class VulkanDevice:
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:
+        self.announce(_DOING[name])
         begin = time.perf_counter()
         try:
             yield
         finally:
+            self.announce("")
             self.last_steps[name] = self.last_steps.get(name, 0.0) + time.perf_counter() - begin
 
     def _raise_messages(self, cause: DeviceFailure | None = None) -> None:

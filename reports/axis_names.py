@@ -1,0 +1,21 @@
+"""The names of a family's axes, where the case files are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from reports.requirement_texts import document
+
+
+def axis_names(cases: Path, families: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    """Family -> names of its axes in the order in which ids have their values. A report can do without, so what cannot be read is left
+    out."""
+    names = {}
+    for path in sorted(cases.glob("*/*.yaml")):
+        if path.stem in families and path.parent.name != "requirements":
+            content = document(path)
+            axes = content.get("axes") if isinstance(content, Mapping) else None
+            if isinstance(axes, Mapping):
+                names[path.stem] = tuple(map(str, axes))
+    return names

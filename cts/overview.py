@@ -31,6 +31,9 @@ _CATEGORIES = {
     Verdict.NOT_SUPPORTED: "not supported",
 }
 
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""How pytest ends where nothing stopped it."""
+
 REASONS = 15
 """Reasons for not_supported that the summary lists."""
 
@@ -55,6 +58,7 @@ class Overview:
         self._progress: Progress | None = None
         self._journal = None if directory is None else Journal(directory / RESULTS)
         self._reports = ""
+        self._selected = 0
         self._quiet_line = False
         self._verbose = False
 
@@ -80,6 +84,7 @@ class Overview:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
+        self._selected = session.testscollected
         if self._progress is not None:
             self._progress.begin(session.testscollected)
         self._began = time.monotonic()
@@ -94,6 +99,7 @@ class Overview:
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         if not self._tally.total:
             self._began = time.monotonic()
+        self._selected = len(ids)
         if self._progress is not None and not self._progress.total:
             self._progress.begin(len(ids))
 
@@ -179,11 +185,16 @@ class Overview:
             exitstatus = pytest.ExitCode.TESTS_FAILED
         session.exitstatus = exitstatus
         if self._directory is not None and not session.config.option.collectonly:
-            self._write_reports(self._directory)
+            self._write_reports(self._directory, whole=exitstatus in _ENDED and self._tally.total >= self._selected)
 
-    def _write_reports(self, directory: Path) -> None:
+    def _write_reports(self, directory: Path, whole: bool) -> None:
         try:
-            write_meta(directory, read_meta(directory) | {"finished": timestamp(), "seconds": self._elapsed})
+            meta = read_meta(directory)
+            selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
+            # A run that goes on with fewer cases than were once selected does not end that one.
+            ended = whole and self._before.total + self._tally.total >= selected
+            meta |= {"selected": selected, "seconds": self._elapsed} | ({"finished": timestamp()} if ended else {})
+            write_meta(directory, meta)
             report_writer()(directory / RESULTS, directory)
             self._reports = f"reports: {directory / 'index.html'} (also summary.json, summary.md, junit.xml, {RESULTS})"
         except CtsError as error:
@@ -220,6 +231,11 @@ class Overview:
             out.line(self._speed())
         if self._reports:
             out.line(self._reports)
+        if tally.total < self._selected:
+            rest = "--resume judges the rest" if self._directory else "nothing is known of the rest"
+            out.write_sep(
+                "!", f"NOT THE WHOLE RUN: {tally.total:,} of {self._selected:,} cases were judged; {rest}", yellow=True, bold=True
+            )
         if tally.total and tally.verdicts[Verdict.NOT_SUPPORTED] == tally.total:
             out.write_sep(
                 "!",

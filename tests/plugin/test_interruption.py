@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -99,3 +100,43 @@ def test_resume_on_another_front_end_is_refused(checkout):
     done = checkout.run("cts", "--report-dir", "out", "--resume")
     assert done.returncode == 2
     assert "another front end (glsl; now spirv)" in done.stderr
+
+
+def headline(checkout) -> str:
+    return json.loads((checkout.root / "out" / "summary.json").read_text(encoding="utf-8"))["headline"]["title"]
+
+
+def test_an_interrupted_run_is_not_reported_as_a_whole_one(checkout):
+    process = checkout.start("cts", "--report-dir", "out", behaviours={"*": "slow"})
+    wait_for_results(checkout, 3)
+    process.send_signal(signal.SIGINT)
+    printed = process.communicate()[0]
+    judged = len(checkout.results())
+    assert 3 <= judged < 8
+    assert headline(checkout) == f"{judged} cases passed and none failed, but the run did not come to its end"
+    assert f"NOT THE WHOLE RUN: {judged} of 8 cases were judged; --resume judges the rest" in printed
+
+    assert checkout.run("cts", "--report-dir", "out", "--resume").returncode == 0
+    assert headline(checkout) == "All 8 cases that the device supports passed"
+
+
+def test_an_interrupted_run_of_several_processes_is_not_reported_as_a_whole_one(checkout):
+    process = checkout.start("cts", "-n", "2", "--report-dir", "out", behaviours={"*": "slow"})
+    wait_for_results(checkout, 2)
+    process.send_signal(signal.SIGINT)
+    assert "NOT THE WHOLE RUN: " in process.communicate()[0]
+    assert headline(checkout).endswith("passed and none failed, but the run did not come to its end")
+
+
+def test_a_run_that_stops_at_its_first_failure_is_not_reported_as_a_whole_one(checkout):
+    done = checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[n3-red]": "fail"})
+    assert "NOT THE WHOLE RUN: 4 of 8 cases were judged" in done.stdout
+    assert "finished" not in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
+
+
+def test_a_run_resumed_with_fewer_cases_is_not_a_whole_one(checkout):
+    checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[n0-red]": "fail"})
+    checkout.run("cts", "-k", "n5", "--report-dir", "out", "--resume")
+    assert "finished" not in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
+    checkout.run("cts", "--report-dir", "out", "--resume")
+    assert "finished" in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +35,9 @@ _CATEGORIES = {
 _ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 """How pytest ends where nothing stopped it."""
 
+BAD_OUTPUT = 2
+"""Exit code where nothing failed and the reports that were asked for could not be written."""
+
 REASONS = 15
 """Reasons for not_supported that the summary lists."""
 
@@ -45,9 +49,11 @@ class Overview:
         version: of the suite.
         directory: for reports, or None.
         judged_before: what the journal already had when the run began.
+        claim: descriptor that keeps other runs out of ``directory`` (see cts.journal.claim).
     """
 
-    def __init__(self, version: str, settings: Settings, directory: Path | None, judged_before: Tally) -> None:
+    def __init__(self, version: str, settings: Settings, directory: Path | None, judged_before: Tally, claim: int | None = None) -> None:
+        self._claim = claim
         self._version = version
         self._settings = settings
         self._directory = directory
@@ -185,9 +191,14 @@ class Overview:
             exitstatus = pytest.ExitCode.TESTS_FAILED
         session.exitstatus = exitstatus
         if self._directory is not None and not session.config.option.collectonly:
-            self._write_reports(self._directory, whole=exitstatus in _ENDED and self._tally.total >= self._selected)
+            written = self._write_reports(self._directory, whole=exitstatus in _ENDED and self._tally.total >= self._selected)
+            if not written and exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = BAD_OUTPUT
+        if self._claim is not None:
+            os.close(self._claim)
 
-    def _write_reports(self, directory: Path, whole: bool) -> None:
+    def _write_reports(self, directory: Path, whole: bool) -> bool:
+        """Whether that was possible."""
         try:
             meta = read_meta(directory)
             selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
@@ -198,10 +209,17 @@ class Overview:
             report_writer()(directory / RESULTS, directory)
             self._reports = f"reports: {directory / 'index.html'} (also summary.json, summary.md, junit.xml, {RESULTS})"
         except CtsError as error:
-            self._reports = f"reports could not be written: {error}; the results are in {directory / RESULTS}"
+            why = f"{error}"
         except Exception as error:
             # The results are safe in the journal; a defect in a report must not hide them.
-            self._reports = f"reports could not be written: {type(error).__name__}: {error}; the results are in {directory / RESULTS}"
+            why = f"{type(error).__name__}: {error}"
+        else:
+            return True
+        self._reports = (
+            f"reports could not be written: {why}; the results are in {directory / RESULTS}: "
+            f"mend that, then write them with: cts report {directory}"
+        )
+        return False
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if terminalreporter.config.option.collectonly:

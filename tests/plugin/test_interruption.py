@@ -5,6 +5,8 @@ import os
 import signal
 import time
 
+from cts.journal import claim
+
 SMOKE = {f"copying[n{number}-red]" for number in range(8)}
 
 
@@ -140,3 +142,42 @@ def test_a_run_resumed_with_fewer_cases_is_not_a_whole_one(checkout):
     assert "finished" not in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
     checkout.run("cts", "--report-dir", "out", "--resume")
     assert "finished" in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
+
+
+def test_a_second_run_into_the_directory_of_one_that_goes_on_is_refused(checkout):
+    directory = checkout.root / "out"
+    claimed = claim(directory)
+    for more in ((), ("--resume",)):
+        done = checkout.run("cts", "--report-dir", "out", *more)
+        assert done.returncode == 2
+        assert "another run is writing to it: wait until that has ended, or name another --report-dir" in done.stderr
+    assert not list(directory.iterdir())
+    os.close(claimed)
+    assert checkout.run("cts", "--report-dir", "out").returncode == 0
+    os.close(claim(directory))
+
+
+def test_resume_judges_again_what_no_result_can_be_read_of(checkout):
+    checkout.run("cts", "--report-dir", "out")
+    journal = checkout.root / "out" / "results.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    for number, (old, new) in enumerate([('"verdict":"pass"', '"verdict":"maybe"'), ('"steps":{', '"steps":["x"],"was":{')]):
+        assert old in lines[number]
+        lines[number] = lines[number].replace(old, new)
+    journal.write_text("".join(lines), encoding="utf-8")
+    (checkout.root / "log").unlink()
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ran(checkout) == ["copying[n0-red]", "copying[n1-red]"]
+
+
+def test_reports_that_cannot_be_written_are_no_success(checkout):
+    (checkout.root / "out" / "index.html").mkdir(parents=True)
+    done = checkout.run("cts", "--report-dir", "out")
+    assert done.returncode == 2, done.stdout
+    assert "reports could not be written: " in done.stdout
+    assert "then write them with: cts report " in done.stdout
+    assert set(checkout.results().values()) == {"pass"}
+    assert checkout.run("cts", "--report-dir", "out", "--resume", behaviours={"*": "fail"}).returncode == 2
+    (checkout.root / "fails" / "index.html").mkdir(parents=True)
+    assert checkout.run("cts", "--report-dir", "fails", behaviours={"*": "fail"}).returncode == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -17,7 +18,7 @@ from cts.commands.context import print_json
 from cts.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
 from cts.plan import at_least_one, checked_settings, one_of
 from cts.progress import LOG_SECONDS, TERMINAL_SECONDS
-from cts.reproduction import write_arrangement
+from cts.reproduction import Again, write_arrangement
 from cts.session import Settings, open_holder
 from generators.errors import CtsError, NotExpressible
 from generators.fuzz.draws import draw
@@ -67,9 +68,10 @@ class _Run:
     settings: Settings
     reports: Path | None
 
-    def again(self, index: int) -> str:
-        """The command that runs one draw."""
-        return f"cts fuzz {self.subject} --seed {self.seed} --from {index} --count 1 --front-end {self.settings.front_end} --device DEVICE"
+    def again(self, index: int, device: str = "") -> str:
+        """The command that runs one draw, on the device that was asked for unless another is named."""
+        place = device or shlex.quote(self.settings.spec.selector)
+        return f"cts fuzz {self.subject} --seed {self.seed} --from {index} --count 1 --front-end {self.settings.front_end} --device {place}"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -230,8 +232,13 @@ def _written(asked: _Run, fuzzer: Fuzzer, found: Difference) -> Path | None:
     folder = asked.reports / f"{asked.subject}-{asked.seed}-{found.index}"
     try:
         plan = fuzzer.arrange(found.index, found.addressing)
-        name, again = _name(asked, found.index), asked.again(found.index)
-        write_arrangement(name, again, plan.programs[0], plan, folder, asked.settings.front_end)
+        device, message = asked.settings.description, found.message.replace("\n", "\n    ")
+        again = Again(
+            asked.again(found.index, "DEVICE"),
+            "running the draw that this program was made of, and making it as small once more",
+            f"{found.verdict} on {device.name}, driver {device.driver}:\n\n    {message}\n",
+        )
+        write_arrangement(_name(asked, found.index), again, plan.programs[0], plan, folder, asked.settings.front_end)
     except CtsError as error:
         _complain(error)
         return None

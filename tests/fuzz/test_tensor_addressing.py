@@ -310,7 +310,11 @@ def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_pa
     (folder,) = tmp_path.iterdir()
     assert {"README.md", "kernel.json", "module.spv", "shader.comp"} <= {entry.name for entry in folder.iterdir()}
     index = folder.name.rpartition("-")[2]
-    assert f"--seed 4 --from {index} --count 1" in (folder / "README.md").read_text()
+    readme = (folder / "README.md").read_text()
+    assert f"--seed 4 --from {index} --count 1" in readme
+    assert "adding what comes back" not in readme
+    assert "fail on embedded, driver embedded 1:\n\n    wrong value: " in readme
+    assert f"reproduce: cts fuzz tensor_addressing --seed 4 --from {index} --count 1 --front-end spirv --device embedded\n" in text
     assert main([*arguments[:6], "--from", index, "--count", "1"]) == 1
 
 

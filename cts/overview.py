@@ -221,7 +221,7 @@ class Overview:
         )
         return False
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if terminalreporter.config.option.collectonly:
             return
         out = terminalreporter
@@ -249,6 +249,10 @@ class Overview:
             out.line(self._speed())
         if self._reports:
             out.line(self._reports)
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self._before.total:
+            out.write_sep(
+                "!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True
+            )
         if tally.total < self._selected:
             rest = "--resume judges the rest" if self._directory else "nothing is known of the rest"
             out.write_sep(

@@ -129,8 +129,8 @@ def _complain(error: CtsError) -> None:
 
 def _untested(asked: _Run, tally: Tally) -> str:
     if not tally.unsupported:
-        return f"known defects make all of {tally.left_out} draws undefined: name fewer with --known, or draw more with --count"
-    return f"{asked.settings.description.name} supports none of {sum(tally.unsupported.values())} draws: choose another --device"
+        return f"known defects make all of {_draws(tally.left_out)} undefined: name fewer with --known, or draw more with --count"
+    return f"{asked.settings.description.name} supports none of {_draws(sum(tally.unsupported.values()))}: choose another --device"
 
 
 def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) -> tuple[list[Difference], CtsError | None]:
@@ -254,20 +254,33 @@ def _glsl(addressing: Addressing) -> str:
         return f"GLSL cannot say it: {why}"
 
 
+def _draws(number: int) -> str:
+    return "1 draw" if number == 1 else f"{number} draws"
+
+
 def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], folders: list[Path | None]) -> None:
+    shown: dict[Addressing, str] = {}
     for one, folder in zip(found, folders, strict=True):
-        operands = ", ".join(f"{name} = {value}" for name, value in write(one.addressing).operands.items())
-        print(f"{_name(asked, one.index)}: {one.verdict}\n{describe(one.addressing)}\n{one.message}\n")
-        print(f"{_glsl(one.addressing)}\noperands: {operands}\nreproduce: {asked.again(one.index)}")
+        name = _name(asked, one.index)
+        if one.addressing in shown:
+            # One defect often makes many draws differ, and shrinks them all to this.
+            print(f"{name}: {one.verdict}, shrunk to the same program as {shown[one.addressing]}")
+        else:
+            shown[one.addressing] = name
+            operands = ", ".join(f"{name} = {value}" for name, value in write(one.addressing).operands.items())
+            print(f"{name}: {one.verdict}\n{describe(one.addressing)}\n{one.message}\n")
+            print(f"{_glsl(one.addressing)}\noperands: {operands}")
+        print(f"reproduce: {asked.again(one.index)}")
         print(f"folder: {folder}\n" if folder else "")
     for why, draws in sorted(tally.unsupported.items(), key=lambda item: -item[1]):
-        print(f"{draws} draws not supported: {why}")
+        print(f"{_draws(draws)} not supported: {why}")
     rate = tally.judged / seconds if seconds else 0.0
     if tally.left_out:
-        print(f"{tally.left_out} draws not run: a known defect makes them undefined")
+        print(f"{_draws(tally.left_out)} not run: a known defect makes them undefined")
     known = f", {tally.known} more as known defects do" if tally.known else ""
+    differ = "1 differs" if len(tally.differences) == 1 else f"{len(tally.differences)} differ"
     print(
-        f"{tally.judged} draws on {asked.settings.description.name}, seed {asked.seed}: {len(tally.differences)} differ{known} "
+        f"{_draws(tally.judged)} on {asked.settings.description.name}, seed {asked.seed}: {differ}{known} "
         f"({seconds:.1f} s, {rate:.0f} draws/s)"
     )
 

@@ -208,6 +208,15 @@ def test_what_ends_a_run_early_keeps_what_was_found(stop, code, said, monkeypatc
     assert printed.out.count("reproduce: cts fuzz") == len(list(tmp_path.iterdir())) == 39
 
 
+def test_draws_that_shrink_to_one_program_are_printed_once(monkeypatch, capsys):
+    differing(monkeypatch)
+    assert main([*FUZZ, "--most", "3"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("#version 460") == 1
+    assert "tensor_addressing[4-41]: fail, shrunk to the same program as tensor_addressing[4-40]\n" in out
+    assert out.count("reproduce: cts fuzz") == 3
+
+
 def test_an_interrupt_before_anything_differs_says_what_was_judged(monkeypatch, capsys):
     run = Fuzzer.run
 
@@ -316,6 +325,7 @@ def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_pa
     assert "fail on embedded, driver embedded 1:\n\n    wrong value: " in readme
     assert f"reproduce: cts fuzz tensor_addressing --seed 4 --from {index} --count 1 --front-end spirv --device embedded\n" in text
     assert main([*arguments[:6], "--from", index, "--count", "1"]) == 1
+    assert "\n1 draw on embedded, seed 4: 1 differs (" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -13,6 +14,9 @@ from types import ModuleType
 from generators.errors import CtsError
 
 BAD_INPUT = 2
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
+"""What a write to standard output ends with where there is no place for it. Errors of files have a name, or become a CtsError."""
 
 VERBS = (
     "devices",
@@ -40,8 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser(modules)
     options, others = parser.parse_known_args(arguments)
     if others and not hasattr(options.verb, "OPEN"):
-        parser.error(f"unrecognized arguments: {' '.join(others)}")
+        options.usage.error(f"unrecognized arguments: {' '.join(others)}")
     options.others = others
+    if sys.stdout is None:
+        return _unwritable("standard output is closed")
     try:
         code: int = options.verb.run(options)
         sys.stdout.flush()
@@ -49,12 +55,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"cts: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has seen enough.
+        _silence()
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            raise
+        _silence()
+        return _unwritable(os.strerror(error.errno or errno.EIO))
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _silence() -> None:
+    """Python would complain once more when it closes standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unwritable(why: str) -> int:
+    print(f"cts: cannot write the output: {why}; send it to another place", file=sys.stderr)
+    return BAD_INPUT
 
 
 def _parser(modules: Sequence[ModuleType]) -> argparse.ArgumentParser:
@@ -68,5 +89,5 @@ def _parser(modules: Sequence[ModuleType]) -> argparse.ArgumentParser:
     for module in modules:
         verb = verbs.add_parser(module.NAME, help=module.HELP, description=module.__doc__)
         module.configure(verb)
-        verb.set_defaults(verb=module)
+        verb.set_defaults(verb=module, usage=verb)
     return parser

@@ -10,14 +10,15 @@ import numpy as np
 
 from cts.compare import compare, format_mismatch
 from cts.defects.defect import Defect
-from cts.devices.device import DeviceFailure
+from cts.devices.device import DeviceError, DeviceFailure
 from cts.diagnose import gives, known_defects
 from cts.kinds.kernel import Arrangement, compile_module
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from cts.session import DeviceHolder, FrontEnd
 from generators.dispatch import dispatch, kernel
-from generators.errors import GeneratorError, NotExpressible
+from generators.errors import CtsError, GeneratorError, NotExpressible
+from generators.fuzz.draws import DRAWS_PER_FORM
 from generators.fuzz.shrinking import simpler, size
 from generators.fuzz.tensor_addressing import Addressing, data, subcase, write
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -25,6 +26,9 @@ from generators.program.program import Program
 
 MOST_STEPS = 3000
 """Candidates that shrinking tries at most."""
+
+MOST_FORMS = 1000
+"""Forms of draws in which a defect is looked for: many times those that it takes to meet all defects."""
 
 Draw = Callable[[int, int], Addressing]
 
@@ -94,12 +98,15 @@ class Fuzzer:
         self._front_end = front_end
 
     def run(self, draw: Draw, first: int, count: int, most: int) -> Iterator[Tally]:
-        """Judges ``count`` draws from ``first`` on, until ``most`` of them differ; yields the same tally after each module's draws.
+        """Judges ``count`` draws from ``first`` on, until ``most`` of them differ; yields the same tally at first and after each
+        module's draws.
 
         Raises:
             GeneratorError: a draw is not defined, which is the suite's own defect.
         """
         tally = Tally()
+        # Whoever asks has it before anything can go wrong.
+        yield tally
         drawn = ((index, draw(self._seed, index)) for index in range(first, first + count))
         for form, group in groupby(drawn, key=lambda pair: pair[1].form):
             numbered = list(group)
@@ -163,18 +170,25 @@ class Fuzzer:
         # What a known defect makes undefined may take the device's time, or the device.
         prepared = [one for one in drawn if not any(_undefined(defect, one) for defect in defects)]
         tally.left_out += len(drawn) - len(prepared)
-        tally.judged += len(prepared)
         if not prepared:
             return
         try:
             outcomes = self._holder.device.run(built, [one.dispatch for one in prepared])
         except DeviceFailure as failure:
             self._holder.discard()
-            alone = [found for one in prepared if (found := self._alone(built, one)) is not None]
+            tally.judged += len(prepared)
+            first = prepared[0]
+            together = f"{failure}\nin one submission with draws up to {prepared[-1].index}"
+            try:
+                alone = [found for one in prepared if (found := self._alone(built, one)) is not None]
+            except (DeviceError, KeyboardInterrupt) as stop:
+                together += f"; none was run alone: {str(stop) or 'interrupted'}"
+                tally.differences.append(Difference(first.index, failure.verdict, together, first.addressing))
+                raise
             # What fails among others only has failed all the same.
-            together = f"{failure}\nin one submission with draws up to {prepared[-1].index}, and in none alone"
-            tally.differences += alone or [Difference(prepared[0].index, failure.verdict, together, prepared[0].addressing)]
+            tally.differences += alone or [Difference(first.index, failure.verdict, f"{together}, and in none alone", first.addressing)]
             return
+        tally.judged += len(prepared)
         for one, outcome in zip(prepared, outcomes, strict=True):
             found = _difference(one, outcome)
             if found is not None and any(_gives(defect, one, outcome) for defect in defects):
@@ -195,6 +209,26 @@ class Fuzzer:
             self._holder.discard()
             return Difference(one.index, failure.verdict, str(failure), one.addressing)
         return _difference(one, outcomes[0])
+
+
+def check_known(draw: Draw, seed: int, known: Sequence[str]) -> None:
+    """Whether the words are those of defects: what names none would pass over nothing, and what names all over everything.
+
+    Raises:
+        CtsError: they are not; the message has the nearest that there are.
+    """
+    names: dict[str, None] = {}
+    for words in known:
+        if not words.strip():
+            raise CtsError(f"--known '{words}': expected words of a defect, for example 'rounded down'")
+        forms = iter(range(0, MOST_FORMS * DRAWS_PER_FORM, DRAWS_PER_FORM))
+        while not any(words in name for name in names):
+            first = next(forms, None)
+            if first is None:
+                asked = set(words.split())
+                nearest = sorted(names, key=lambda name: (-len(asked & set(name.split())), len(name)))[:3]
+                raise CtsError(f"--known '{words}': no known defect has these words; the nearest are: {'; '.join(nearest)}")
+            names |= dict.fromkeys(defect.words for defect in known_defects(write(draw(seed, first)).program))
 
 
 def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:

@@ -7,6 +7,7 @@ case that it was judging; a line cut short by a full disk or a lost machine is n
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -142,6 +143,28 @@ def mend(path: Path) -> None:
             end = start
         if end != size:
             file.truncate(end)
+
+
+def claim(directory: Path) -> int:
+    """Makes ``directory`` if need be, and keeps other runs out of it as long as the descriptor that this returns is open.
+
+    Raises:
+        JournalError: it cannot be made or read, or another run writes to it.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another --report-dir") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise JournalError(f"{directory}: another run is writing to it: wait until that has ended, or name another --report-dir") from None
+    except OSError:
+        # Some network file systems have no locks: whoever reports there sees to it himself.
+        pass
+    return descriptor
 
 
 def prepare(directory: Path, resume: bool) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,12 @@ _CATEGORIES = {
     Verdict.NOT_SUPPORTED: "not supported",
 }
 
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""How pytest ends where nothing stopped it."""
+
+BAD_OUTPUT = 2
+"""Exit code where nothing failed and the reports that were asked for could not be written."""
+
 REASONS = 15
 """Reasons for not_supported that the summary lists."""
 
@@ -42,9 +49,11 @@ class Overview:
         version: of the suite.
         directory: for reports, or None.
         judged_before: what the journal already had when the run began.
+        claim: descriptor that keeps other runs out of ``directory`` (see cts.journal.claim).
     """
 
-    def __init__(self, version: str, settings: Settings, directory: Path | None, judged_before: Tally) -> None:
+    def __init__(self, version: str, settings: Settings, directory: Path | None, judged_before: Tally, claim: int | None = None) -> None:
+        self._claim = claim
         self._version = version
         self._settings = settings
         self._directory = directory
@@ -55,6 +64,7 @@ class Overview:
         self._progress: Progress | None = None
         self._journal = None if directory is None else Journal(directory / RESULTS)
         self._reports = ""
+        self._selected = 0
         self._quiet_line = False
         self._verbose = False
 
@@ -80,6 +90,7 @@ class Overview:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Any:
+        self._selected = session.testscollected
         if self._progress is not None:
             self._progress.begin(session.testscollected)
         self._began = time.monotonic()
@@ -94,6 +105,7 @@ class Overview:
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         if not self._tally.total:
             self._began = time.monotonic()
+        self._selected = len(ids)
         if self._progress is not None and not self._progress.total:
             self._progress.begin(len(ids))
 
@@ -179,20 +191,37 @@ class Overview:
             exitstatus = pytest.ExitCode.TESTS_FAILED
         session.exitstatus = exitstatus
         if self._directory is not None and not session.config.option.collectonly:
-            self._write_reports(self._directory)
+            written = self._write_reports(self._directory, whole=exitstatus in _ENDED and self._tally.total >= self._selected)
+            if not written and exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = BAD_OUTPUT
+        if self._claim is not None:
+            os.close(self._claim)
 
-    def _write_reports(self, directory: Path) -> None:
+    def _write_reports(self, directory: Path, whole: bool) -> bool:
+        """Whether that was possible."""
         try:
-            write_meta(directory, read_meta(directory) | {"finished": timestamp(), "seconds": self._elapsed})
+            meta = read_meta(directory)
+            selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
+            # A run that goes on with fewer cases than were once selected does not end that one.
+            ended = whole and self._before.total + self._tally.total >= selected
+            meta |= {"selected": selected, "seconds": self._elapsed} | ({"finished": timestamp()} if ended else {})
+            write_meta(directory, meta)
             report_writer()(directory / RESULTS, directory)
             self._reports = f"reports: {directory / 'index.html'} (also summary.json, summary.md, junit.xml, {RESULTS})"
         except CtsError as error:
-            self._reports = f"reports could not be written: {error}; the results are in {directory / RESULTS}"
+            why = f"{error}"
         except Exception as error:
             # The results are safe in the journal; a defect in a report must not hide them.
-            self._reports = f"reports could not be written: {type(error).__name__}: {error}; the results are in {directory / RESULTS}"
+            why = f"{type(error).__name__}: {error}"
+        else:
+            return True
+        self._reports = (
+            f"reports could not be written: {why}; the results are in {directory / RESULTS}: "
+            f"mend that, then write them with: cts report {directory}"
+        )
+        return False
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if terminalreporter.config.option.collectonly:
             return
         out = terminalreporter
@@ -220,6 +249,15 @@ class Overview:
             out.line(self._speed())
         if self._reports:
             out.line(self._reports)
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self._before.total:
+            out.write_sep(
+                "!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True
+            )
+        if tally.total < self._selected:
+            rest = "--resume judges the rest" if self._directory else "nothing is known of the rest"
+            out.write_sep(
+                "!", f"NOT THE WHOLE RUN: {tally.total:,} of {self._selected:,} cases were judged; {rest}", yellow=True, bold=True
+            )
         if tally.total and tally.verdicts[Verdict.NOT_SUPPORTED] == tally.total:
             out.write_sep(
                 "!",

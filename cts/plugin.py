@@ -143,11 +143,13 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     version = suite_version()
 
     reports: Path | None = None
+    claim: int | None = None
     before: dict[str, Digest] = {}
     if options["report_dir"] and not config.option.collectonly:
         reports = (config.invocation_params.dir / options["report_dir"]).resolve()
+        claim = journal.claim(reports)
         path = journal.prepare(reports, bool(options["resume"]))
-        before = {record["id"]: Digest.of_record(record) for record in journal.read(path)}
+        before = Digest.by_id(journal.read(path))
         meta = {
             "suite_version": version,
             "device": asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)},
@@ -169,7 +171,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     for digest in before.values():
         tally.add(digest)
     plan = Plan(settings, device_rows(settings.description), named, listed, frozenset(before), reports, _token(reports))
-    config.pluginmanager.register(Overview(version, settings, reports, tally), "cts-overview")
+    config.pluginmanager.register(Overview(version, settings, reports, tally, claim), "cts-overview")
     if config.pluginmanager.hasplugin("dsession"):
         config.pluginmanager.register(Controller(plan), "cts-controller")
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,32 @@ def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
         CtsError: the folder cannot be written, or GLSL cannot say the case and ``front_end`` asks for it.
     """
     program = build_program(case)
-    again = f"cts repro '{case.id}' DIR --front-end {front_end} --device DEVICE"
+    command = f"cts repro '{case.id}' DIR --front-end {front_end} --device DEVICE"
+    again = Again(command, "adding what comes back as `got/`")
     write_arrangement(case.id, again, program, arrange(case, program), folder, front_end)
 
 
-def write_arrangement(id_: str, again: str, program: Program, plan: Arrangement, folder: Path, front_end: FrontEnd) -> None:
+@dataclass(frozen=True)
+class Again:
+    """How a reproduction is run with the suite.
+
+    Attributes:
+        command: a line of the shell.
+        what: it does, in words that end a sentence.
+        found: what was seen before, in Markdown; empty if nothing was run.
+    """
+
+    command: str
+    what: str
+    found: str = ""
+
+
+def write_arrangement(id_: str, again: Again, program: Program, plan: Arrangement, folder: Path, front_end: FrontEnd) -> None:
     """Writes ``folder`` for any dispatches of ``program``.
 
     Args:
         id_: names them; of the form of a case's id, by which the folder is known when it is written again.
-        again: the command that runs them with the suite.
+        again: how they are run with the suite.
 
     Raises:
         CtsError: see write_reproduction.
@@ -215,7 +232,7 @@ by the front end {front_end}. To run it without the suite:
 3. Dispatch the workgroups and compare the written buffers with `expected/`. Where `expected/elements.csv` says `exact`, bit for bit;
    `alternatives` allows the other patterns named there as well, and `interval` every value from `low` to `high`.
 
-With the suite, on any device, adding what comes back as `got/`:
+With the suite, on any device, {again_what}:
 
     {again}
 
@@ -224,12 +241,17 @@ With the suite, on any device, adding what comes back as `got/`:
 """
 
 
-def _readme(id_: str, again: str, front_end: FrontEnd, description: dict[str, Any]) -> str:
+def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any]) -> str:
     size = description["local_size"]
     text = _README.format(
-        heading=heading(id_), again=again, front_end=front_end, constant_id=size["constant_id"], subgroups=size["subgroups"]
+        heading=heading(id_),
+        again=again.command,
+        again_what=again.what,
+        front_end=front_end,
+        constant_id=size["constant_id"],
+        subgroups=size["subgroups"],
     )
     for one in description["dispatches"]:
         operands = ", ".join(f"{name} = {value}" for name, value in one["operands"].items()) or "none"
         text += f"| {one['subcase']} | {operands} | {'x'.join(str(n) for n in one['workgroups'])} |\n"
-    return text
+    return f"{text}\n{again.found}" if again.found else text

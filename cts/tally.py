@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -39,6 +40,15 @@ class Digest:
         """Of a line of the journal."""
         steps = record.get("steps") or {}
         return cls._of(record.get("family", ""), Verdict(record["verdict"]), record.get("reason", ""), record.get("seconds", 0.0), steps)
+
+    @classmethod
+    def by_id(cls, records: Iterable[Mapping[str, Any]]) -> dict[str, Self]:
+        """Of each case in a journal; without those of whose line no result can be read."""
+        found = {}
+        for record in records:
+            with suppress(ValueError, TypeError, AttributeError):
+                found[record["id"]] = cls.of_record(record)
+        return found
 
     @classmethod
     def _of(cls, family: str, verdict: Verdict, reason: str, seconds: float, steps: Mapping[str, float]) -> Self:

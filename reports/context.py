@@ -73,6 +73,10 @@ def context(run: Run) -> Context:
     finished = all("finished" in meta for meta in run.metas if "started" in meta)
     if not finished:
         notes.append("The run had not come to its end when this report was written: cases that were selected may be missing.")
+    if len(run.metas) < len(run.journals):
+        notes.append(
+            "meta.json is missing or damaged: nobody knows whether the run came to its end, and cases that were selected may be missing."
+        )
     whole = finished and len(run.metas) == 1 and "resumed" not in run.metas[0]
     return Context(
         device=", ".join(devices or _texts(descriptions, "name")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def read(journals: Path | Sequence[Path]) -> Run:
     """
     given = [journals] if isinstance(journals, Path) else journals
     paths = tuple(path / journal.RESULTS if path.is_dir() else path for path in given)
-    latest = {str(record["id"]): _light(result_of(record)) for path in paths for record in journal.read(path)}
+    latest = {result.id: _light(result) for path in paths for result in _results(path)}
     metas = tuple(meta for path in paths if (meta := journal.read_meta(path.parent)))
     return Run(paths, tuple(latest[id_] for id_ in sorted(latest)), metas)
 
@@ -48,9 +49,14 @@ def read(journals: Path | Sequence[Path]) -> Run:
 def whole_results(run: Run, ids: Collection[str]) -> Iterator[CaseResult]:
     """The results of these cases with all of their failures, in the order of the journals: of several for one case, the last counts."""
     for path in run.journals:
-        for record in journal.read(path):
-            if record["id"] in ids:
-                yield result_of(record)
+        yield from (result for result in _results(path) if result.id in ids)
+
+
+def _results(path: Path) -> Iterator[CaseResult]:
+    """Those of a journal; a line of which none can be read is damaged, and counts as not judged."""
+    for record in journal.read(path):
+        with suppress(ValueError, TypeError, AttributeError):
+            yield result_of(record)
 
 
 def _light(result: CaseResult) -> CaseResult:

@@ -4,26 +4,31 @@ printed and written as a folder that reproduces it. Draw number N of a seed is a
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from cts.commands.context import print_json
-from cts.fuzzing import Difference, Draw, Fuzzer, Tally
+from cts.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
 from cts.plan import at_least_one, checked_settings, one_of
 from cts.progress import LOG_SECONDS, TERMINAL_SECONDS
-from cts.reproduction import write_arrangement
-from cts.session import FrontEnd, Settings, open_holder
+from cts.reproduction import Again, write_arrangement
+from cts.session import Settings, open_holder
 from generators.errors import CtsError, NotExpressible
 from generators.fuzz.draws import draw
 from generators.fuzz.tensor_addressing import Addressing, describe, write
 
 NAME = "fuzz"
 HELP = "run random programs that no case enumerates"
+
+BAD_INPUT, INTERRUPTED = 2, 130
+"""Exit codes, as of every verb."""
 
 SUBJECTS: Mapping[str, Draw] = MappingProxyType({"tensor_addressing": draw})
 """What there is to draw."""
@@ -63,13 +68,14 @@ class _Run:
     settings: Settings
     reports: Path | None
 
-    def again(self, index: int) -> str:
-        """The command that runs one draw."""
-        return f"cts fuzz {self.subject} --seed {self.seed} --from {index} --count 1 --front-end {self.settings.front_end} --device DEVICE"
+    def again(self, index: int, device: str = "") -> str:
+        """The command that runs one draw, on the device that was asked for unless another is named."""
+        place = device or shlex.quote(self.settings.spec.selector)
+        return f"cts fuzz {self.subject} --seed {self.seed} --from {index} --count 1 --front-end {self.settings.front_end} --device {place}"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the draws; exit code 1 if any differs."""
+    """Runs the draws; exit code 1 if any differs, 2 if none could be run."""
     subject = one_of("SUBJECT", options.subject, tuple(SUBJECTS))
     seed, first = (_whole(option, text) for option, text in (("--seed", options.seed), ("--from", options.first)))
     count, most = at_least_one("--count", options.count), at_least_one("--most", options.most)
@@ -78,37 +84,70 @@ def run(options: argparse.Namespace) -> int:
         raise CtsError("fuzz runs shaders, and spirv-val runs none: choose another --device")
     asked = _Run(subject, seed, settings, options.report_dir)
     _check(asked.reports)
+    check_known(SUBJECTS[subject], seed, options.known)
     holder = open_holder(settings)
     fuzzer = Fuzzer(seed, holder, settings.front_end, options.known)
     progress = _Progress(count, most, quiet=options.json)
-    tally = Tally()
+    # Whatever ends the search early, what it has found is shown: it may have taken hours.
+    tally, stopped, interrupted = Tally(), None, False
     try:
-        for tally in fuzzer.run(SUBJECTS[subject], first, count, most):
-            progress.show(tally)
+        try:
+            for tally in fuzzer.run(SUBJECTS[subject], first, count, most):
+                progress.show(tally)
+        except KeyboardInterrupt:
+            interrupted = True
+        except CtsError as error:
+            stopped = error
         seconds = progress.finish(tally)
         found = tally.differences[:most]
-        if not options.no_shrink:
-            found = [_shrunk(fuzzer, one, progress) for one in found]
+        if interrupted:
+            progress.announce("interrupted before all draws were run; what differs is shown as it was drawn")
+        elif stopped is None and not options.no_shrink:
+            found, stopped = _shrunk(fuzzer, found, progress)
     finally:
         holder.discard()
-    folders = [_write(asked, fuzzer, one, settings.front_end) for one in found]
+    folders = [_written(asked, fuzzer, one) for one in found]
     if options.json:
         print_json(_document(asked, tally, seconds, found, folders))
     else:
         _print(asked, tally, seconds, found, folders)
-    return 1 if found else 0
+    if stopped is not None:
+        _complain(stopped)
+    if found:
+        return 1
+    if interrupted:
+        return INTERRUPTED
+    if stopped is None and not tally.judged:
+        stopped = CtsError(f"nothing was tested: {_untested(asked, tally)}")
+        _complain(stopped)
+    return 0 if stopped is None else BAD_INPUT
 
 
-def _shrunk(fuzzer: Fuzzer, found: Difference, progress: _Progress) -> Difference:
-    """The simplest draw that fails in the same way; of those that an interrupt leaves time for, where one comes."""
-    best = found
-    try:
-        progress.announce(f"draw {found.index}: shrinking, Ctrl-C takes the simplest so far")
-        for best in fuzzer.shrink(found):
-            progress.shrinking(best)
-    except KeyboardInterrupt:
-        progress.announce(f"draw {found.index}: interrupted, not all that is simpler was tried")
-    return best
+def _complain(error: CtsError) -> None:
+    print(f"cts: {' '.join(str(error).split())}", file=sys.stderr)
+
+
+def _untested(asked: _Run, tally: Tally) -> str:
+    if not tally.unsupported:
+        return f"known defects make all of {_draws(tally.left_out)} undefined: name fewer with --known, or draw more with --count"
+    return f"{asked.settings.description.name} supports none of {_draws(sum(tally.unsupported.values()))}: choose another --device"
+
+
+def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) -> tuple[list[Difference], CtsError | None]:
+    """The simplest draws that fail in the same way, of those that an interrupt leaves time for; and what else ended the search."""
+    best = list(found)
+    for place, one in enumerate(found):
+        try:
+            progress.announce(f"draw {one.index}: shrinking, Ctrl-C takes the simplest so far")
+            for best[place] in fuzzer.shrink(one):
+                progress.shrinking(best[place])
+        except KeyboardInterrupt:
+            # Of the rest, too: whoever is impatient need not say so for each.
+            progress.announce(f"draw {one.index}: interrupted, not all that is simpler was tried")
+            break
+        except CtsError as error:
+            return best, error
+    return best, None
 
 
 def _check(reports: Path | None) -> None:
@@ -117,6 +156,9 @@ def _check(reports: Path | None) -> None:
         return
     try:
         reports.mkdir(parents=True, exist_ok=True)
+        probe = reports / f".{os.getpid()}"
+        probe.touch()
+        probe.unlink()
     except OSError as error:
         raise CtsError(f"--report-dir {reports}: cannot write it: {error.strerror}; name another folder") from error
 
@@ -183,12 +225,23 @@ def _name(asked: _Run, index: int) -> str:
     return f"{asked.subject}[{asked.seed}-{index}]"
 
 
-def _write(asked: _Run, fuzzer: Fuzzer, found: Difference, front_end: FrontEnd) -> Path | None:
+def _written(asked: _Run, fuzzer: Fuzzer, found: Difference) -> Path | None:
+    """The folder of a draw that differs; None where none is asked for, or it cannot be written."""
     if asked.reports is None:
         return None
     folder = asked.reports / f"{asked.subject}-{asked.seed}-{found.index}"
-    plan = fuzzer.arrange(found.index, found.addressing)
-    write_arrangement(_name(asked, found.index), asked.again(found.index), plan.programs[0], plan, folder, front_end)
+    try:
+        plan = fuzzer.arrange(found.index, found.addressing)
+        device, message = asked.settings.description, found.message.replace("\n", "\n    ")
+        again = Again(
+            asked.again(found.index, "DEVICE"),
+            "running the draw that this program was made of, and making it as small once more",
+            f"{found.verdict} on {device.name}, driver {device.driver}:\n\n    {message}\n",
+        )
+        write_arrangement(_name(asked, found.index), again, plan.programs[0], plan, folder, asked.settings.front_end)
+    except CtsError as error:
+        _complain(error)
+        return None
     return folder
 
 
@@ -201,20 +254,33 @@ def _glsl(addressing: Addressing) -> str:
         return f"GLSL cannot say it: {why}"
 
 
+def _draws(number: int) -> str:
+    return "1 draw" if number == 1 else f"{number} draws"
+
+
 def _print(asked: _Run, tally: Tally, seconds: float, found: list[Difference], folders: list[Path | None]) -> None:
+    shown: dict[Addressing, str] = {}
     for one, folder in zip(found, folders, strict=True):
-        operands = ", ".join(f"{name} = {value}" for name, value in write(one.addressing).operands.items())
-        print(f"{_name(asked, one.index)}: {one.verdict}\n{describe(one.addressing)}\n{one.message}\n")
-        print(f"{_glsl(one.addressing)}\noperands: {operands}\nreproduce: {asked.again(one.index)}")
+        name = _name(asked, one.index)
+        if one.addressing in shown:
+            # One defect often makes many draws differ, and shrinks them all to this.
+            print(f"{name}: {one.verdict}, shrunk to the same program as {shown[one.addressing]}")
+        else:
+            shown[one.addressing] = name
+            operands = ", ".join(f"{name} = {value}" for name, value in write(one.addressing).operands.items())
+            print(f"{name}: {one.verdict}\n{describe(one.addressing)}\n{one.message}\n")
+            print(f"{_glsl(one.addressing)}\noperands: {operands}")
+        print(f"reproduce: {asked.again(one.index)}")
         print(f"folder: {folder}\n" if folder else "")
     for why, draws in sorted(tally.unsupported.items(), key=lambda item: -item[1]):
-        print(f"{draws} draws not supported: {why}")
+        print(f"{_draws(draws)} not supported: {why}")
     rate = tally.judged / seconds if seconds else 0.0
     if tally.left_out:
-        print(f"{tally.left_out} draws not run: a known defect makes them undefined")
+        print(f"{_draws(tally.left_out)} not run: a known defect makes them undefined")
     known = f", {tally.known} more as known defects do" if tally.known else ""
+    differ = "1 differs" if len(tally.differences) == 1 else f"{len(tally.differences)} differ"
     print(
-        f"{tally.judged} draws on {asked.settings.description.name}, seed {asked.seed}: {len(tally.differences)} differ{known} "
+        f"{_draws(tally.judged)} on {asked.settings.description.name}, seed {asked.seed}: {differ}{known} "
         f"({seconds:.1f} s, {rate:.0f} draws/s)"
     )
 

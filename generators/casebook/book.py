@@ -72,6 +72,8 @@ def load_casebook(root: Path) -> Casebook:
     folder = cases_folder(root)
     requirements, positions = load_requirements(folder), load_positions(folder)
     families: dict[str, Family] = {}
+    for path in sorted(folder.glob("*/*.yml")):
+        raise CasebookError(f"{path}: files of the casebook end in .yaml: rename it to {path.stem}.yaml, or nothing in it runs")
     for path in sorted(folder.glob("*/*.yaml")):
         if path.parent.name == "requirements":
             continue

@@ -229,12 +229,19 @@ def _check_values(elements: Sequence[Element], builder: Builder, builder_name: s
         if name not in axes:
             raise elements[0].error(f"the builder '{builder_name}' needs an axis '{name}'")
     for name, item in axes.items():
+        if taken and name not in taken:
+            # It would multiply the cases and change none of them.
+            raise item.error(f"the builder '{builder_name}' reads no axis '{name}'; it reads {', '.join(taken)}")
         wanted = taken.get(name)
         if wanted is None:
             continue
         for value in item.items("values") if item.is_sequence else item.entries("values").values():
             data = value.data()
-            known = wanted.fullmatch(str(data)) if isinstance(wanted, re.Pattern) else data in wanted
+            if isinstance(wanted, re.Pattern):
+                known = wanted.fullmatch(str(data)) is not None
+            else:
+                # To Python true is 1, and would make it a label of its own.
+                known = any(isinstance(one, bool) == isinstance(data, bool) and one == data for one in wanted)
             if not known:
                 words = f"what matches {wanted.pattern}" if isinstance(wanted, re.Pattern) else ", ".join(map(str, wanted))
                 raise value.error(f"the builder '{builder_name}' does not take '{data}' for '{name}'; it takes {words}")
@@ -396,6 +403,9 @@ def load_family(
     products = tuple(reader.product(item) for item in fields["products"].items("products"))
     if not products:
         raise fields["products"].error("expected at least one product")
+    for place, product in enumerate(products):
+        if product.name in [other.name for other in products[:place]]:
+            raise fields["products"].items("products")[place].error(f"duplicate product '{product.name}'")
     return Family(
         name=name,
         specification=specification,

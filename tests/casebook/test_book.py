@@ -74,3 +74,10 @@ def test_two_families_of_one_name_are_an_error(book: Casebook, root: Path, text:
     path.write_text(text.replace("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_vector"))
     with pytest.raises(CasebookError, match=r"toy.yaml:1: family: 'toy' is already the family of .*khr_cooperative_matrix"):
         load_casebook(root)
+
+
+def test_a_file_that_would_be_passed_over_is_refused(write: Write, text: str, root: Path) -> None:
+    path = write(text)
+    path.rename(path.with_suffix(".yml"))
+    with pytest.raises(CasebookError, match=r"toy\.yml: files of the casebook end in \.yaml: rename it to toy\.yaml"):
+        load_casebook(root)

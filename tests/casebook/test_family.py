@@ -107,6 +107,7 @@ ERRORS = [
     ("smoke: 1", "smoke: 4", 28, r"products\[0\]\.smoke: expected an integer from 0 to 3, found '4'"),
     ("smoke: 1", "smoke: true", 28, r"products\[0\]\.smoke: expected an integer from 0 to 3, found 'true'"),
     ("nightly: 2", "nightly: 0", 29, r"products\[0\]\.nightly: expected at least the strength of smoke, 1, found 0"),
+    ("name: strides", "name: lengths", 30, r"products\[1\]: duplicate product 'lengths'"),
     ("    why: every length\n", "", 25, r"products\[0\]: key 'why' is missing"),
     ("pattern: [index, halves]", "use: [index, halves]", 36, r"subcases\.use: 'use' is already an axis of the case"),
 ]

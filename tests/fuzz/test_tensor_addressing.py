@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from cts.cli import main
-from cts.devices.device import DeviceCrash
+from cts.devices.device import DeviceCrash, DeviceError
 from cts.devices.embedded import tensor_access, tensor_addressing, tensor_state
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
@@ -174,6 +174,136 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
     ]
 
 
+def differing(monkeypatch) -> None:
+    """Clip windows are ignored from here on."""
+    monkeypatch.setattr(
+        tensor_access, "tensor_places", lambda layout, view, *rest: tensor_addressing.tensor_places(*clip_ignored(layout, view), *rest)
+    )
+
+
+FUZZ = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200"]
+
+
+@pytest.mark.parametrize(
+    ("stop", "code", "said"),
+    [
+        (KeyboardInterrupt(), 1, "interrupted before all draws were run"),
+        (DeviceError("the device cannot be opened any more"), 1, "cts: the device cannot be opened any more"),
+    ],
+)
+def test_what_ends_a_run_early_keeps_what_was_found(stop, code, said, monkeypatch, capsys, tmp_path):
+    differing(monkeypatch)
+    judge = Fuzzer._judge
+
+    def ending(self, form, numbered, tally):
+        if tally.differences:
+            raise stop
+        judge(self, form, numbered, tally)
+
+    monkeypatch.setattr(Fuzzer, "_judge", ending)
+    assert main([*FUZZ, "--most", "1000", "--no-shrink", "--report-dir", str(tmp_path)]) == code
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert "80 draws on embedded, seed 4: 39 differ" in printed.out
+    assert printed.out.count("reproduce: cts fuzz") == len(list(tmp_path.iterdir())) == 39
+
+
+def test_draws_that_shrink_to_one_program_are_printed_once(monkeypatch, capsys):
+    differing(monkeypatch)
+    assert main([*FUZZ, "--most", "3"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("#version 460") == 1
+    assert "tensor_addressing[4-41]: fail, shrunk to the same program as tensor_addressing[4-40]\n" in out
+    assert out.count("reproduce: cts fuzz") == 3
+
+
+def test_an_interrupt_before_anything_differs_says_what_was_judged(monkeypatch, capsys):
+    run = Fuzzer.run
+
+    def interrupted(self, *arguments):
+        for number, tally in enumerate(run(self, *arguments)):
+            yield tally
+            if number == 2:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(Fuzzer, "run", interrupted)
+    assert main(FUZZ) == 130
+    assert "80 draws on embedded, seed 4: 0 differ" in capsys.readouterr().out
+
+
+def test_an_interrupt_while_shrinking_ends_all_shrinking(monkeypatch, capsys):
+    def interrupted(self, difference):
+        yield difference
+        raise KeyboardInterrupt
+
+    differing(monkeypatch)
+    monkeypatch.setattr(Fuzzer, "shrink", interrupted)
+    assert main([*FUZZ, "--most", "3"]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("shrinking") == 1
+    assert printed.out.count("reproduce: cts fuzz") == 3
+
+
+def test_a_device_that_is_gone_while_shrinking_costs_nothing_found(monkeypatch, capsys):
+    def gone(self, difference):
+        raise DeviceError("the device cannot be opened any more")
+
+    differing(monkeypatch)
+    monkeypatch.setattr(Fuzzer, "shrink", gone)
+    assert main(FUZZ) == 1
+    printed = capsys.readouterr()
+    assert "cts: the device cannot be opened any more" in printed.err
+    assert "reproduce: cts fuzz" in printed.out
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_found(monkeypatch, capsys, tmp_path):
+    differing(monkeypatch)
+    (tmp_path / "tensor_addressing-4-40").touch()
+    assert main([*FUZZ, "--most", "2", "--no-shrink", "--report-dir", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.count("reproduce: cts fuzz") == 2
+    assert "tensor_addressing-4-40: File exists; name another folder" in printed.err
+    assert (tmp_path / "tensor_addressing-4-41" / "README.md").is_file()
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_device_that_supports_no_draw_was_not_tested(more, capsys):
+    assert main(["fuzz", "tensor_addressing", "--device", "embedded:llvmpipe", "--count", "80", *more]) == 2
+    printed = capsys.readouterr()
+    assert printed.err == "cts: nothing was tested: embedded llvmpipe supports none of 80 draws: choose another --device\n"
+    assert "feature cooperativeMatrixTensorAddressing" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [("", "expected words of a defect"), ("the clip windows ignored", "no known defect has these words; the nearest are: ")],
+)
+def test_words_of_no_known_defect_are_refused(words, why, capsys):
+    assert main([*FUZZ, "--known", "clip", "--known", words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"cts: --known '{words}': {why}")
+    assert not words or "the clip window ignored" in error
+
+
+def test_a_device_that_dies_and_does_not_come_back_is_found_all_the_same():
+    devices = iter([Dying(alone=True)])
+
+    def once() -> Dying:
+        try:
+            return next(devices)
+        except StopIteration:
+            raise DeviceError("the device cannot be opened any more") from None
+
+    tallies = []
+    with pytest.raises(DeviceError):
+        tallies.extend(Fuzzer(3, DeviceHolder(once), "spirv").run(draw, 0, DRAWS_PER_FORM, 1))
+    (difference,) = tallies[-1].differences
+    assert difference.verdict == "crash"
+    assert (
+        difference.message == "signal 11\nin one submission with draws up to 39; none was run alone: the device cannot be opened any more"
+    )
+
+
 def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_path, capsys):
     def broken(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
         return tensor_addressing.tensor_places(*clip_ignored(layout, view), rows, columns, store)
@@ -189,8 +319,13 @@ def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_pa
     (folder,) = tmp_path.iterdir()
     assert {"README.md", "kernel.json", "module.spv", "shader.comp"} <= {entry.name for entry in folder.iterdir()}
     index = folder.name.rpartition("-")[2]
-    assert f"--seed 4 --from {index} --count 1" in (folder / "README.md").read_text()
+    readme = (folder / "README.md").read_text()
+    assert f"--seed 4 --from {index} --count 1" in readme
+    assert "adding what comes back" not in readme
+    assert "fail on embedded, driver embedded 1:\n\n    wrong value: " in readme
+    assert f"reproduce: cts fuzz tensor_addressing --seed 4 --from {index} --count 1 --front-end spirv --device embedded\n" in text
     assert main([*arguments[:6], "--from", index, "--count", "1"]) == 1
+    assert "\n1 draw on embedded, seed 4: 1 differs (" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -63,3 +63,17 @@ def test_the_plugin_is_idle_in_a_run_that_names_neither_cts_nor_cases(checkout):
     assert "1 passed" in done.stdout
     assert "suite:" not in done.stdout
     assert not (checkout.root / "log").exists()
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "2")])
+def test_a_selection_of_nothing_is_said_to_be_one(checkout, processes):
+    done = checkout.run("cts", "-k", "nonesuch", *processes)
+    assert done.returncode == 5
+    assert "NO CASE WAS SELECTED: " in done.stdout
+
+
+def test_an_empty_case_list_is_said_to_select_nothing(checkout):
+    (checkout.root / "list.txt").write_text("# nothing\n", encoding="utf-8")
+    done = checkout.run("cts", "--case-list", "list.txt")
+    assert done.returncode == 5
+    assert "NO CASE WAS SELECTED: " in done.stdout

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
+
+from cts.journal import claim
 
 SMOKE = {f"copying[n{number}-red]" for number in range(8)}
 
@@ -99,3 +102,82 @@ def test_resume_on_another_front_end_is_refused(checkout):
     done = checkout.run("cts", "--report-dir", "out", "--resume")
     assert done.returncode == 2
     assert "another front end (glsl; now spirv)" in done.stderr
+
+
+def headline(checkout) -> str:
+    return json.loads((checkout.root / "out" / "summary.json").read_text(encoding="utf-8"))["headline"]["title"]
+
+
+def test_an_interrupted_run_is_not_reported_as_a_whole_one(checkout):
+    process = checkout.start("cts", "--report-dir", "out", behaviours={"*": "slow"})
+    wait_for_results(checkout, 3)
+    process.send_signal(signal.SIGINT)
+    printed = process.communicate()[0]
+    judged = len(checkout.results())
+    assert 3 <= judged < 8
+    assert headline(checkout) == f"{judged} cases passed and none failed, but the run did not come to its end"
+    assert f"NOT THE WHOLE RUN: {judged} of 8 cases were judged; --resume judges the rest" in printed
+
+    assert checkout.run("cts", "--report-dir", "out", "--resume").returncode == 0
+    assert headline(checkout) == "All 8 cases that the device supports passed"
+
+
+def test_an_interrupted_run_of_several_processes_is_not_reported_as_a_whole_one(checkout):
+    process = checkout.start("cts", "-n", "2", "--report-dir", "out", behaviours={"*": "slow"})
+    wait_for_results(checkout, 2)
+    process.send_signal(signal.SIGINT)
+    assert "NOT THE WHOLE RUN: " in process.communicate()[0]
+    assert headline(checkout).endswith("passed and none failed, but the run did not come to its end")
+
+
+def test_a_run_that_stops_at_its_first_failure_is_not_reported_as_a_whole_one(checkout):
+    done = checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[n3-red]": "fail"})
+    assert "NOT THE WHOLE RUN: 4 of 8 cases were judged" in done.stdout
+    assert "finished" not in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
+
+
+def test_a_run_resumed_with_fewer_cases_is_not_a_whole_one(checkout):
+    checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[n0-red]": "fail"})
+    checkout.run("cts", "-k", "n5", "--report-dir", "out", "--resume")
+    assert "finished" not in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
+    checkout.run("cts", "--report-dir", "out", "--resume")
+    assert "finished" in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
+
+
+def test_a_second_run_into_the_directory_of_one_that_goes_on_is_refused(checkout):
+    directory = checkout.root / "out"
+    claimed = claim(directory)
+    for more in ((), ("--resume",)):
+        done = checkout.run("cts", "--report-dir", "out", *more)
+        assert done.returncode == 2
+        assert "another run is writing to it: wait until that has ended, or name another --report-dir" in done.stderr
+    assert not list(directory.iterdir())
+    os.close(claimed)
+    assert checkout.run("cts", "--report-dir", "out").returncode == 0
+    os.close(claim(directory))
+
+
+def test_resume_judges_again_what_no_result_can_be_read_of(checkout):
+    checkout.run("cts", "--report-dir", "out")
+    journal = checkout.root / "out" / "results.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    for number, (old, new) in enumerate([('"verdict":"pass"', '"verdict":"maybe"'), ('"steps":{', '"steps":["x"],"was":{')]):
+        assert old in lines[number]
+        lines[number] = lines[number].replace(old, new)
+    journal.write_text("".join(lines), encoding="utf-8")
+    (checkout.root / "log").unlink()
+    done = checkout.run("cts", "--report-dir", "out", "--resume")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ran(checkout) == ["copying[n0-red]", "copying[n1-red]"]
+
+
+def test_reports_that_cannot_be_written_are_no_success(checkout):
+    (checkout.root / "out" / "index.html").mkdir(parents=True)
+    done = checkout.run("cts", "--report-dir", "out")
+    assert done.returncode == 2, done.stdout
+    assert "reports could not be written: " in done.stdout
+    assert "then write them with: cts report " in done.stdout
+    assert set(checkout.results().values()) == {"pass"}
+    assert checkout.run("cts", "--report-dir", "out", "--resume", behaviours={"*": "fail"}).returncode == 2
+    (checkout.root / "fails" / "index.html").mkdir(parents=True)
+    assert checkout.run("cts", "--report-dir", "fails", behaviours={"*": "fail"}).returncode == 1

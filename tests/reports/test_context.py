@@ -40,6 +40,17 @@ def test_a_run_that_did_not_end_is_unsure(level):
     assert level("pass", started="2027-03-01T12:00:00Z") == "unsure"
 
 
+@pytest.mark.parametrize("content", [None, "{"])
+def test_a_reader_learns_that_nobody_knows_whether_the_run_ended(example, tmp_path, content):
+    path = example.write_journal(tmp_path, [example.record("a[1]")], **ENDED)
+    assert not context(read(path)).notes
+    meta = path.parent / "meta.json"
+    meta.unlink() if content is None else meta.write_text(content)
+    assert context(read(path)).notes == (
+        "meta.json is missing or damaged: nobody knows whether the run came to its end, and cases that were selected may be missing.",
+    )
+
+
 def test_passes_of_what_is_supported_are_good(level):
     assert level("pass", "not_supported", **ENDED) == "good"
     assert level("pass") == "good"

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,3 +184,20 @@ def test_a_reader_that_stops_early_sees_no_error():
     )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+def test_output_that_cannot_be_written_is_one_line(redirection):
+    if redirection == ">/dev/full" and not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    command = f"{shlex.quote(sys.executable)} -m cts --root {shlex.quote(str(REPOSITORY))} positions {redirection}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=REPOSITORY, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"cts: cannot write the output: .+; send it to another place\n", done.stderr), done.stderr
+
+
+def test_an_argument_too_many_is_refused_with_the_usage_of_its_verb(capsys):
+    with pytest.raises(SystemExit) as end:
+        run("report", "here", "there")
+    assert end.value.code == 2
+    assert capsys.readouterr().err == "usage: cts report [-h] DIR\ncts report: error: unrecognized arguments: there\n"

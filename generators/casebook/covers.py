@@ -76,9 +76,26 @@ def compile_covers(covers: Sequence[Cover], axes: Sequence[Axis]) -> tuple[Compi
 
 def never(cover: CompiledCover, rules: Sequence[Constraint], products: Sequence[Choices]) -> bool:
     """Whether no case of the products, given by the choices of all axes, exercises the requirement."""
-    return not any(
-        Completion((*rules, *needs), choices).possible([UNASSIGNED] * len(choices)) for needs in cover.when for choices in products
-    )
+    return not any(_possible(needs, rules, choices) for needs in cover.when for choices in products)
+
+
+def _possible(needs: Sequence[Constraint], rules: Sequence[Constraint], choices: Choices) -> bool:
+    # Labels that a need alone forbids are left out beforehand: most products have none of those that are needed, or few
+    narrowed = list(choices)
+    for need in needs:
+        axis = need.decide([UNASSIGNED] * len(choices))
+        if axis >= 0:
+            narrowed[axis] = [label for label in narrowed[axis] if need.decide(_only(axis, label, len(choices))) != FORBIDDEN]
+            if not narrowed[axis]:
+                return False
+    start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in narrowed]
+    return Completion((*needs, *rules), narrowed).possible(start)
+
+
+def _only(axis: int, label: int, axes: int) -> Assignment:
+    assignment = [UNASSIGNED] * axes
+    assignment[axis] = label
+    return assignment
 
 
 def read_covers(

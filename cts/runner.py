@@ -51,7 +51,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str) -> C
         driver=description.driver,
         front_end=front_end,
         tier=tier,
-        requirements=tuple(case.definition.covers),
+        requirements=case.requirements,
         subcases=judgement.subcases,
         seconds=watch.seconds,
         message=judgement.message,

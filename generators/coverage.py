@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generators.casebook.book import Casebook
+from generators.casebook.cases import Tier, expand
 from generators.casebook.family import Family
 from generators.casebook.requirements import Requirement
 
@@ -26,15 +27,21 @@ class RequirementCoverage:
 
     Attributes:
         requirement: the statement.
-        families: names, in the casebook's order.
-        status: covered if a family names it; else not_testable or open.
+        cases: family -> how many cases of its nightly tier (which has those of smoke) exercise it; families that have one, in the
+            casebook's order.
+        status: covered if there is such a case; else not_testable or open.
         reason: why no case can test it; empty unless not_testable.
     """
 
     requirement: Requirement
-    families: tuple[str, ...]
+    cases: Mapping[str, int]
     status: Status
     reason: str
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Names of the families that cover it."""
+        return tuple(self.cases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,14 @@ class UnusedLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmet:
+    """A requirement that a family claims, and that only cases of its full tier exercise."""
+
+    family: str
+    requirement: str
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """The state of the whole casebook.
 
@@ -62,12 +77,14 @@ class Coverage:
         requirements: every one, in the order of the specifications.
         todo: of all families.
         unused: labels that are in no product.
+        unmet: claims without a case in the nightly tier.
         unfinished: specification -> why its requirements may be open.
     """
 
     requirements: tuple[RequirementCoverage, ...]
     todo: tuple[Todo, ...]
     unused: tuple[UnusedLabel, ...]
+    unmet: tuple[Unmet, ...]
     unfinished: Mapping[str, str]
 
     @property
@@ -86,7 +103,8 @@ class Coverage:
     @property
     def faults(self) -> tuple[str, ...]:
         """What must not be, a line each: in a specification that is finished, a requirement that is open, or one that cannot be tested
-        and does not say why; a specification that is called unfinished and has nothing open; a label that no product takes."""
+        and does not say why; a specification that is called unfinished and has nothing open; a label that no product takes; a claim
+        that no nightly case makes."""
         faults = []
         for entry in self.requirements:
             requirement = entry.requirement
@@ -102,6 +120,10 @@ class Coverage:
         here = {entry.requirement.specification for entry in self.requirements}
         faults += [f"{name} is called unfinished, and has nothing open: remove the key" for name in self.unfinished if name in here - open_]
         faults += [f"no product of {label.family} takes '{label.label}' of '{label.axis}': use or remove it" for label in self.unused]
+        faults += [
+            f"no case of the nightly tier of {claim.family} exercises {claim.requirement}: take a product into that tier, or the claim back"
+            for claim in self.unmet
+        ]
         return tuple(faults)
 
 
@@ -114,21 +136,35 @@ def _unused(family: Family) -> list[UnusedLabel]:
     ]
 
 
-def _entry(requirement: Requirement, families: tuple[str, ...]) -> RequirementCoverage:
-    if families:
-        return RequirementCoverage(requirement, families, Status.COVERED, "")
+def _entry(requirement: Requirement, cases: Mapping[str, int]) -> RequirementCoverage:
+    if cases:
+        return RequirementCoverage(requirement, cases, Status.COVERED, "")
     if requirement.testable:
-        return RequirementCoverage(requirement, families, Status.OPEN, "")
-    return RequirementCoverage(requirement, families, Status.NOT_TESTABLE, requirement.why_not_testable)
+        return RequirementCoverage(requirement, cases, Status.OPEN, "")
+    return RequirementCoverage(requirement, cases, Status.NOT_TESTABLE, requirement.why_not_testable)
 
 
-def coverage(casebook: Casebook) -> Coverage:
-    """What ``casebook`` covers."""
-    covering: dict[str, list[str]] = {}
+def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
+    """What the nightly tier of ``casebook`` covers.
+
+    Args:
+        casebook: all families.
+        specification: requirements of this one alone; families that claim none of them are not expanded. Todo and labels are those of all.
+    """
+    requirements = {id_: entry for id_, entry in casebook.requirements.items() if specification in (None, entry.specification)}
+    counts: dict[str, dict[str, int]] = {}
+    unmet = []
     for family in casebook:
-        for id_ in family.covers:
-            covering.setdefault(id_, []).append(family.name)
-    entries = tuple(_entry(requirement, tuple(covering.get(id_, ()))) for id_, requirement in casebook.requirements.items())
+        claimed = [cover.requirement for cover in family.covers if cover.requirement in requirements]
+        if not claimed:
+            continue
+        found = Counter(id_ for case in expand(family, Tier.NIGHTLY) for id_ in case.requirements)
+        for id_ in claimed:
+            if found[id_]:
+                counts.setdefault(id_, {})[family.name] = found[id_]
+            else:
+                unmet.append(Unmet(family.name, id_))
+    entries = tuple(_entry(requirement, counts.get(id_, {})) for id_, requirement in requirements.items())
     todo = tuple(Todo(family.name, text) for family in casebook for text in family.todo)
     unused = tuple(label for family in casebook for label in _unused(family))
-    return Coverage(entries, todo, unused, casebook.unfinished)
+    return Coverage(entries, todo, unused, tuple(unmet), casebook.unfinished)

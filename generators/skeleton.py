@@ -16,7 +16,8 @@ _YAML = Template("""\
 family: $name
 specification: $specification
 builder: $name  # generators/families/$name.py
-# Ids from cases/requirements/$folder.yaml that a failing case of this family would show to be broken.
+# Ids from cases/requirements/$folder.yaml that a failing case of this family would show to be broken; those of some cases alone
+# as {id: …, when: {layout: [row]}}.
 covers: []
 plan: |
   What is tested, and why these axes: someone who reads only the plans must be able to judge whether the suite is complete.

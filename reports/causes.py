@@ -36,6 +36,12 @@ class Cause:
     labels: tuple[str, ...]
     with_labels: int
 
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """Ids that all of the cases exercise."""
+        common = set(self.results[0].requirements).intersection(*(result.requirements for result in self.results))
+        return tuple(id_ for id_ in self.results[0].requirements if id_ in common)
+
 
 def causes(results: Sequence[CaseResult]) -> list[Cause]:
     """The causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""

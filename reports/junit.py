@@ -74,6 +74,8 @@ def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
     elif result.verdict in EXPLAINED:
         element = ET.SubElement(case, "failure" if result.verdict in BAD else "error", type=result.verdict, message=reason)
         element.text = _printable(result.message[:_MESSAGE_CHARACTERS] if whole else "") or reason
+        if result.requirements:
+            element.text += f"\ncovers {', '.join(map(_printable, result.requirements))}"
 
 
 def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:

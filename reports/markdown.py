@@ -52,6 +52,8 @@ def _cause(cause: Cause) -> str:
     cases = "\n".join(f"* {_code(result.id)}: {_text(result.reason)}" for result in cause.results[:LISTED_CASES])
     if len(cause.results) > LISTED_CASES:
         cases += f"\n* … and {len(cause.results) - LISTED_CASES:,} more"
+    if cause.requirements:
+        cases = f"{'All exercise' if len(cause.results) > 1 else 'Exercises'} {', '.join(map(_code, cause.requirements))}.\n\n{cases}"
     if cause.labels:
         labels = ", ".join(map(_code, cause.labels))
         cases = f"All have {labels}; {count(cause.with_labels, 'case')} with these labels ran.\n\n{cases}"

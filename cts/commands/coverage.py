@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 
 from cts.commands.context import casebook, print_json
 from cts.plan import one_of
@@ -22,17 +21,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--check",
         action="store_true",
         help="exit code 1, with a line for each fault on standard error: a requirement that is open in a finished "
-        "specification, or cannot be tested and does not say why; a label that no product takes",
+        "specification, or cannot be tested and does not say why; a label that no product takes; a claim that no nightly case makes",
     )
-    parser.add_argument("--json", action="store_true", help="every requirement with its families, status and reason")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="every requirement with its families, their nightly cases, status and reason",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the coverage."""
-    found = coverage(casebook(options))
-    if options.specification is not None:
-        wanted = one_of("--specification", options.specification, tuple(found.totals))
-        found = replace(found, requirements=tuple(entry for entry in found.requirements if entry.requirement.specification == wanted))
+    book = casebook(options)
+    wanted = options.specification
+    if wanted is not None:
+        known = dict.fromkeys(requirement.specification for requirement in book.requirements.values())
+        wanted = one_of("--specification", wanted, tuple(known))
+    found = coverage(book, wanted)
     if options.json:
         print_json(_document(found))
     else:
@@ -51,9 +56,9 @@ def _print(found: Coverage, name_open: bool) -> None:
         print(f"{specification}: {parts}, of {sum(counts.values())} requirements{why}")
     covered = [entry for entry in found.requirements if entry.status is Status.COVERED]
     if covered:
-        print("\ncovered:")
+        print("\ncovered, with the cases of the nightly tier:")
         for entry in covered:
-            print(f"  {entry.requirement.id:16s} {', '.join(entry.families)}")
+            print(f"  {entry.requirement.id:16s} {', '.join(f'{family} {count}' for family, count in entry.cases.items())}")
     if name_open:
         print("\nopen:")
         for entry in found.open:
@@ -79,6 +84,7 @@ def _document(found: Coverage) -> dict[str, object]:
                 "text": entry.requirement.text,
                 "status": entry.status,
                 "families": entry.families,
+                "cases": entry.cases,
                 "reason": entry.reason,
             }
             for entry in found.requirements

@@ -18,7 +18,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tier", default="smoke", help="smoke, nightly or full (default: smoke)")
     configure_choice(parser)
     parser.add_argument("--count", action="store_true", help="print how many there are in each family instead")
-    parser.add_argument("--json", action="store_true", help="a list of objects with id, family and values; with --count, an object")
+    parser.add_argument(
+        "--json", action="store_true", help="a list of objects with id, family, values and requirements; with --count, an object"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
                 print(f"{count:8d}  {name}")
     elif options.json:
         cases = [case for family in chosen.values() for case in family]
-        print_json([{"id": case.id, "family": case.family, "values": case.values} for case in cases])
+        print_json([{"id": case.id, "family": case.family, "values": case.values, "requirements": case.requirements} for case in cases])
     else:
         for family in chosen.values():
             for case in family:

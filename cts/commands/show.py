@@ -31,14 +31,14 @@ def run(options: argparse.Namespace) -> int:
     kind = KINDS[family.kind]
     details = kind.show(case, [name for name in _SECTIONS if getattr(options, name)])
     if options.json:
-        head = {"id": case.id, "family": family.name, "values": dict(case.values), "covers": list(family.covers)}
+        head = {"id": case.id, "family": family.name, "values": dict(case.values), "requirements": case.requirements}
         print_json(head | details)
         return 0
     print(case.id)
     # A value that is no word is known by its label.
     words = zip(case.values.items(), case.labels, strict=True)
     print("  " + ", ".join(f"{axis} {label if isinstance(value, dict | list) else value}" for (axis, value), label in words))
-    print("  covers " + ", ".join(family.covers))
+    print("  covers " + ", ".join(case.requirements))
     for line in kind.lines(details):
         print(line)
     return 0

@@ -1,9 +1,11 @@
 """From YAML to cases: families, axes, constraints, tiers and stable ids. docs/casebook.md documents the files."""
 
+from generators.casebook.axes import Axis
 from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
 from generators.casebook.cases import Case, Tier, build_module, build_program, build_query, build_subcases, expand
-from generators.casebook.family import Axis, Family, Product, load_family
+from generators.casebook.covers import Cover
+from generators.casebook.family import Family, Product, load_family
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, TestKind, load_requirements
 
@@ -12,6 +14,7 @@ __all__ = [
     "Case",
     "CaseKind",
     "Casebook",
+    "Cover",
     "Family",
     "Position",
     "Product",

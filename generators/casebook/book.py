@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from generators.casebook.axes import check_property_row
 from generators.casebook.cases import Case, violated
-from generators.casebook.family import Family, check_property_row, load_family
+from generators.casebook.family import Family, load_family
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
 from generators.errors import CasebookError

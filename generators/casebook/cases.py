@@ -12,10 +12,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from generators.casebook.axes import check_property_row
 from generators.casebook.builders import KernelBuilder, QueryBuilder, StaticBuilder
 from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Constraint, Row, rows
 from generators.casebook.covering import covering_rows
-from generators.casebook.family import Family, Product, check_property_row
+from generators.casebook.covers import never
+from generators.casebook.family import Family, Product
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
@@ -67,6 +69,13 @@ class Case:
         return {axis.name: axis.values.get(label, label) for axis, label in zip(self.definition.axes, self.labels, strict=True)}
 
     @property
+    def requirements(self) -> tuple[str, ...]:
+        """Ids of the requirements that the case exercises, in the order of its family's ``covers``."""
+        family, assignment = _assigned(self.definition, self.labels)
+        choices = family.subcase_choices
+        return tuple([claim.requirement for claim in family.claims if claim.holds(family.rules, choices, assignment)])
+
+    @property
     def subcases(self) -> list[tuple[str, dict[str, Any]]]:
         """Name and values (case axes and subcase axes) of each dispatch.
 
@@ -76,11 +85,10 @@ class Case:
         family, values = self.definition, self.values
         if not family.subcase_axes:
             return [(ONLY_SUBCASE, values)]
-        rules, assignment = _rules_for(family, self.labels)
-        choices = [*(() for _ in family.axes), *(range(len(axis.values)) for axis in family.subcase_axes)]
+        wider, assignment = _assigned(family, self.labels)
         start = len(family.axes)
         found = []
-        for row in rows(rules, choices, assignment):
+        for row in rows(wider.rules, family.subcase_choices, assignment):
             labels = [axis.labels[number] for axis, number in zip(family.subcase_axes, row[start:], strict=True)]
             extra = {axis.name: axis.values[label] for axis, label in zip(family.subcase_axes, labels, strict=True)}
             found.append(("-".join(labels), values | extra))
@@ -114,20 +122,20 @@ def _with_row(family: Family, label: str) -> Family:
     return with_property_rows(family, [label])
 
 
-def _rules_for(family: Family, labels: Sequence[str]) -> tuple[Sequence[Constraint], Assignment]:
-    """The constraints, and ``labels`` as an assignment of the case axes."""
+def _assigned(family: Family, labels: Sequence[str]) -> tuple[Family, Assignment]:
+    """The family with the row that a device added, if one of ``labels`` is one, and ``labels`` as an assignment of the case axes."""
     row = family.property_axis
     if row is not None and labels[row] not in family.axes[row].values:
         family = _with_row(family, labels[row])
     numbers = [axis.numbers[label] for axis, label in zip(family.axes, labels, strict=True)]
-    return family.rules, [*numbers, *(UNASSIGNED for _ in family.subcase_axes)]
+    return family, [*numbers, *(UNASSIGNED for _ in family.subcase_axes)]
 
 
 def violated(case: Case) -> str:
     """Why the constraints forbid ``case``; empty if they do not."""
-    rules, assignment = _rules_for(case.definition, case.labels)
+    family, assignment = _assigned(case.definition, case.labels)
     axes = len(case.definition.axes)
-    for rule in rules:
+    for rule in family.rules:
         needed = rule.decide(assignment)
         if needed != ALLOWED and needed < axes:
             return rule.because
@@ -174,6 +182,23 @@ def _one_fixed(rules: Sequence[Constraint], choices: Sequence[Sequence[int]], st
     return covering_rows(rules, choices, strength - 1, given) if strength > 1 else covering_rows(rules, choices, 1)[:1]
 
 
+@cache
+def check_covers(family: Family) -> None:
+    """Sees that a case of each cover of the family is in a product.
+
+    Raises:
+        CasebookError: none is.
+    """
+    subcases = family.subcase_choices[len(family.axes) :]
+    products = [[*product.choices, *subcases] for product in family.products]
+    for claim in family.claims:
+        if never(claim, family.rules, products):
+            raise CasebookError(
+                f"{claim.place}: no case of '{family.name}' exercises '{claim.requirement}': "
+                "widen its 'when', add cases to a product, or take the requirement out of covers"
+            )
+
+
 def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None) -> list[Case]:
     """The cases of a tier, in the order of the full product; every tier has the cases of the smaller tiers.
 
@@ -190,6 +215,7 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
         tier = Tier(tier)
     except ValueError:
         raise CasebookError(f"unknown tier '{tier}'; expected one of {', '.join(Tier)}") from None
+    check_covers(family)
     found: set[Row] = set()
     for product in family.products:
         chosen = _select(family.rules, _choices(family, product), product.smoke, product.nightly, tier)

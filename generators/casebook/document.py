@@ -91,9 +91,14 @@ class Element:
     key: str
     line: int
 
+    @property
+    def place(self) -> str:
+        """File, line and key, for messages of later checks."""
+        return f"{self.path}:{self.line}: {self.key}" if self.key else f"{self.path}:{self.line}"
+
     def error(self, problem: str) -> CasebookError:
         """An error at this place, to be raised."""
-        return CasebookError(f"{self.path}:{self.line}: {self.key + ': ' if self.key else ''}{problem}")
+        return CasebookError(f"{self.place}: {problem}")
 
     def _expected(self, what: str) -> CasebookError:
         found = _KINDS[type(self.node)]

@@ -255,6 +255,17 @@ def _part(values: Values) -> bool:
     return seen < {"bytes": 256, "edges": 512}.get(values["pattern"], 1) and (seen == 0 or values["pattern"] in ("bytes", "edges"))
 
 
+def _any_step(holds: Callable[[Step], bool]) -> Callable[[Values], bool]:
+    """Whether a conversion of the case is of a kind, for what only such cases cover."""
+    return lambda values: any(holds(step) for step in _steps(values) or ())
+
+
+def _narrows(step: Step) -> bool:
+    """FConvert to a type that has fewer bits, or fewer in its significand."""
+    shorter = step.target.bits < step.source.bits or step.target.precision < step.source.precision
+    return step.conversion is Conversion.F_TO_F and shorter
+
+
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "convertible": _convertible,
     "saturates": _saturates,
@@ -264,6 +275,11 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "fits_workgroup_memory": _fits,
     "needed": _needed,
     "part": _part,
+    "casts_bits": _any_step(lambda step: step.conversion is Conversion.BITCAST),
+    "converts_numbers": _any_step(lambda step: step.conversion is not Conversion.BITCAST),
+    "makes_float8": _any_step(lambda step: is_float8(step.target)),
+    "narrows": _any_step(_narrows),
+    "truncates": _any_step(lambda step: step.conversion in (Conversion.F_TO_S, Conversion.F_TO_U)),
 }
 
 AXES: TakenValues = {

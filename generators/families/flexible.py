@@ -76,7 +76,11 @@ def _beside_workgroup(values: Values) -> bool:
     return values["beside"] == 0 or _row(values).subgroups is not None
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"multiple": _multiple, "beside_workgroup": _beside_workgroup}
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+    "multiple": _multiple,
+    "beside_workgroup": _beside_workgroup,
+    "of_workgroup": lambda values: _row(values).subgroups is not None,
+}
 
 
 def chain(values: Values) -> Chain:

@@ -61,7 +61,19 @@ def _types_fit(values: Values) -> bool:
     return row.a is not row.result or values["to_a"] != "split"
 
 
+def _narrows(values: Values) -> bool:
+    row = parse_row(values["row"])
+    return row.a is not row.result
+
+
+def _changes_use_alone(values: Values) -> bool:
+    """An instruction changes the use of the weights and not their component."""
+    return values["to_a"] == "split" or (values["to_a"] == "convert" and not _narrows(values))
+
+
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+    "changes_use_alone": _changes_use_alone,
+    "narrows": _narrows,
     "types_fit": _types_fit,
     "grouped": lambda values: _heads(values) % int(values["group"]) == 0,
 }

@@ -51,7 +51,15 @@ def _types_fit(values: Values) -> bool:
     return row.a.name == "f16" if FORMATS[values["format"]].scaled else row.a.name in ("f16", "s8")
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"types_fit": _types_fit}
+def _depth(values: Values) -> int:
+    """K of the tensors, which may end inside of a tile."""
+    return parse_row(values["row"]).k * int(values["trips"]) - (5 if values["tail"] in ("all", "k") else 0)
+
+
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+    "ends_inside_a_block": lambda values: _depth(values) % int(values["block"]) != 0,
+    "types_fit": _types_fit,
+}
 
 
 class _Product:
@@ -74,7 +82,7 @@ class _Product:
         self.other = row.m if self.by_b else row.n
         self.lines = self.line * self.accumulators * self.builder.instances - (3 if tail in ("all", "n") else 0)
         self.others = self.other - (1 if tail == "all" else 0)
-        self.k = row.k * self.trips - (5 if tail in ("all", "k") else 0)
+        self.k = _depth(values)
         plain = (self.others, self.k) if self.by_b else (self.k, self.others)
         self.plain = shared_tensor(self.builder, "plain", row.a if self.by_b else row.b, plain)
         self.blocks = self.lines * -(-self.k // self.block)

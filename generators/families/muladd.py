@@ -221,11 +221,20 @@ AXES: TakenValues = {
     "pattern": _PATTERNS.keys(),
 }
 
+
+def _mixes_types(values: Values) -> bool:
+    """A differs from B, or C from Result (KHR-MAD-13)."""
+    row = parse_row(values["row"])
+    return row.a is not row.b or row.c is not row.result
+
+
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "carries": _carries,
     "data_fits_row": _data_fits_row,
     "fits_workgroup_memory": _fits,
     "has_integers": _has_integers,
+    "mixes_types": _mixes_types,
+    "names_no_operands": lambda values: parse_row(values["row"]).operands == 0,
     "signed_sums": lambda values: values["pattern"] not in ("low", "crossing") or _signed_sums(values),
     "wide_enough": _wide_enough,
 }

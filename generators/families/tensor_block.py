@@ -79,7 +79,20 @@ def _multiplies(values: Values) -> bool:
     return values["then"] == "store" or (values["use"] != "acc" and values["component"] in ("f16", "bf16", "s8", "u8"))
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits": _fits, "has_format": _has_format, "multiplies": _multiplies}
+def _rounds_strides(values: Values) -> bool:
+    """Default strides count blocks of which the last of a line is not whole (TA-DIM-03); the first dimension has no part in them."""
+    tensor = blocked_tensor(values)
+    if tensor is None or values["setting"] not in ("before", "again"):
+        return False
+    return any(size % block for size, block in zip(tensor.sizes[1:], tensor.block[1:], strict=True))
+
+
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+    "fits": _fits,
+    "has_format": _has_format,
+    "multiplies": _multiplies,
+    "rounds_strides": _rounds_strides,
+}
 
 
 def _unit(values: Values) -> int:

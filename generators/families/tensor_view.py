@@ -112,8 +112,8 @@ def geometry(values: Values) -> Geometry | None:
     sizes, offsets = [], []
     for dimension, span in enumerate(spans):
         over = values["edge"] == "over" and dimension in (0, rank - 1)
-        # The first dimension is left at its beginning, the last one at its end.
-        offsets.append((-max(1, span // 4) if dimension == 0 else 2) if over else 1 + dimension % 2)
+        # The first dimension is left at its beginning, the last one at its end, neither of them wholly.
+        offsets.append((-max(1, span // 4) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
         sizes.append(max(2, span - (0 if dimension else max(1, span // 4))) if over else span + 3 + dimension)
     tensor_strides = row_major(sizes, 1)
     if tensor_elements(sizes, tensor_strides) * instances(values) > _limit(values):

@@ -132,7 +132,12 @@ def _fits(values: Values) -> bool:
     return sum(tiles.length * tiles.component.bytes for tiles in plan(values).values()) <= _WORKGROUP_BYTES
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"has_arithmetic": _has_arithmetic, "fits_workgroup_memory": _fits}
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+    "changes_use_alone": lambda values: _conversion(values) is None,
+    "converts": lambda values: _conversion(values) is not None,
+    "has_arithmetic": _has_arithmetic,
+    "fits_workgroup_memory": _fits,
+}
 
 _OUTPUTS = ("o", "s")
 

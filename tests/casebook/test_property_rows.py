@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from generators.casebook.family import check_property_row
+from generators.casebook.axes import check_property_row
 from generators.errors import CasebookError
 
 ROW = "16x8x16.f16.f16.f32.f32"

@@ -77,7 +77,8 @@ def test_tiers_are_parts_of_each_other(family: Family) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_nightly_case_is_found_by_its_id_and_has_subcases(family: Family) -> None:
+def test_every_nightly_case_is_found_by_its_id_and_has_subcases_and_a_requirement(family: Family) -> None:
     for case in expand(family, "nightly"):
         assert find_case(book(), case.id) == case
         assert case.subcases
+        assert case.requirements, case.id

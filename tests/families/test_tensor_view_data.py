@@ -10,6 +10,7 @@ from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from generators.casebook import Tier, build_program, build_subcases, expand, find_case
 from generators.errors import GeneratorError
+from generators.families.tensor_view import geometry
 from tests.families.test_data_show_defects import casebook, outcome_of, seen
 
 AXES = {
@@ -172,3 +173,12 @@ def test_the_diagnosis_names_the_defect(values, words):
     defect = next(defect for defect in tensor_view_defects(program) if defect.words.endswith(words.removeprefix("matrix ")))
     outcome = outcome_of(program, evaluate(program, subcase, defect.substitutes), before)
     assert any(words.removeprefix("matrix ") in found for found in diagnose(program, subcase, expected, before, outcome))
+
+
+def test_a_slice_over_the_edges_of_its_tensor_is_partly_inside_in_every_dimension():
+    over = [case for case in expand(casebook().family("tensor_view"), "nightly") if case.values["edge"] == "over"]
+    assert {case.values["rank"] for case in over} >= {1, 2, 3, 5}
+    for case in over:
+        shape = geometry(case.values)
+        for size, offset, span in zip(shape.sizes, shape.offsets, shape.spans, strict=True):
+            assert -span < offset < size, case.id

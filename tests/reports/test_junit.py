@@ -81,6 +81,17 @@ def test_messages_of_very_many_failures_are_shortened_to_the_reason(example, mon
     assert texts == ["long", "because of fail"]
 
 
+def test_a_failure_ends_with_the_requirements_that_its_case_exercises(example):
+    results = [
+        result_of(example.record("load_store[1]", "fail", message="wrong", requirements=["KHR-LOAD-03"])),
+        result_of(example.record("load_store[2]", "error", message="ours", requirements=["KHR-LOAD-04", "KHR-STORE-01"])),
+        result_of(example.record("load_store[3]")),
+    ]
+    root = document(results)
+    assert root.find(".//failure").text == "wrong\ncovers KHR-LOAD-03"
+    assert root.find(".//error").text == "ours\ncovers KHR-LOAD-04, KHR-STORE-01"
+
+
 def test_last_words_that_are_no_xml_are_kept_readable(example):
     root = document([result_of(example.record("a[1]", "crash", message="died \x00\x1b[31m <&> \ud800 end"))])
     assert root.find(".//failure").text == "died \ufffd\ufffd[31m <&> \ufffd end"

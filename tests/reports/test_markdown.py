@@ -45,6 +45,14 @@ def test_what_a_driver_says_is_neither_markup_nor_a_new_cell(text_of, example, t
     assert "| `<b>died</b> \\| 'x' *y* second line` | 1 |" in text
 
 
+def test_a_cause_names_the_requirements_that_all_of_its_cases_exercise(text_of, example, tmp_path):
+    both = [["KHR-LOAD-03", "KHR-STORE-01"], ["KHR-LOAD-04", "KHR-STORE-01"]]
+    records = [example.record(f"load_store[{n}]", "fail", requirements=ids, reason="wrong") for n, ids in enumerate(both)]
+    text = text_of(example.write_journal(tmp_path, records))
+    assert "\nAll exercise `KHR-STORE-01`.\n" in text
+    assert "KHR-LOAD-03" not in text
+
+
 def test_a_job_summary_stays_far_below_its_limit_of_a_mebibyte(text_of, example, tmp_path):
     records = [example.record(f"a[{n}]", "fail", reason=f"{'x' * n}") for n in range(1, 400)]
     assert len(text_of(example.write_journal(tmp_path, records)).encode()) < 100_000

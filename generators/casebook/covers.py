@@ -1,0 +1,162 @@
+"""Which requirements a case exercises: the entries of ``covers``, each for every case of the family or for those that it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from generators.casebook.axes import Axis
+from generators.casebook.conditions import ConditionReader, ConstraintText, compile_constraints
+from generators.casebook.constraints import FORBIDDEN, UNASSIGNED, Assignment, Choices, Completion, Constraint
+from generators.casebook.document import Element
+from generators.casebook.requirements import Requirement
+
+_NAMED = "requirement"
+"""Key of an axis value that names the requirement of the cases that have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """A requirement, and the cases that exercise it.
+
+    Attributes:
+        requirement: its id.
+        when: alternatives, of which a case meets one: what holds of it, stated as constraints. A single empty one is met by every case.
+        place: file, line and key, for messages.
+    """
+
+    requirement: str
+    when: tuple[tuple[ConstraintText, ...], ...] = ((),)
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCover:
+    """A cover on axes and labels by number.
+
+    Attributes:
+        requirement: its id.
+        when: alternatives, each of constraints that all hold.
+        place: file, line and key, for messages.
+    """
+
+    requirement: str
+    when: tuple[tuple[Constraint, ...], ...]
+    place: str
+
+    def holds(self, rules: Sequence[Constraint], choices: Choices, assignment: Assignment) -> bool:
+        """Whether a row that the rules allow and that completes ``assignment`` exercises the requirement.
+
+        Args:
+            rules: of the family.
+            choices: for each axis that ``assignment`` leaves open its labels. Those of a case are axes of its subcases, all of which run.
+            assignment: what is known of the row.
+        """
+        return any(_met(needs, rules, choices, assignment) for needs in self.when)
+
+
+def _met(needs: Sequence[Constraint], rules: Sequence[Constraint], choices: Choices, assignment: Assignment) -> bool:
+    open_ = []
+    for need in needs:
+        axis = need.decide(assignment)
+        if axis == FORBIDDEN:
+            return False
+        if axis >= 0:
+            open_.append(need)
+    # The rules have let the case be; only where an axis is open may they forbid what is left
+    return not open_ or Completion((*rules, *open_), choices).possible(assignment)
+
+
+def compile_covers(covers: Sequence[Cover], axes: Sequence[Axis]) -> tuple[CompiledCover, ...]:
+    """The covers on axes and labels by number."""
+    return tuple(
+        CompiledCover(cover.requirement, tuple(compile_constraints(needs, axes) for needs in cover.when), cover.place) for cover in covers
+    )
+
+
+def never(cover: CompiledCover, rules: Sequence[Constraint], products: Sequence[Choices]) -> bool:
+    """Whether no case of the products, given by the choices of all axes, exercises the requirement."""
+    return not any(_possible(needs, rules, choices) for needs in cover.when for choices in products)
+
+
+def _possible(needs: Sequence[Constraint], rules: Sequence[Constraint], choices: Choices) -> bool:
+    # Labels that a need alone forbids are left out beforehand: most products have none of those that are needed, or few
+    narrowed = list(choices)
+    for need in needs:
+        axis = need.decide([UNASSIGNED] * len(choices))
+        if axis >= 0:
+            narrowed[axis] = [label for label in narrowed[axis] if need.decide(_only(axis, label, len(choices))) != FORBIDDEN]
+            if not narrowed[axis]:
+                return False
+    start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in narrowed]
+    return Completion((*needs, *rules), narrowed).possible(start)
+
+
+def _only(axis: int, label: int, axes: int) -> Assignment:
+    assignment = [UNASSIGNED] * axes
+    assignment[axis] = label
+    return assignment
+
+
+def read_covers(
+    element: Element, requirements: Mapping[str, Requirement], axes: Sequence[Axis], reader: ConditionReader
+) -> tuple[Cover, ...]:
+    """The key ``covers``: a list of entries, or the name of the axis whose values name their requirements."""
+    if not element.is_mapping and not element.is_sequence:
+        return _named_by_axis(element, requirements, axes)
+    covers: dict[str, Cover] = {}
+    for item in element.items("requirement ids"):
+        cover = _cover(item, requirements, reader)
+        if cover.requirement in covers:
+            raise item.error(f"duplicate requirement '{cover.requirement}'")
+        covers[cover.requirement] = cover
+    return tuple(covers.values())
+
+
+def _named_by_axis(element: Element, requirements: Mapping[str, Requirement], axes: Sequence[Axis]) -> tuple[Cover, ...]:
+    name = element.label("a list of requirement ids, or the name of an axis")
+    axis = next((axis for axis in axes if axis.name == name), None)
+    if axis is None:
+        raise element.error(f"expected a list of requirement ids, or the axis whose values have a key '{_NAMED}', found '{name}'")
+    labels: dict[str, list[str]] = {}
+    for label, value in axis.values.items():
+        id_ = str(value.get(_NAMED, "")) if isinstance(value, Mapping) else ""
+        if id_ not in requirements:
+            found = f"there is no requirement '{id_}'" if id_ else f"the value has no key '{_NAMED}'"
+            raise element.error(f"'{label}' of axis '{name}': {found}; expected an id from cases/requirements")
+        labels.setdefault(id_, []).append(label)
+    return tuple(
+        Cover(id_, ((ConstraintText("", (((name, frozenset(found), False),),)),),), f"{element.place}: {id_}")
+        for id_, found in labels.items()
+    )
+
+
+def _cover(item: Element, requirements: Mapping[str, Requirement], reader: ConditionReader) -> Cover:
+    if not item.is_mapping:
+        return Cover(_id(item, requirements), place=item.place)
+    fields = item.fields(("id",), ("when", "predicate"))
+    id_ = _id(fields["id"], requirements)
+    if len(fields) == 1:
+        raise item.error(f"key 'when' is missing, or 'predicate'; '{id_}' alone holds for every case")
+    alternatives: list[tuple[ConstraintText, ...]] = [()]
+    if "when" in fields:
+        when = fields["when"]
+        alternatives = [_needs(entry, reader) for entry in (when.items("conditions") if when.is_sequence else [when])]
+        if not alternatives:
+            raise when.error("expected at least one condition")
+    shared: tuple[ConstraintText, ...] = ()
+    if "predicate" in fields:
+        shared = (ConstraintText("", predicate=reader.predicate(fields["predicate"]), place=item.place),)
+    return Cover(id_, tuple((*needs, *shared) for needs in alternatives), item.place)
+
+
+def _needs(element: Element, reader: ConditionReader) -> tuple[ConstraintText, ...]:
+    conditions = reader.conditions(element)
+    return tuple(ConstraintText("", (((name, labels, False),),)) for name, labels in conditions.items())
+
+
+def _id(element: Element, requirements: Mapping[str, Requirement]) -> str:
+    id_ = element.text("a requirement id")
+    if id_ not in requirements:
+        raise element.error(f"there is no requirement '{id_}'; expected an id from cases/requirements")
+    return id_

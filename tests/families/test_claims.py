@@ -1,0 +1,180 @@
+"""What a case claims to exercise is in its program: instructions, modes, storage and operands that the requirement is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generators.casebook import Case, CaseKind, TestKind, build_program, expand, load_casebook
+from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
+from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.memory import Pointee
+from generators.program.muladd import MatrixMulAdd
+from generators.program.per_element import PerElement
+from generators.program.reduce import Reduce
+from generators.program.tensor import LayoutSet, TensorView, ViewSet
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.use_conversion import Transpose, UseConvert
+from generators.program.values import Matrix, Operand
+from generators.program.variables import Variable
+from generators.types import ClampMode, Layout, MemoryAccess, ReduceMode, Scope, StorageClass
+
+BOOK = load_casebook(Path(__file__).parents[2])
+KERNELS = [family.name for family in BOOK if family.kind is CaseKind.KERNEL]
+KINDS = {CaseKind.KERNEL: TestKind.DYNAMIC, CaseKind.STATIC: TestKind.STATIC, CaseKind.QUERY: TestKind.API}
+
+Parts = list[Any]
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Every dataclass inside of ``value``."""
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from parts(item)
+    elif is_dataclass(value):
+        yield value
+        for field in fields(value):
+            if field.name != "others":
+                yield from parts(getattr(value, field.name))
+
+
+def has(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[Parts], bool]:
+    """Whether a program has a part of that kind for which something holds."""
+    return lambda found: any(isinstance(part, kind) and holds(part) for part in found)
+
+
+def clamps(access: Any, *modes: ClampMode) -> Callable[[Parts], bool]:
+    """Whether a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
+
+    def mode(clamp: ClampMode | Operand) -> ClampMode:
+        return clamp if isinstance(clamp, ClampMode) else ClampMode(clamp.value)
+
+    return has(access, lambda part: mode(part.layout.type.clamp) in modes)
+
+
+def sets(kind: Any, setting: str) -> Callable[[Parts], bool]:
+    return has(kind, lambda part: part.setting == setting)
+
+
+def own_dimensions(view: TensorView | None) -> bool | None:
+    if view is None:
+        return None
+    given = view.type.has_dimensions
+    return given if isinstance(given, bool) else bool(given.value)
+
+
+def order(view: TensorView | None) -> list[int]:
+    return [] if view is None else [extent if isinstance(extent, int) else extent.value for extent in view.type.permutation]
+
+
+def memory(part: MatrixLoad | MatrixStore) -> MemoryAccess:
+    return part.memory.mask if part.memory else MemoryAccess.NONE
+
+
+ACCESS = (TensorLoad, TensorStore)
+BOUNDED = (ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED)
+UNORDERED = MemoryAccess.VOLATILE | MemoryAccess.ALIGNED | MemoryAccess.NONTEMPORAL
+SHOWN: Mapping[str, Callable[[Parts], bool]] = {
+    "KHR-LOAD-03": has(MatrixLoad, lambda load: load.layout is not Layout.COLUMN_MAJOR),
+    "KHR-LOAD-04": has(MatrixLoad, lambda load: load.layout is not Layout.ROW_MAJOR),
+    "KHR-LOAD-11": has(MatrixLoad, lambda load: bool(memory(load) & UNORDERED)),
+    "KHR-LOAD-12": has(MatrixLoad, lambda load: load.array.storage is StorageClass.WORKGROUP),
+    "KHR-STORE-01": has((MatrixStore, TensorStore)),
+    "KHR-STORE-03": has(MatrixStore),
+    "KHR-STORE-05": has(MatrixStore, lambda store: store.array.pointee != Pointee(store.matrix.type.component)),
+    "KHR-COMP-01": has(MatrixConstant, lambda made: not made.replicated),
+    "KHR-COMP-02": has(MatrixSplat, lambda made: not made.replicated),
+    "KHR-COMP-04": lambda found: has((MatrixNull, MatrixUndefined))(found) or has(Variable, lambda made: made.initializer == "null")(found),
+    "KHR-COMP-05": has((MatrixConstant, MatrixSplat), lambda made: made.replicated),
+    "KHR-CVT-01": has(MatrixConvert, lambda part: part.conversion is not Conversion.BITCAST),
+    "KHR-CVT-03": has(MatrixConvert, lambda part: part.conversion is Conversion.BITCAST),
+    "KHR-CVT-05": has(MatrixConvert, lambda part: part.conversion in (Conversion.F_TO_S, Conversion.F_TO_U)),
+    "KHR-CVT-06": has(MatrixConvert, lambda part: part.result.type.component.name in ("e4m3", "e5m2")),
+    "KHR-MAD-03": has(MatrixMulAdd),
+    "KHR-MAD-05": has(MatrixMulAdd, lambda part: not part.a.type.component.is_float),
+    "KHR-MAD-12": has(MatrixMulAdd, lambda part: part.operands is None),
+    "KHR-ARI-01": has(MatrixNegate),
+    "KHR-ARI-02": has(MatrixArithmetic),
+    "KHR-ARI-05": has(MatrixTimesScalar),
+    "CM2-WG-02": has(Matrix, lambda matrix: matrix.type.scope is Scope.WORKGROUP),
+    "CM2-CL-02": clamps(TensorLoad, ClampMode.CONSTANT),
+    "CM2-CL-03": clamps(TensorLoad, ClampMode.CLAMP_TO_EDGE),
+    "CM2-CL-04": clamps(TensorLoad, ClampMode.REPEAT),
+    "CM2-CL-05": clamps(TensorLoad, ClampMode.REPEAT_MIRRORED),
+    "CM2-CL-06": clamps(TensorLoad, ClampMode.CONSTANT),
+    "CM2-CL-07": clamps(TensorStore, *BOUNDED),
+    "CM2-CL-08": has(ACCESS),
+    "CM2-VW-01": lambda found: has(TensorLoad, lambda load: load.view is not None)(found) and sets(ViewSet, "clip")(found),
+    "CM2-VW-02": lambda found: has(TensorStore, lambda store: store.view is not None)(found) and sets(ViewSet, "clip")(found),
+    "CM2-VW-05": has(ACCESS, lambda part: own_dimensions(part.view) is False),
+    "CM2-VW-06": has(ACCESS, lambda part: order(part.view) != sorted(order(part.view))),
+    "CM2-VW-07": has(ACCESS, lambda part: own_dimensions(part.view) is True),
+    "CM2-VW-08": sets(ViewSet, "dimension"),
+    "CM2-ST-01": has(TensorStore),
+    "CM2-DEC-04": has(TensorLoad, lambda load: load.decode is not None),
+    "CM2-DEC-05": has(TensorLoad, lambda load: load.decode is not None),
+    "CM2-DEC-06": has(TensorLoad, lambda load: load.decode is not None),
+    "CM2-DEC-08": has(TensorLoad, lambda load: load.decode is not None and load.view is not None),
+    "CM2-DEC-09": lambda found: has(TensorLoad, lambda load: load.decode is not None)(found) and clamps(TensorLoad, *BOUNDED)(found),
+    "CM2-RED-03": has(Reduce, lambda part: part.mode is ReduceMode.TWO_BY_TWO),
+    "CM2-RED-04": has(Reduce, lambda part: part.mode is ReduceMode.ROW),
+    "CM2-RED-05": has(Reduce, lambda part: part.mode is ReduceMode.COLUMN),
+    "CM2-RED-06": has(Reduce, lambda part: part.mode is ReduceMode.ROW_AND_COLUMN),
+    "CM2-RED-08": has(Reduce),
+    "CM2-CVT-01": has(MatrixConvert, lambda part: part.result.type.use is not part.matrix.type.use),
+    "CM2-CVT-03": has(UseConvert),
+    "CM2-TR-01": has(Transpose),
+    "CM2-TR-02": has(Transpose),
+    "CM2-PE-03": has(PerElement),
+    "CM2-PE-04": has(PerElement, lambda part: any(not isinstance(extra, Matrix) for extra in part.extra)),
+    "CM2-PE-05": has(PerElement, lambda part: any(isinstance(extra, Matrix) for extra in part.extra)),
+    "CM2-PE-06": has(PerElement),
+    "TA-CLV-01": sets(LayoutSet, "clamp_value"),
+    "TA-BLK-01": sets(LayoutSet, "block_size"),
+    "TA-STR-01": sets(LayoutSet, "stride"),
+    "TA-SLI-01": sets(LayoutSet, "slice"),
+    "TA-SLI-02": sets(LayoutSet, "slice"),
+    "TA-VDM-01": sets(ViewSet, "dimension"),
+    "TA-VST-01": sets(ViewSet, "stride"),
+    "TA-VCL-01": sets(ViewSet, "clip"),
+}
+"""By requirement: what a program has that exercises it. Necessary, not sufficient."""
+
+SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-COMP-05", "TA-VCL-01")
+"""Beginnings of ids: a program that has what such a requirement is about exercises it, whatever else the case does."""
+
+
+@cache
+def programs(name: str) -> list[tuple[Case, Parts]]:
+    """The cases of the smoke tier, and what their programs are made of."""
+    made = ((case, build_program(case)) for case in expand(BOOK.family(name), "smoke"))
+    return [(case, list(parts(program))) for case, program in made]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_program_has_what_its_case_claims_to_exercise(name):
+    for case, found in programs(name):
+        missing = [id_ for id_ in case.requirements if id_ in SHOWN and not SHOWN[id_](found)]
+        assert not missing, case.id
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_case_claims_what_its_program_has_if_others_of_its_family_do(name):
+    claimed = {cover.requirement for cover in BOOK.family(name).covers}
+    for case, found in programs(name):
+        had = {id_ for id_ in claimed & SHOWN.keys() if id_.startswith(SUFFICIENT) and SHOWN[id_](found)}
+        assert not had - set(case.requirements), case.id
+
+
+@pytest.mark.parametrize("name", [family.name for family in BOOK])
+def test_cases_are_of_the_kind_that_tests_what_they_cover(name):
+    family = BOOK.family(name)
+    for cover in family.covers:
+        assert KINDS[family.kind] in BOOK.requirements[cover.requirement].kinds, cover.requirement

@@ -1,18 +1,15 @@
 """Covering arrays: few rows in which every allowed combination of ``strength`` labels occurs.
 
-The array is covertable's. It gets one constraint: that a partial row can still be completed. So it never runs into a dead end,
-and a combination that it drops is one that no allowed row contains. Its order depends on a hash of its own, not on Python's,
-and is the same on every machine.
+Every partial row on the way can still be completed, so that none runs into a dead end, and a combination that is dropped is one that
+no allowed row contains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import covertable
-
-from generators.casebook.constraints import UNASSIGNED, Choices, Completion, Constraint, Row, rows
+from generators.casebook.constraints import ALLOWED, UNASSIGNED, Choices, Completion, Constraint, Row, rows
+from generators.casebook.covering_array import Labels, covering_array
 
 
 def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength: int, given: Sequence[Row] = ()) -> list[Row]:
@@ -27,6 +24,7 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
     if strength == 0:
         return sorted(set(given))
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
+    constraints = [constraint for constraint in constraints if constraint.decide(start) != ALLOWED]
     completion = Completion(constraints, choices)
     if not completion.possible(start):
         return []
@@ -41,24 +39,21 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in narrowed]
     completion = Completion(constraints, narrowed)
 
-    def impossible(partial: Mapping[int, int]) -> bool | None:
+    def completed(labels: Labels) -> Labels | None:
         assignment = list(start)
-        for place, label in partial.items():
-            assignment[free[place]] = label
-        # None means undecided; covertable would not ask again after True
-        return None if completion.possible(assignment) else False
+        for place, label in labels.items():
+            assignment[free[place]] = narrowed[free[place]][label]
+        row = completion.completed(assignment)
+        if row is None:
+            return None
+        return {place: numbers[place][row[axis]] for place, axis in enumerate(free) if row[axis] != UNASSIGNED}
 
-    condition: dict[str, Any] = {"operator": "fn", "requires": [], "evaluate": impossible}
-    chosen = covertable.make(
-        [list(narrowed[axis]) for axis in free],
-        strength=strength,
-        presets=[[row[axis] for axis in free] for row in given],
-        constraints=[condition] if constraints else None,
-    )
+    numbers = [{label: number for number, label in enumerate(narrowed[axis])} for axis in free]
+    presets = [[numbers[place][row[axis]] for place, axis in enumerate(free)] for row in given]
     found = set(given)
-    for labels in chosen:
+    for labels in covering_array([len(narrowed[axis]) for axis in free], strength, completed, presets):
         row = list(start)
-        for axis, label in zip(free, labels, strict=True):
-            row[axis] = label
+        for place, label in enumerate(labels):
+            row[free[place]] = narrowed[free[place]][label]
         found.add(tuple(row))
     return sorted(found)

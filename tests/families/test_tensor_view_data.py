@@ -10,7 +10,7 @@ from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from generators.casebook import Tier, build_program, build_subcases, expand, find_case
 from generators.errors import GeneratorError
-from tests.families.test_data_show_defects import casebook, outcome_of, seen
+from tests.families.evidence import casebook, outcome_of, seen
 
 AXES = {
     "component": "f16",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.families import chain_tiles
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.chain_tiles import ChainWriter
 from generators.families.decisions import U32
 from generators.program.builder import ProgramBuilder
@@ -17,8 +17,6 @@ from generators.program.program import Program, Subcase
 from generators.program.values import ScalarValue
 from generators.property_rows import parse_row
 from generators.types import Layout, StorageClass
-
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 
 CHAIN_AXES: TakenValues = MappingProxyType(
     {
@@ -37,7 +35,7 @@ ROW_FITS: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"row_fits":
 
 
 def _layouts(values: Values) -> dict[str, Layout]:
-    return {operand: _LAYOUTS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
+    return {operand: LAYOUT_LETTERS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
 
 
 @dataclass(frozen=True)

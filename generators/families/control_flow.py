@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from generators.families import chain_tiles
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.chain_tiles import ChainWriter
 from generators.families.control_flow_loops import LOOPS
 from generators.families.control_flow_selections import SELECTIONS
@@ -22,7 +22,6 @@ from generators.program.values import ScalarValue
 from generators.property_rows import parse_row
 from generators.types import COMPONENT_TYPES, Layout, StorageClass
 
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 _BUILT_IN = ("workgroup", "subgroup")
 _FORMS: Mapping[str, Callable[[ChainWriter, Decisions], None]] = {**SELECTIONS, **LOOPS}
 _LARGEST = {"loop": 7, "nested_loop": 3, "triangular_loop": 3, "swap": 7, "prefetch": 7, "last_iteration": 7}
@@ -68,7 +67,7 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
 
 
 def _layouts(values: Values) -> dict[str, Layout]:
-    return {operand: _LAYOUTS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
+    return {operand: LAYOUT_LETTERS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
 
 
 def program(values: Values) -> Program:

@@ -20,7 +20,7 @@ from generators.casebook.cases import with_property_rows
 from generators.dispatch import kernel
 from generators.errors import CasebookError
 from generators.families.flexible import sized
-from generators.families.muladd import tiled
+from generators.families.tiles import tiled
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement

@@ -3,7 +3,8 @@
 from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
 from generators.casebook.cases import Case, Tier, build_module, build_program, build_query, build_subcases, expand
-from generators.casebook.family import Axis, Family, Product, load_family
+from generators.casebook.family import Axis, Family, Product
+from generators.casebook.family_file import load_family
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, TestKind, load_requirements
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from generators.casebook.cases import Case, violated
-from generators.casebook.family import Family, check_property_row, load_family
+from generators.casebook.family import Family
+from generators.casebook.family_file import load_family
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
 from generators.errors import CasebookError
+from generators.property_rows import check_property_row
 
 _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
 

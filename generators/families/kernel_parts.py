@@ -13,7 +13,6 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.callbacks import Constant
 from generators.program.control_flow import Carried, Hint
 from generators.program.memory import Array, Pointee, Role
-from generators.program.program import Program
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
 from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
@@ -193,8 +192,3 @@ def transposing(writer: KernelWriter, rank: int = 2) -> TensorView:
     """A view that exchanges the two innermost dimensions."""
     order = (*range(rank - 2), rank - 1, rank - 2)
     return writer.view(writer.name("transposing"), TensorViewType(order))
-
-
-def operand_values(program: Program, values: dict[str, int]) -> dict[str, int]:
-    """Those of ``values`` that a subcase gives."""
-    return {operand.name: values[operand.name] for operand in program.operands if operand.source in ("push_constant", "buffer")}

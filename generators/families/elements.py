@@ -20,7 +20,6 @@ from generators.program.variables import ArrayType, Path, StructType, ValueType,
 from generators.property_rows import parse_row
 from generators.types import ComponentType, Scope
 
-_NO_ARITHMETIC = ("bf16", "e4m3", "e5m2")
 _DATA_SOURCES = ("literal", "specialization", "buffer")
 
 AXES: TakenValues = {
@@ -45,7 +44,7 @@ def _component(values: Values) -> ComponentType:
 
 def _has_arithmetic(values: Values) -> bool:
     """SPIR-V has no arithmetic and no comparison of bf16 and 8-bit floats."""
-    return values["action"] == "move" or _component(values).name not in _NO_ARITHMETIC
+    return values["action"] == "move" or _component(values).has_arithmetic
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"has_arithmetic": _has_arithmetic}

@@ -22,7 +22,7 @@ from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
-_COMPONENTS = tuple(name for name in COMPONENT_TYPES if name not in ("bf16", "e4m3", "e5m2"))
+_COMPONENTS = tuple(name for name, component in COMPONENT_TYPES.items() if component.has_arithmetic)
 _BINARY: tuple[Operator, ...] = get_args(Operator)
 _INTEGER_DIVISIONS = ("signed_divide", "unsigned_divide")
 _SCALED = ("times_scalar", "chain")

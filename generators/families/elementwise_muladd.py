@@ -59,7 +59,7 @@ def _tiles(values: Values) -> dict[str, Tiles]:
 
 def _has_arithmetic(values: Values) -> bool:
     component = _kinds(_row(values))[_at(values)][0]
-    return component.name not in ("bf16", "e4m3", "e5m2")
+    return component.has_arithmetic
 
 
 def _follows(values: Values) -> bool:

@@ -26,7 +26,6 @@ from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
-_NO_ARITHMETIC = ("bf16", "e4m3", "e5m2")
 _SCALE = 3
 
 AXES: TakenValues = {
@@ -97,9 +96,9 @@ def _has_arithmetic(values: Values) -> bool:
     match values["between"]:
         case "scaled" | "negated_before":
             # A negative float has no unsigned integer, and the opposite of an unsigned integer is too large to be exact as a float.
-            return first.name not in _NO_ARITHMETIC and (first.is_float == converted.is_float or (first.is_signed and not first.is_float))
+            return first.has_arithmetic and (first.is_float == converted.is_float or (first.is_signed and not first.is_float))
         case "negated_after":
-            return converted.name not in _NO_ARITHMETIC
+            return converted.has_arithmetic
         case _:
             return True
 

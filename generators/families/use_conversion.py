@@ -101,7 +101,7 @@ def _negates(values: Values) -> bool:
     """Negation is for floats that have arithmetic, of values that are not rounded; and after the change of use of these alone."""
     if not values["form"].startswith("negated"):
         return True
-    return values["to"] == "same" and values["from"] not in ("bf16", "e4m3", "e5m2")
+    return values["to"] == "same" and COMPONENT_TYPES[values["from"]].has_arithmetic
 
 
 def _saturates(values: Values) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,28 @@ from generators.types import ClampMode, ComponentType, StorageClass
 
 CARRIES = ("phi", "variable", "unrolled")
 HINTS: tuple[Hint, ...] = ("none", "for", "against")
+
+
+TAILS = ("none", "m", "n", "k", "all")
+"""What an axis ``tail`` takes: the sizes of a product that are no multiple of what a workgroup computes."""
+
+PAIR = re.compile(r"[1-9]x[1-9]")
+"""What an axis of counts takes that go down and across."""
+
+
+def pair(text: str) -> tuple[int, int]:
+    """The two numbers of a ``PAIR``."""
+    first, second = text.split("x")
+    return int(first), int(second)
+
+
+def with_tail(tail: str, m: int, n: int, k: int) -> tuple[int, int, int]:
+    """``m``, ``n`` and ``k`` less what a tail lacks, of each another number."""
+    return (
+        m - 3 if tail in ("m", "all") else m,
+        n - 5 if tail in ("n", "all") else n,
+        k - 3 if tail in ("k", "all") else k,
+    )
 
 
 def bits_of(value: float, component: ComponentType) -> int:

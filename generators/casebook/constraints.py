@@ -223,27 +223,22 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
 
 
 class Completion:
-    """Completes partial rows within ``choices``."""
+    """Tells whether partial rows can be completed within ``choices``."""
 
     def __init__(self, constraints: Sequence[Constraint], choices: Choices) -> None:
         self._choices = choices
         self._constraints = constraints
-        self._known: dict[Row, Row | None] = {}
-
-    def completed(self, assignment: Assignment) -> Row | None:
-        """``assignment`` with as many further labels as make it allowed, whichever labels the other axes get; None if that cannot be."""
-        key = tuple(assignment)
-        if key not in self._known:
-            row = list(assignment)
-            self._known[key] = tuple(row) if self._search(row, self._constraints) else None
-        return self._known[key]
+        self._known: dict[Row, bool] = {}
 
     def possible(self, assignment: Assignment) -> bool:
         """Whether an allowed row contains ``assignment``."""
-        return self.completed(assignment) is not None
+        key = tuple(assignment)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._search(list(assignment), self._constraints)
+        return known
 
     def _search(self, assignment: Assignment, constraints: Sequence[Constraint]) -> bool:
-        """Assigns in place what it finds."""
         pending = _pending(constraints, assignment, self._choices)
         if pending is None:
             return False

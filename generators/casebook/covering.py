@@ -1,15 +1,18 @@
 """Covering arrays: few rows in which every allowed combination of ``strength`` labels occurs.
 
-Every partial row on the way can still be completed, so that none runs into a dead end, and a combination that is dropped is one that
-no allowed row contains.
+The array is covertable's. It gets one constraint: that a partial row can still be completed. So it never runs into a dead end,
+and a combination that it drops is one that no allowed row contains. Its order depends on a hash of its own, not on Python's,
+and is the same on every machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from generators.casebook.constraints import ALLOWED, UNASSIGNED, Choices, Completion, Constraint, Row, rows
-from generators.casebook.covering_array import Labels, covering_array
+import covertable
+
+from generators.casebook.constraints import UNASSIGNED, Choices, Completion, Constraint, Row, rows
 
 
 def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength: int, given: Sequence[Row] = ()) -> list[Row]:
@@ -24,7 +27,6 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
     if strength == 0:
         return sorted(set(given))
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
-    constraints = [constraint for constraint in constraints if constraint.decide(start) != ALLOWED]
     completion = Completion(constraints, choices)
     if not completion.possible(start):
         return []
@@ -39,21 +41,24 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in narrowed]
     completion = Completion(constraints, narrowed)
 
-    def completed(labels: Labels) -> Labels | None:
+    def impossible(partial: Mapping[int, int]) -> bool | None:
         assignment = list(start)
-        for place, label in labels.items():
-            assignment[free[place]] = narrowed[free[place]][label]
-        row = completion.completed(assignment)
-        if row is None:
-            return None
-        return {place: numbers[place][row[axis]] for place, axis in enumerate(free) if row[axis] != UNASSIGNED}
+        for place, label in partial.items():
+            assignment[free[place]] = label
+        # None means undecided; covertable would not ask again after True
+        return None if completion.possible(assignment) else False
 
-    numbers = [{label: number for number, label in enumerate(narrowed[axis])} for axis in free]
-    presets = [[numbers[place][row[axis]] for place, axis in enumerate(free)] for row in given]
+    condition: dict[str, Any] = {"operator": "fn", "requires": [], "evaluate": impossible}
+    chosen = covertable.make(
+        [list(narrowed[axis]) for axis in free],
+        strength=strength,
+        presets=[[row[axis] for axis in free] for row in given],
+        constraints=[condition] if constraints else None,
+    )
     found = set(given)
-    for labels in covering_array([len(narrowed[axis]) for axis in free], strength, completed, presets):
+    for labels in chosen:
         row = list(start)
-        for place, label in enumerate(labels):
-            row[free[place]] = narrowed[free[place]][label]
+        for axis, label in zip(free, labels, strict=True):
+            row[axis] = label
         found.add(tuple(row))
     return sorted(found)

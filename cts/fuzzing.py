@@ -12,6 +12,7 @@ from cts.compare import compare, format_mismatch
 from cts.defects.defect import Defect
 from cts.devices.device import DeviceError, DeviceFailure
 from cts.diagnose import gives, known_defects
+from cts.expected import Expected
 from cts.kinds.kernel import Arrangement, compile_module
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
@@ -74,10 +75,16 @@ class _Prepared:
     index: int
     addressing: Addressing
     plan: Arrangement
+    known: Sequence[Expected]
 
     @property
     def dispatch(self) -> Dispatch:
         return self.plan.dispatches[0]
+
+    def is_known(self, outcome: Outcome) -> bool:
+        """Whether what came back is what a known defect would leave."""
+        program, before = self.plan.programs[0], self.plan.before[0]
+        return any(gives(program, other, before, {**before, **outcome.outputs}) for other in self.known)
 
 
 class Fuzzer:
@@ -166,10 +173,13 @@ class Fuzzer:
             _count(tally, missing, len(numbered))
             return
         defects = self._known_defects(program)
-        drawn = [_Prepared(index, addressing, self.arrange(index, addressing, program)) for index, addressing in numbered]
-        # What a known defect makes undefined may take the device's time, or the device.
-        prepared = [one for one in drawn if not any(_undefined(defect, one) for defect in defects)]
-        tally.left_out += len(drawn) - len(prepared)
+        prepared = []
+        for index, addressing in numbered:
+            plan = self.arrange(index, addressing, program)
+            # What a known defect makes undefined may take the device's time, or the device.
+            if (known := _known_outcomes(defects, plan)) is not None:
+                prepared.append(_Prepared(index, addressing, plan, known))
+        tally.left_out += len(numbered) - len(prepared)
         if not prepared:
             return
         try:
@@ -191,7 +201,7 @@ class Fuzzer:
         tally.judged += len(prepared)
         for one, outcome in zip(prepared, outcomes, strict=True):
             found = _difference(one, outcome)
-            if found is not None and any(_gives(defect, one, outcome) for defect in defects):
+            if found is not None and one.is_known(outcome):
                 tally.known += 1
             elif found is not None:
                 tally.differences.append(found)
@@ -238,25 +248,18 @@ def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:
     return Difference(one.index, "fail", "\n".join(map(format_mismatch, mismatches)), one.addressing)
 
 
-def _gives(defect: Defect, one: _Prepared, outcome: Outcome) -> bool:
-    """Whether what came back is what the defect would leave."""
-    program, before = one.plan.programs[0], one.plan.before[0]
-    try:
-        other = evaluate(program, one.plan.subcases[0], defect.substitutes)
-    except (GeneratorError, LookupError, ValueError):
-        return False
-    return gives(program, other, before, {**before, **outcome.outputs})
-
-
-def _undefined(defect: Defect, one: _Prepared) -> bool:
-    """Whether an implementation with the defect does what the specification leaves undefined, where the draw does not."""
-    try:
-        evaluate(one.plan.programs[0], one.plan.subcases[0], defect.substitutes)
-    except GeneratorError:
-        return True
-    except (LookupError, ValueError):
-        return False
-    return False
+def _known_outcomes(defects: Sequence[Defect], plan: Arrangement) -> list[Expected] | None:
+    """What the defects would leave, where that can be told; None if one of them does what the specification leaves undefined, where the
+    draw does not."""
+    found = []
+    for defect in defects:
+        try:
+            found.append(evaluate(plan.programs[0], plan.subcases[0], defect.substitutes))
+        except GeneratorError:
+            return None
+        except (LookupError, ValueError):
+            continue
+    return found
 
 
 def _count(tally: Tally, why: str, draws: int) -> None:

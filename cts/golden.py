@@ -9,10 +9,11 @@ A review of a change sees in these files which cases it adds, loses or alters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -43,27 +44,48 @@ class Difference:
 COLUMNS = ("tier", "id", "spirv", "inputs", "expected")
 
 
-def case_lines(root: Path, tiers: dict[str, str], ids: Sequence[str]) -> list[str]:
-    """The lines of some cases, computed anew."""
-    casebook = load_casebook(root)
+Compute = Callable[[Mapping[str, str]], list[str]]
+"""Makes the lines of cases, computed anew, from their ids and first tiers."""
+
+
+def case_lines(casebook: Casebook, tiers: Mapping[str, str]) -> list[str]:
+    """The lines of some cases, in order, computed in this process."""
     lines = []
-    for id_ in ids:
+    for id_, tier in tiers.items():
         case = find_case(casebook, id_)
-        fields = KINDS[case.definition.kind].digests(case)
-        lines.append("\t".join((tiers[id_], id_, *fields)))
+        lines.append("\t".join((tier, id_, *KINDS[case.definition.kind].digests(case))))
     return lines
 
 
-def family_lines(root: Path, family: Family, jobs: int) -> list[str]:
-    """The lines of a family's nightly tier, in its order, computed by ``jobs`` processes."""
-    smoke = {case.id for case in expand(family, "smoke")}
-    tiers = {case.id: "smoke" if case.id in smoke else "nightly" for case in expand(family, "nightly")}
+@cache
+def _loaded(root: Path) -> Casebook:
+    """For a process that only computes lines: its files are those that it began with."""
+    return load_casebook(root)
+
+
+def _lines_elsewhere(root: Path, tiers: Mapping[str, str]) -> list[str]:
+    return case_lines(_loaded(root), tiers)
+
+
+@contextmanager
+def computing(root: Path, casebook: Casebook, jobs: int) -> Iterator[Compute]:
+    """Computes in this process, or in ``jobs`` others, which end with the context."""
     if jobs == 1:
-        return case_lines(root, tiers, list(tiers))
+        yield partial(case_lines, casebook)
+        return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        batches = [list(batch) for batch in _batched(tiers, _BATCH)]
-        parts = [{id_: tiers[id_] for id_ in batch} for batch in batches]
-        return [line for lines in pool.map(partial(case_lines, root), parts, batches) for line in lines]
+
+        def spread(tiers: Mapping[str, str]) -> list[str]:
+            batches = [{id_: tiers[id_] for id_ in batch} for batch in _batched(tiers, _BATCH)]
+            return [line for lines in pool.map(partial(_lines_elsewhere, root), batches) for line in lines]
+
+        yield spread
+
+
+def family_lines(family: Family, compute: Compute) -> list[str]:
+    """The lines of a family's nightly tier, in its order."""
+    smoke = {case.id for case in expand(family, "smoke")}
+    return compute({case.id: "smoke" if case.id in smoke else "nightly" for case in expand(family, "nightly")})
 
 
 def full_line(family: Family) -> str:
@@ -82,23 +104,23 @@ def check(root: Path, casebook: Casebook, jobs: int) -> list[Difference]:
     pinned_full = {line.split("\t")[0]: line for line in _lines(folder / FULL)}
     if not pinned_full:
         raise CtsError(f"{folder / FULL} has no facts: write them with 'cts golden --update'")
-    differences = []
-    for name in sorted({*casebook.families, *pinned_full}):
-        old = {line.split("\t")[1]: line for line in _lines(folder / f"{name}.tsv")}
-        family = casebook.families.get(name)
-        if family is None:
-            differences.append(Difference(name, (), tuple(old), (), "the family is gone"))
-            continue
-        new = {line.split("\t")[1]: line for line in family_lines(root, family, jobs)}
-        altered = tuple((id_, _what_changed(old[id_], new[id_])) for id_ in old if id_ in new and old[id_] != new[id_])
-        was, now = pinned_full.get(name, f"{name}\t0\t"), full_line(family)
-        note = "" if was == now else f"full tier: {was.split(chr(9))[1]} cases pinned, {now.split(chr(9))[1]} now"
-        if note and was.split("\t")[1] == now.split("\t")[1]:
-            note += " with other ids"
-        differences.append(
-            Difference(name, tuple(id_ for id_ in new if id_ not in old), tuple(id_ for id_ in old if id_ not in new), altered, note)
-        )
-    return differences
+    names = sorted({*casebook.families, *pinned_full})
+    with computing(root, casebook, jobs) as compute:
+        return [_difference(folder, name, casebook.families.get(name), pinned_full.get(name), compute) for name in names]
+
+
+def _difference(folder: Path, name: str, family: Family | None, pinned: str | None, compute: Compute) -> Difference:
+    """``pinned`` is the line of the full tier."""
+    old = {line.split("\t")[1]: line for line in _lines(folder / f"{name}.tsv")}
+    if family is None:
+        return Difference(name, (), tuple(old), (), "the family is gone")
+    new = {line.split("\t")[1]: line for line in family_lines(family, compute)}
+    altered = tuple((id_, _what_changed(old[id_], new[id_])) for id_ in old if id_ in new and old[id_] != new[id_])
+    was, now = pinned or f"{name}\t0\t", full_line(family)
+    note = "" if was == now else f"full tier: {was.split(chr(9))[1]} cases pinned, {now.split(chr(9))[1]} now"
+    if note and was.split("\t")[1] == now.split("\t")[1]:
+        note += " with other ids"
+    return Difference(name, tuple(id_ for id_ in new if id_ not in old), tuple(id_ for id_ in old if id_ not in new), altered, note)
 
 
 def update(root: Path, casebook: Casebook, jobs: int) -> dict[str, int]:
@@ -106,10 +128,11 @@ def update(root: Path, casebook: Casebook, jobs: int) -> dict[str, int]:
     folder = root / "golden" / "cases"
     folder.mkdir(parents=True, exist_ok=True)
     counts = {}
-    for family in casebook.families.values():
-        lines = family_lines(root, family, jobs)
-        _write(folder / f"{family.name}.tsv", ["# " + "\t".join(COLUMNS), *lines])
-        counts[family.name] = len(lines)
+    with computing(root, casebook, jobs) as compute:
+        for family in casebook.families.values():
+            lines = family_lines(family, compute)
+            _write(folder / f"{family.name}.tsv", ["# " + "\t".join(COLUMNS), *lines])
+            counts[family.name] = len(lines)
     _write(folder / FULL, ["# family\tcases\tids", *(full_line(family) for family in casebook.families.values())])
     for path in folder.glob("*.tsv"):
         if path.name != FULL and path.stem not in casebook.families:

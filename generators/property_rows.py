@@ -97,3 +97,14 @@ def parse_flexible_row(text: str) -> FlexibleRow:
     if match is None:
         raise CasebookError(f"'{text}' is no row of flexible dimensions: expected a property row and .flex or .wgN, N subgroups")
     return FlexibleRow(parse_row(match.group(1)), None if match.group(2) is None else int(match.group(2)))
+
+
+def check_property_row(label: str, flexible: bool = False) -> None:
+    """Sees that ``label`` is a property row, of flexible dimensions or not, in the one form that ids use.
+
+    Raises:
+        CasebookError: it is not.
+    """
+    row = parse_flexible_row(label) if flexible else parse_row(label)
+    if str(row) != label:
+        raise CasebookError(f"'{label}' must be written {row}")

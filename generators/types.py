@@ -53,6 +53,12 @@ class ComponentType:
         return self.kind == "signed"
 
     @property
+    def has_arithmetic(self) -> bool:
+        """Whether arithmetic instructions take it. SPV_KHR_bfloat16 and SPV_EXT_float8 list the instructions that may use their types,
+        and arithmetic is not among them."""
+        return self.name not in ("bf16", "e4m3", "e5m2")
+
+    @property
     def bits_dtype(self) -> np.dtype:
         """The unsigned dtype of the same width, to hold bit patterns."""
         return np.dtype(f"u{self.bytes}")

@@ -12,7 +12,7 @@ from typing import Any
 from generators.casebook.builders import Builder
 from generators.casebook.document import Element
 from generators.errors import CasebookError
-from generators.property_rows import parse_flexible_row, parse_row
+from generators.property_rows import check_property_row
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 """What names a family or an axis."""
@@ -51,17 +51,6 @@ def _label(element: Element, label: str) -> str:
     if not _LABEL.fullmatch(label):
         raise element.error(f"the label '{label}' is empty or has one of '-', '[', ']', '::', ',' or a space; give it as label: value")
     return label
-
-
-def check_property_row(label: str, flexible: bool = False) -> None:
-    """Sees that ``label`` is a property row, of flexible dimensions or not, in the one form that ids use.
-
-    Raises:
-        CasebookError: it is not.
-    """
-    row = parse_flexible_row(label) if flexible else parse_row(label)
-    if str(row) != label:
-        raise CasebookError(f"'{label}' must be written {row}")
 
 
 def _listed(items: Sequence[Element]) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from generators.casebook.axes import check_property_row
 from generators.casebook.cases import Case, violated
 from generators.casebook.family import Family, load_family
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
 from generators.errors import CasebookError
+from generators.property_rows import check_property_row
 
 _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
 

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from generators.casebook.axes import check_property_row
 from generators.casebook.builders import KernelBuilder, QueryBuilder, StaticBuilder
 from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Constraint, Row, rows
 from generators.casebook.covering import covering_rows
@@ -22,7 +21,7 @@ from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
-from generators.property_rows import is_flexible
+from generators.property_rows import check_property_row, is_flexible
 
 ONLY_SUBCASE = "only"
 """Name of the subcase of a family without subcase axes."""

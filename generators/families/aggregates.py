@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.row_types import row_type
 from generators.families.tile_arrays import TileArray, tile_array
 from generators.inputs.patterns import random_bits
@@ -30,9 +30,8 @@ from generators.program.variables import (
     part_type,
 )
 from generators.property_rows import parse_row
-from generators.types import ComponentType, Layout, Scope
+from generators.types import ComponentType, Scope
 
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 _HOLDERS = ("array", "array_of_array", "struct", "array_of_struct", "struct_of_array", "nested")
 _MOVES = ("none", "load_store", "copy_memory", "copy_object", "construct", "insert", "parts", "exchange", "rotate")
 _INDICES = ("constant", "operand", "loop")
@@ -88,7 +87,7 @@ class _Writer:
         self.indices: dict[int, Operand] = {}
         self.sources: dict[MatrixType, TileArray] = {}
         self.targets: dict[MatrixType, TileArray] = {}
-        load, store = (_LAYOUTS[letter] for letter in values["layouts"])
+        load, store = (LAYOUT_LETTERS[letter] for letter in values["layouts"])
         for number, type_ in enumerate(dict.fromkeys(type_ for _, type_ in self.matrices)):
             tiles = sum(t == type_ for _, t in self.matrices)
             # One more than there are matrices: what replaces a matrix after a move.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from generators.types import ClampMode, Scope, StorageClass, Use
+from generators.types import ClampMode, Layout, Scope, StorageClass, Use
 
 Values = Mapping[str, Any]
 """The values of a case, by axis name."""
@@ -17,6 +17,13 @@ TakenValues = Mapping[str, Collection[Any] | re.Pattern[str] | None]
 
 SCOPES: Mapping[str, Scope] = MappingProxyType({"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP})
 USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR})
+OPERAND_USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "c": Use.ACCUMULATOR, "d": Use.ACCUMULATOR})
+"""By the letters of a multiply-add, D = A * B + C."""
+
+LAYOUTS: Mapping[str, Layout] = MappingProxyType({"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR})
+LAYOUT_LETTERS: Mapping[str, Layout] = MappingProxyType({"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR})
+"""Of axes that give the layouts of several matrices in one word, such as ``rcr``."""
+
 CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
     {
         "undefined": ClampMode.UNDEFINED,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
 
-from generators.families.element_functions import Arithmetic, bits_of
+from generators.families.callback_writer import CallbackWriter
+from generators.families.element_functions import bits_of
 from generators.program.builder import U32
 from generators.program.callbacks import (
     Binary,
@@ -25,30 +25,12 @@ from generators.program.callbacks import (
     StructParameter,
     VectorParameter,
 )
-from generators.program.control_flow import Hint
-from generators.program.memory import Array
 from generators.program.per_element import ExtraOperand, StructOperand, VectorOperand
-from generators.program.values import Matrix, Operand, ScalarValue, Source
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.program.values import Operand
+from generators.types import COMPONENT_TYPES
 
 S32 = COMPONENT_TYPES["s32"]
 F32 = COMPONENT_TYPES["f32"]
-
-
-class ProgramAround(Protocol):
-    """What a function takes from the program that applies it."""
-
-    def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:
-        """A scalar of these bits; from the source of the case if none is given."""
-        ...
-
-    def matrix(self, name: str) -> Matrix:
-        """A matrix of the type of the one that the function is applied to."""
-        ...
-
-    def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
-        """An array of components, and the index of the first of ``length`` that belong to a scope instance."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -66,76 +48,6 @@ class Kind:
     adds: bool = False
     rest: float = 0
     shares: float = 0
-
-
-class CallbackWriter:
-    """Writes one function: its parameters row, column and x, and more.
-
-    Attributes:
-        around: gives operands. ``arithmetic``: of the elements.
-        row, column, x: the first three parameters.
-    """
-
-    def __init__(
-        self,
-        around: ProgramAround,
-        component: ComponentType,
-        shape: tuple[int, int],
-        row: ComponentType,
-        column: ComponentType,
-        control: Hint,
-    ) -> None:
-        self.around = around
-        self.component = component
-        self.arithmetic = Arithmetic(component)
-        self.shape = shape
-        self.control = control
-        self.row, self.column = ScalarParameter("row", row), ScalarParameter("column", column)
-        self.x = ScalarParameter("x", component)
-
-    def scalar_parameter(self, name: str, component: ComponentType) -> ScalarParameter:
-        """A parameter."""
-        return ScalarParameter(name, component)
-
-    def function(self, name: str, result: Expression, *more: Parameter) -> ElementFunction:
-        """The function of row, column, x and ``more``."""
-        return ElementFunction(f"apply_{name}", (self.row, self.column, self.x, *more), self.arithmetic.lowered(result), self.control)
-
-    def unsigned(self, value: Expression) -> Expression:
-        """A row or column as u32."""
-        return value if value.component is U32 else Converted(U32, value)
-
-    @property
-    def steps(self) -> tuple[int, int]:
-        """What a row and a column more add to an element."""
-        if not self.component.is_float:
-            return 37, 11
-        return (5, 3) if self.component.precision < 24 else (1021, 3)
-
-    def place_terms(self, row: Expression | None = None, column: Expression | None = None) -> list[tuple[float, Expression]]:
-        """A row and a column, weighted; those of the element if none are given."""
-        by_row, by_column = self.steps
-        return [(by_row, row or self.row), (by_column, column or self.column)]
-
-    @property
-    def place_most(self) -> int:
-        """The greatest sum of place_terms."""
-        by_row, by_column = self.steps
-        return by_row * (self.shape[0] - 1) + by_column * (self.shape[1] - 1)
-
-    def number(self, i: int, component: ComponentType | None = None) -> int:
-        """The i-th of some numbers that differ: integers of the whole width, floats that use half of their significand."""
-        component = component or self.component
-        if component.is_float:
-            half = 1 << (component.precision // 2) if component.precision >= 11 else 0
-            return (half + 2 * i + 3) * (-1 if i % 2 else 1)
-        value = 0x9E3779B97F4A7C15 * (2 * i + 3) % (1 << component.bits)
-        return value | 1 << (component.bits - 1) if i % 2 else value & ~(1 << (component.bits - 1))
-
-    def given(self, name: str, i: int, component: ComponentType | None = None) -> ScalarValue:
-        """An operand with the i-th number."""
-        component = component or self.component
-        return self.around.scalar(name, component, bits_of(component, self.number(i, component)))
 
 
 def _place(writer: CallbackWriter, _: int) -> Kind:
@@ -163,7 +75,7 @@ def _mask(writer: CallbackWriter, _: int) -> Kind:
 def _clamp(writer: CallbackWriter, _: int) -> Kind:
     """x between two operands."""
     component, raised = writer.component, writer.arithmetic.raised
-    low, high = writer.scalar_parameter("low", component), writer.scalar_parameter("high", component)
+    low, high = ScalarParameter("low", component), ScalarParameter("high", component)
     if component.is_float:
         ends: tuple[float, float] = (-1.5, 2.5)
     elif component.is_signed:
@@ -209,7 +121,7 @@ def _scalars(writer: CallbackWriter, order: int) -> Kind:
     numbers = (("own", writer.component, writer.number(0)), ("unsigned", U32, 9), ("signed", S32, -6), ("float", F32, 7))
     parameters, extra = [], []
     for name, component, number in numbers[order % 4 :] + numbers[: order % 4]:
-        parameter = writer.scalar_parameter(f"the_{name}", component)
+        parameter = ScalarParameter(f"the_{name}", component)
         total.add(parameter, number)
         parameters.append(parameter)
         extra.append(writer.around.scalar(f"given_{name}", component, bits_of(component, number)))
@@ -256,7 +168,7 @@ def _matrices(writer: CallbackWriter, order: int) -> Kind:
     """One to three further matrices."""
     total, parameters, extra = _Sum(writer), [], []
     for i in range(1 + order % 3):
-        parameter = writer.scalar_parameter(f"other_{i}", writer.component)
+        parameter = ScalarParameter(f"other_{i}", writer.component)
         total.add(parameter, None)
         parameters.append(parameter)
         extra.append(writer.around.matrix(f"matrix_{i}"))
@@ -276,7 +188,7 @@ def _bundled(writer: CallbackWriter, order: int) -> Kind:
 def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -> Kind:
     total, component = _Sum(writer), writer.component
     vector, struct = VectorParameter("pair", component, 2), StructParameter("bundle", "Bundle", (U32, component))
-    scalar, one, two = (writer.scalar_parameter(name, component) for name in ("scalar", "one", "two"))
+    scalar, one, two = (ScalarParameter(name, component) for name in ("scalar", "one", "two"))
     value, lanes = writer.given("given", 0), VectorOperand((writer.given("lane_0", 1), writer.given("lane_1", 2)))
     pair_most, struct_most = abs(writer.number(1)) + 2 * abs(writer.number(2)), 9 + 2 * abs(writer.number(3))
     parts: list[tuple[Parameter, ExtraOperand, Expression, float | None]] = [
@@ -302,7 +214,7 @@ def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
 def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> tuple[Expression, Parameter, ExtraOperand]:
     """An element of a table, at an index behind where this instance's begin."""
     array, begin = writer.around.table(name, length)
-    parameter = writer.scalar_parameter("begin", U32)
+    parameter = ScalarParameter("begin", U32)
     return ElementRead(array, Binary("add", parameter, index)), parameter, begin
 
 
@@ -334,13 +246,13 @@ def _scale(writer: CallbackWriter, _: int) -> Kind:
 def _nested(writer: CallbackWriter, _: int) -> Kind:
     """A function that calls another twice, the second time with rows and columns exchanged and of what the first returned."""
     component, arithmetic = writer.component, writer.arithmetic
-    a, b = writer.scalar_parameter("a", component), writer.scalar_parameter("b", component)
+    a, b = ScalarParameter("a", component), ScalarParameter("b", component)
     tripled = Binary("multiply", arithmetic.raised(a), arithmetic.constant(3))
     row, column = ScalarParameter("row", U32), ScalarParameter("column", U32)
     chosen = Choose(Binary("less", column, row), tripled, arithmetic.raised(a))
     inner_result = arithmetic.weighted([(1, b), (1, chosen), *writer.place_terms(row, column)])
     inner = ElementFunction("inner", (row, column, a, b), arithmetic.lowered(inner_result), writer.control)
-    s, t = writer.scalar_parameter("s", component), writer.scalar_parameter("t", component)
+    s, t = ScalarParameter("s", component), ScalarParameter("t", component)
     by_row, by_column = writer.unsigned(writer.row), writer.unsigned(writer.column)
     first = Called(inner, (by_row, by_column, t, writer.x))
     result = Called(inner, (by_column, by_row, s, first))
@@ -353,17 +265,17 @@ def _nested(writer: CallbackWriter, _: int) -> Kind:
 def _unused(writer: CallbackWriter, _: int) -> Kind:
     """Parameters of every kind that nothing reads, around two that count."""
     total, component = _Sum(writer), writer.component
-    s, t = writer.scalar_parameter("s", component), writer.scalar_parameter("t", component)
+    s, t = ScalarParameter("s", component), ScalarParameter("t", component)
     total.add(s, writer.number(0))
     total.add(t, writer.number(1))
     parameters = (
-        writer.scalar_parameter("unread", U32),
+        ScalarParameter("unread", U32),
         s,
         VectorParameter("unread_vector", component, 3),
-        writer.scalar_parameter("unread_element", component),
-        writer.scalar_parameter("unread_signed", S32),
+        ScalarParameter("unread_element", component),
+        ScalarParameter("unread_signed", S32),
         t,
-        writer.scalar_parameter("unread_last", component),
+        ScalarParameter("unread_last", component),
     )
     extra = (
         writer.around.scalar("unread", U32, 77),

@@ -9,16 +9,16 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.families import chain_tiles
-from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.chain_tiles import ChainWriter
 from generators.families.decisions import U32
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
 from generators.program.values import ScalarValue
 from generators.property_rows import parse_row
-from generators.types import Layout, StorageClass
+from generators.types import ComponentType, Layout, StorageClass
 
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
+_BUILT_IN = ("workgroup", "subgroup")
 
 CHAIN_AXES: TakenValues = MappingProxyType(
     {
@@ -26,7 +26,7 @@ CHAIN_AXES: TakenValues = MappingProxyType(
         "scope": SCOPES.keys(),
         "subgroups": SUBGROUPS,
         "workgroups": range(1, 17),
-        "source": (*SOURCES, "workgroup", "subgroup"),
+        "source": (*SOURCES, *_BUILT_IN),
         "layouts": ("rrrr", "cccc", "rcrc", "crcr"),
     }
 )
@@ -37,7 +37,16 @@ ROW_FITS: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"row_fits":
 
 
 def _layouts(values: Values) -> dict[str, Layout]:
-    return {operand: _LAYOUTS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
+    return {operand: LAYOUT_LETTERS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
+
+
+@dataclass(frozen=True)
+class Decider:
+    """The number that decides, where it is no built-in: its type, its value, and the default of a specialization constant."""
+
+    component: ComponentType = U32
+    value: int = 3
+    default: int = 1
 
 
 @dataclass(frozen=True)
@@ -49,19 +58,23 @@ class ChainCase:
     n: ScalarValue
 
 
-def begin(values: Values) -> ChainCase:
+def begin(values: Values, n: Decider = Decider(), storage: StorageClass = StorageClass.STORAGE_BUFFER) -> ChainCase:
     """The frame of a case's program."""
     scope, source = SCOPES[values["scope"]], values["source"]
     builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]), workgroups=int(values["workgroups"]))
-    if source in ("workgroup", "subgroup"):
-        n: ScalarValue = builder.built_in_index(source)
+    if source in _BUILT_IN:
+        number: ScalarValue = builder.built_in_index(source)
     else:
-        n = builder.operand("n", U32, source, 3, 1)
-    writer = ChainWriter(parse_row(values["row"]), builder, scope, _layouts(values), StorageClass.STORAGE_BUFFER)
-    return ChainCase(builder, writer, n)
+        number = builder.operand("n", n.component, source, n.value, n.default)
+    return ChainCase(builder, ChainWriter(parse_row(values["row"]), builder, scope, _layouts(values), storage), number)
 
 
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
+    """As ``subcase_with``; n is the axis ``number``."""
+    return subcase_with(int(values["number"]), name, values, program, rng)
+
+
+def subcase_with(number: int, name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """Data that differ in every tile, and n where it comes at run time."""
-    operands = {o.name: int(values["number"]) for o in program.operands if o.source in ("push_constant", "buffer")}
+    operands = {o.name: number for o in program.operands if o.source in ("push_constant", "buffer")}
     return Subcase(name, chain_tiles.inputs(parse_row(values["row"]), program, _layouts(values), rng), operands)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from generators.families.axes import OPERAND_USES
 from generators.inputs import integers, products
 from generators.inputs.products import Chain
 from generators.program.builder import ProgramBuilder
@@ -19,14 +20,13 @@ from generators.program.memory import Array, Pointee
 from generators.program.program import Program
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow
-from generators.types import ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import ComponentType, Layout, Scope, StorageClass
 
 STEPS = 8
 """Tiles of A and of B."""
 
 _OUTPUTS = ("d0", "d1")
 _SHAPES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n"), "d": ("m", "n")}
-_USES = {"a": Use.A, "b": Use.B, "c": Use.ACCUMULATOR, "d": Use.ACCUMULATOR}
 
 
 def fits(row: PropertyRow) -> bool:
@@ -124,7 +124,7 @@ class ChainWriter:
     def type(self, operand: str) -> MatrixType:
         """The matrix type of an operand."""
         tiles = self.squares[operand]
-        return MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, _USES[operand])
+        return MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, OPERAND_USES[operand])
 
     def first(self, operand: str, tile: int | ScalarValue) -> ScalarValue:
         """The element at which a tile of this instance begins."""

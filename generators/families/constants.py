@@ -16,8 +16,6 @@ from generators.types import ComponentType, Layout, Scope, Use
 FROM = ("specialization", "literal")
 """Where a constant comes from."""
 
-LAYOUTS: Mapping[str, Layout] = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
-
 
 def labels(value: object) -> tuple[str, ...]:
     """The parts of ``a+b+c``: one for each pipeline of the module."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.families.axes import LAYOUTS, SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, float_bits, initializer, replicates
 from generators.inputs.exactness import largest_finite, smallest_normal
 from generators.program.builder import U32, ProgramBuilder
@@ -20,7 +20,6 @@ from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Initializer
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass
 
-_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _OTHER = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
 
 VALUES = ("bytes", "ones", "high", "low", "least")
@@ -36,7 +35,7 @@ AXES: TakenValues = {
     "subgroups": SUBGROUPS,
     "value": VALUES,
     "form": ("single", "twice", "several", *_LOOPS),
-    "layout": _LAYOUTS.keys(),
+    "layout": LAYOUTS.keys(),
     "trips": range(100),
     "trip_source": SOURCES,
 }
@@ -83,7 +82,7 @@ class _Writer:
         self.type = MatrixType(component, SCOPES[values["scope"]], rows, columns, USES[values["use"]])
         self.builder = ProgramBuilder(self.type.scope_value, subgroups=int(values["subgroups"]))
         self.fillings = _fillings(values)
-        self.layout = _LAYOUTS[values["layout"]]
+        self.layout = LAYOUTS[values["layout"]]
         if self.builder.instances > 1:
             self.builder.instance_index()
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from generators.families.axes import SOURCES, SUBGROUPS, TakenValues, Values
-from generators.families.muladd import Tiles
+from generators.families.axes import LAYOUT_LETTERS, OPERAND_USES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.origins import INTEGERS, ORIGINS, Filling, construct, feed, filling, scalar_for
+from generators.families.tiles import Tiles
 from generators.inputs.exactness import accumulation_precision
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
@@ -21,10 +21,8 @@ from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass
 
-_USES = {"a": Use.A, "b": Use.B, "c": Use.ACCUMULATOR}
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 _TWINS = {"f16": "bf16", "bf16": "f16", "s8": "u8", "u8": "s8", "e4m3": "e5m2", "e5m2": "e4m3", "s16": "u16", "u16": "s16"}
 """Types of the same width, which a compiler may take for each other."""
 
@@ -39,7 +37,7 @@ AXES: TakenValues = {
     "form": ("single", "loop", "twins"),
     "value": VALUES,
     "subgroups": SUBGROUPS,
-    "layout": _LAYOUTS.keys(),
+    "layout": LAYOUT_LETTERS.keys(),
     "trips": range(100),
     "trip_source": SOURCES,
 }
@@ -230,7 +228,7 @@ class _Writer:
     def __init__(self, values: Values) -> None:
         self.values = values
         self.builder = ProgramBuilder(Scope.SUBGROUP, subgroups=int(values["subgroups"]))
-        self.layout = _LAYOUTS[values["layout"]]
+        self.layout = LAYOUT_LETTERS[values["layout"]]
         self.fillings = _all_fillings(values)
         self.shared: ScalarValue | None = None
         if self.builder.instances > 1:
@@ -246,7 +244,7 @@ class _Writer:
 
     def _type(self, name: str, row: PropertyRow) -> MatrixType:
         component, shape = operand_types(row)[name]
-        return MatrixType(component, Scope.SUBGROUP, *shape, _USES[name])
+        return MatrixType(component, Scope.SUBGROUP, *shape, OPERAND_USES[name])
 
     def load(self, name: str, suffix: str, row: PropertyRow) -> Matrix:
         """An operand from an array of its own."""
@@ -328,7 +326,7 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
     """Loaded operands, and the scalars that come from outside of the shader."""
     found = _all_fillings(values)
     arrays, operands = feed(found, program)
-    layout = _LAYOUTS[values["layout"]]
+    layout = LAYOUT_LETTERS[values["layout"]]
     inputs = {array.name for array in program.arrays}
     for suffix, row in _rows(values).items():
         own = {each: found[each + suffix] for each in "abc" if each + suffix in found}

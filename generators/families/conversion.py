@@ -13,9 +13,9 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SHAPE, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
-from generators.families.muladd import Tiles
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SHAPE, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.placement import Target, fills, stage_in, stage_out
+from generators.families.tiles import Tiles, first_tile, fit_workgroup_memory
 from generators.inputs import conversion_products, conversions
 from generators.inputs.conversions import Step
 from generators.program.builder import ProgramBuilder
@@ -23,13 +23,9 @@ from generators.program.conversion import Conversion, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.values import Matrix, MatrixType
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
-
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
 
 _DIRECT = ("alone", "kept")
 _CHAINS = ("back", "through")
@@ -93,14 +89,9 @@ def steps(values: Values) -> tuple[Step, ...]:
     return found
 
 
-def _shape(values: Values) -> tuple[int, int]:
-    rows, columns = shape_of(values)
-    return rows, columns
-
-
 def _row(values: Values) -> PropertyRow | None:
     """The row of the multiply-add that the converted matrix enters, or whose result is converted; None where there is none."""
-    rows, columns = _shape(values)
+    rows, columns = shape_of(values)
     if values["form"] == "before":
         factor = values["to"]
         result = _FACTORS.get(factor)
@@ -142,7 +133,7 @@ class Place:
 
 def _place(values: Values, component: ComponentType, shape: tuple[int, int], use: Use, store: bool = False) -> Place:
     """Lines with a gap after each, one tile for each scope instance, aligned as Vulkan asks (KHR-ALIGN-01)."""
-    layout = _LAYOUTS[values["layouts"][int(store)]]
+    layout = LAYOUT_LETTERS[values["layouts"][int(store)]]
     rows, columns = shape
     runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
     granule = max(1, min(16, run * component.bytes) // component.bytes)
@@ -161,7 +152,7 @@ class Plan:
 
 def plan(values: Values) -> Plan:
     """Works out the arrays of a case."""
-    source, target, use, shape = _type(values, "from"), _type(values, "to"), USES[values["use"]], _shape(values)
+    source, target, use, shape = _type(values, "from"), _type(values, "to"), USES[values["use"]], shape_of(values)
 
     def taken(component: ComponentType) -> Place:
         return _place(values, component, shape, use, store=True)
@@ -219,11 +210,8 @@ def _multiplies(values: Values) -> bool:
 
 def _fits(values: Values) -> bool:
     """Workgroup memory holds all arrays."""
-    if values["storage"] != "workgroup":
-        return True
     worked = plan(values)
-    places = [*worked.sources.values(), *worked.targets.values()]
-    return sum(place.tiles.length * place.tiles.component.bytes for place in places) <= _WORKGROUP_BYTES
+    return fit_workgroup_memory(values, (place.tiles for place in (*worked.sources.values(), *worked.targets.values())))
 
 
 def _needed(values: Values) -> bool:
@@ -249,10 +237,9 @@ def _needed(values: Values) -> bool:
 
 
 def _part(values: Values) -> bool:
-    """Lists are longer than small matrices: each part has the next piece, until 256 values and for lists of edges 512 are seen."""
-    rows, columns = _shape(values)
-    seen = int(values["part"]) * rows * columns
-    return seen < {"bytes": 256, "edges": 512}.get(values["pattern"], 1) and (seen == 0 or values["pattern"] in ("bytes", "edges"))
+    """Whether the part has values of a list that the ones before have not."""
+    rows, columns = shape_of(values)
+    return conversions.is_new(values["pattern"], int(values["part"]), rows * columns)
 
 
 def _any_step(holds: Callable[[Step], bool]) -> Callable[[Values], bool]:
@@ -319,23 +306,20 @@ class _Writer:
             for name, place in self.plan.targets.items()
         }
 
-    def _first(self, name: str, tiles: Tiles) -> Operand | Scalar:
-        builder = self.builder
-        zero = builder.literal(0)
-        return zero if builder.instances == 1 else builder.offset(f"{name}_first", zero, builder.instance_index(), tiles.pitch)
-
     def load(self, name: str) -> Matrix:
         """The matrix of array ``name``."""
         place = self.plan.sources[name]
         tiles = place.tiles
         type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, place.use)
         stride = self.builder.literal(tiles.stride)
-        return self.builder.load(f"matrix_{name}", type_, self.sources[name], self._first(name, tiles), stride, tiles.layout)
+        return self.builder.load(f"matrix_{name}", type_, self.sources[name], first_tile(self.builder, name, tiles), stride, tiles.layout)
 
     def store(self, matrix: Matrix, name: str) -> None:
         """Stores ``matrix`` to array ``name``."""
         tiles = self.plan.targets[name].tiles
-        self.builder.store(matrix, self.targets[name].array, self._first(name, tiles), self.builder.literal(tiles.stride), tiles.layout)
+        self.builder.store(
+            matrix, self.targets[name].array, first_tile(self.builder, name, tiles), self.builder.literal(tiles.stride), tiles.layout
+        )
 
     def convert(self, name: str, matrix: Matrix, step: Step) -> Matrix:
         """``matrix`` converted by ``step``, saturating where the case says so and the type can."""
@@ -430,7 +414,7 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
         else:
             elements = conversion_products.after(of, step, program.instances, rng)
     else:
-        rows, columns = _shape(values)
+        rows, columns = shape_of(values)
         bits = _bits(values, steps(values), program.instances * rows * columns, rng)
         elements = {"source": bits.reshape(program.instances, rows, columns)}
     arrays = {array: place.tiles.place(elements[array][:, None], rng) for array, place in worked.sources.items()}

@@ -21,9 +21,6 @@ from generators.program.callbacks import (
 from generators.program.control_flow import Hint
 from generators.types import COMPONENT_TYPES, ComponentType
 
-WITHOUT_ARITHMETIC = ("bf16", "e4m3", "e5m2")
-"""Float types whose scalars can only be converted (SPV_KHR_bfloat16, SPV_EXT_float8)."""
-
 FUNCTIONS = ("add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude")
 """What reductions combine by. ``circle`` is (a + 1) * (b + 1) - 1 of wrapping integers; ``magnitude`` the number farther from zero, of two
 equally far the greater."""
@@ -45,7 +42,7 @@ class Arithmetic:
     @property
     def type(self) -> ComponentType:
         """The type in which expressions compute."""
-        return COMPONENT_TYPES["f32"] if self.component.name in WITHOUT_ARITHMETIC else self.component
+        return self.component if self.component.has_arithmetic else COMPONENT_TYPES["f32"]
 
     def raised(self, value: Expression) -> Expression:
         """``value``, of any type, in the type that computes."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SUBGROUPS, TakenValues, Values
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SUBGROUPS, TakenValues, Values
 from generators.families.row_types import row_type
 from generators.families.tile_arrays import TileArray, tame_bits, tile_array
 from generators.program.builder import U32, ProgramBuilder
@@ -18,10 +18,8 @@ from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, Operand
 from generators.program.variables import ArrayType, Path, StructType, ValueType, Variable
 from generators.property_rows import parse_row
-from generators.types import ComponentType, Layout, Scope
+from generators.types import ComponentType, Scope
 
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
-_NO_ARITHMETIC = ("bf16", "e4m3", "e5m2")
 _DATA_SOURCES = ("literal", "specialization", "buffer")
 
 AXES: TakenValues = {
@@ -46,7 +44,7 @@ def _component(values: Values) -> ComponentType:
 
 def _has_arithmetic(values: Values) -> bool:
     """SPIR-V has no arithmetic and no comparison of bf16 and 8-bit floats."""
-    return values["action"] == "move" or _component(values).name not in _NO_ARITHMETIC
+    return values["action"] == "move" or _component(values).has_arithmetic
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"has_arithmetic": _has_arithmetic}
@@ -121,7 +119,7 @@ def program(values: Values) -> Program:
     type_ = row_type(parse_row(values["row"]), values["member"], scope)
     component = type_.component
     builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]))
-    load, store = (_LAYOUTS[letter] for letter in values["layouts"])
+    load, store = (LAYOUT_LETTERS[letter] for letter in values["layouts"])
     function = _function(builder, values, component)
     threshold = None
     if values["condition"] == "below":

@@ -11,26 +11,23 @@ from typing import get_args
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
-from generators.families.muladd import Tiles, tiled
+from generators.families.axes import LAYOUTS, SCOPES, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.placement import Target, fills, stage_in, stage_out
+from generators.families.tiles import WORKGROUP_BYTES, Tiles, tiled
 from generators.inputs import elementwise as inputs
 from generators.program.builder import ProgramBuilder
 from generators.program.elementwise import Operator
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
-_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
-_COMPONENTS = tuple(name for name in COMPONENT_TYPES if name not in ("bf16", "e4m3", "e5m2"))
+_COMPONENTS = tuple(name for name, component in COMPONENT_TYPES.items() if component.has_arithmetic)
 _BINARY: tuple[Operator, ...] = get_args(Operator)
 _INTEGER_DIVISIONS = ("signed_divide", "unsigned_divide")
 _SCALED = ("times_scalar", "chain")
 _SEVERAL = ("chain", "contraction")
 
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
 
 _SCALAR_SEED, _DEFAULT_SEED = 20, 21
 """Of the scalar that a case fixes, and of the default of its specialization constant."""
@@ -57,7 +54,7 @@ def _results(values: Values) -> tuple[str, ...]:
 
 def _tiles(values: Values, direction: str) -> Tiles:
     rows, columns = shape_of(values)
-    return tiled(_component(values), (rows, columns), _LAYOUTS[values[direction]], False, (instances(values), 1))
+    return tiled(_component(values), (rows, columns), LAYOUTS[values[direction]], False, (instances(values), 1))
 
 
 def _fits(values: Values) -> bool:
@@ -65,7 +62,7 @@ def _fits(values: Values) -> bool:
     if values["storage"] != "workgroup":
         return True
     arrays = len(_operands(values)) + len(_results(values))
-    return arrays * _tiles(values, "load").length * _component(values).bytes <= _WORKGROUP_BYTES
+    return arrays * _tiles(values, "load").length * _component(values).bytes <= WORKGROUP_BYTES
 
 
 def _operation_fits(values: Values) -> bool:
@@ -105,8 +102,8 @@ AXES: TakenValues = {
     "form": ("plain", "same", "kept"),
     "source": SOURCES,
     "decoration": ("none", "no_contraction"),
-    "load": _LAYOUTS.keys(),
-    "store": _LAYOUTS.keys(),
+    "load": LAYOUTS.keys(),
+    "store": LAYOUTS.keys(),
     "storage": STORAGE,
     "pattern": (*inputs.FLOAT_PATTERNS, *inputs.INTEGER_PATTERNS, "chained"),
 }

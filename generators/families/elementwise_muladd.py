@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.axes import SOURCES, SUBGROUPS, TakenValues, Values, instances
-from generators.families.muladd import Tiles, tiled
+from generators.families.axes import LAYOUTS, SOURCES, SUBGROUPS, TakenValues, Values, instances
+from generators.families.tiles import Tiles, tiled
 from generators.inputs import elementwise as inputs
 from generators.inputs.exactness import accumulation_precision
 from generators.program.builder import ProgramBuilder
@@ -20,9 +20,8 @@ from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import ComponentType, Scope, StorageClass, Use
 
-_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _BINARY: tuple[Operator, ...] = ("add", "subtract", "multiply")
 _GROWTH = 3
 """How many times larger an operation may make a float operand: a scalar and a factor are at most this, a sum is at most twice."""
@@ -54,13 +53,13 @@ def _tiles(values: Values) -> dict[str, Tiles]:
     kinds = _kinds(_row(values))
     if values["operation"] in _BINARY:
         kinds["other"] = kinds[_at(values)]
-    layout, count = _LAYOUTS[values["layout"]], (instances(values), 1)
+    layout, count = LAYOUTS[values["layout"]], (instances(values), 1)
     return {name: tiled(component, shape, layout, False, count) for name, (component, shape, _) in kinds.items()}
 
 
 def _has_arithmetic(values: Values) -> bool:
     component = _kinds(_row(values))[_at(values)][0]
-    return component.name not in ("bf16", "e4m3", "e5m2")
+    return component.has_arithmetic
 
 
 def _follows(values: Values) -> bool:
@@ -76,7 +75,7 @@ AXES: TakenValues = {
     "place": ("a", "b", "c", "result", "between"),
     "operation": (*_BINARY, "negate", "times_scalar"),
     "source": SOURCES,
-    "layout": _LAYOUTS.keys(),
+    "layout": LAYOUTS.keys(),
 }
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
@@ -121,7 +120,7 @@ class _Writer:
         """The matrix of array ``name``."""
         stride = self.builder.literal(self.tiles[name].stride)
         return self.builder.load(
-            f"matrix_{name}", self._type(name), self.arrays[name], self._first(name), stride, _LAYOUTS[self.values["layout"]]
+            f"matrix_{name}", self._type(name), self.arrays[name], self._first(name), stride, LAYOUTS[self.values["layout"]]
         )
 
     def operate(self, matrix: Matrix) -> Matrix:

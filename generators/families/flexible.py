@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from generators.families.axes import TakenValues, Values
-from generators.families.muladd import Tiles, tiled
+from generators.families.axes import LAYOUT_LETTERS, TakenValues, Values
 from generators.families.placement import Target, fills, stage_out
 from generators.families.tensor_writer import LayoutStep, TensorWriter
+from generators.families.tiles import Tiles, tiled
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded
 from generators.inputs.products import Chain, Operands
@@ -31,7 +31,6 @@ from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import FlexibleRow, PropertyRow, parse_flexible_row
 from generators.types import ClampMode, ComponentType, Layout, ReduceMode, Scope, StorageClass, Use
 
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
 _MULTIPLES = re.compile(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
 _ONE_SIDE = re.compile(r"([mnk])([1-9]\d*)")
 _REDUCTIONS = {"reduce_rows": ReduceMode.ROW, "reduce_columns": ReduceMode.COLUMN, "reduce_all": ReduceMode.ROW_AND_COLUMN}
@@ -93,7 +92,7 @@ def chain(values: Values) -> Chain:
 def plan(values: Values) -> dict[str, Tiles]:
     """Tiles of A, B, C and D for every instance, by name of the array; those that are stored again, too."""
     row, count = chain(values).row, (int(values["instances"]), 1)
-    layout = {name: _LAYOUTS[letter] for name, letter in zip("abcd", values["layouts"], strict=True)}
+    layout = {name: LAYOUT_LETTERS[letter] for name, letter in zip("abcd", values["layouts"], strict=True)}
     shapes = {"a": (row.a, (row.m, row.k)), "b": (row.b, (row.k, row.n)), "c": (row.c, (row.m, row.n)), "d": (row.result, (row.m, row.n))}
     if values["does"] == "load_store":
         found = {name: tiled(*shapes[name], layout[name], True, count) for name in "abc"}

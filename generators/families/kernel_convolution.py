@@ -5,7 +5,6 @@ Axis values are those of cases/nv_cooperative_matrix2/kernel_convolution.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.kernel_epilogues import Epilogue, epilogue_data
-from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, opened, packed, shared_tensor, sliced
+from generators.families.kernel_parts import CARRIES, HINTS, PAIR, KernelWriter, opened, packed, pair, shared_tensor, sliced
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
@@ -23,7 +22,6 @@ from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import parse_row
 from generators.types import ClampMode, Use
 
-_PAIR = re.compile(r"[1-9]x[1-9]")
 _PADDINGS: Mapping[str, ClampMode] = MappingProxyType(
     {
         "none": ClampMode.CONSTANT,
@@ -39,10 +37,10 @@ AXES: TakenValues = {
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "form": ("taps", "patches"),
-    "filter": _PAIR,
+    "filter": PAIR,
     "blocks": (1, 2, 3),
     "patch": ("wide", "tall"),
-    "grid": _PAIR,
+    "grid": PAIR,
     "stride": (1, 2),
     "dilation": (1, 2),
     "padding": _PADDINGS.keys(),
@@ -54,20 +52,15 @@ AXES: TakenValues = {
 }
 
 
-def _pair(text: str) -> tuple[int, int]:
-    first, second = text.split("x")
-    return int(first), int(second)
-
-
 def _workgroups(values: Values) -> int:
-    down, across = _pair(values["grid"])
+    down, across = pair(values["grid"])
     each = int(values["subgroups"]) if values["scope"] == "subgroup" else 1
     return down * across // each if down * across % each == 0 else 0
 
 
 def _fits(values: Values) -> bool:
     """All taps of a filter with some channels are the columns of one matrix."""
-    height, width = _pair(values["filter"])
+    height, width = pair(values["filter"])
     return values["form"] == "taps" or (parse_row(values["row"]).k // 2) % (height * width) == 0
 
 
@@ -86,7 +79,7 @@ class _Convolution:
         self.row = row = parse_row(values["row"])
         self.scope = SCOPES[values["scope"]]
         self.patch = (2, row.m // 2) if values["patch"] == "wide" else (row.m // 2, 2)
-        self.filter, self.grid = _pair(values["filter"]), _pair(values["grid"])
+        self.filter, self.grid = pair(values["filter"]), pair(values["grid"])
         self.stride, self.dilation = int(values["stride"]), int(values["dilation"])
         self.by_taps = values["form"] == "taps"
         taps, cut = self.filter[0] * self.filter[1], values["tail"] == "all"

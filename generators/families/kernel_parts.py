@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,6 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.callbacks import Constant
 from generators.program.control_flow import Carried, Hint
 from generators.program.memory import Array, Pointee, Role
-from generators.program.program import Program
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
 from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
@@ -21,6 +21,28 @@ from generators.types import ClampMode, ComponentType, StorageClass
 
 CARRIES = ("phi", "variable", "unrolled")
 HINTS: tuple[Hint, ...] = ("none", "for", "against")
+
+
+TAILS = ("none", "m", "n", "k", "all")
+"""What an axis ``tail`` takes: the sizes of a product that are no multiple of what a workgroup computes."""
+
+PAIR = re.compile(r"[1-9]x[1-9]")
+"""What an axis of counts takes that go down and across."""
+
+
+def pair(text: str) -> tuple[int, int]:
+    """The two numbers of a ``PAIR``."""
+    first, second = text.split("x")
+    return int(first), int(second)
+
+
+def with_tail(tail: str, m: int, n: int, k: int) -> tuple[int, int, int]:
+    """``m``, ``n`` and ``k`` less what a tail lacks, of each another number."""
+    return (
+        m - 3 if tail in ("m", "all") else m,
+        n - 5 if tail in ("n", "all") else n,
+        k - 3 if tail in ("k", "all") else k,
+    )
 
 
 def bits_of(value: float, component: ComponentType) -> int:
@@ -193,8 +215,3 @@ def transposing(writer: KernelWriter, rank: int = 2) -> TensorView:
     """A view that exchanges the two innermost dimensions."""
     order = (*range(rank - 2), rank - 1, rank - 2)
     return writer.view(writer.name("transposing"), TensorViewType(order))
-
-
-def operand_values(program: Program, values: dict[str, int]) -> dict[str, int]:
-    """Those of ``values`` that a subcase gives."""
-    return {operand.name: values[operand.name] for operand in program.operands if operand.source in ("push_constant", "buffer")}

@@ -13,7 +13,19 @@ import numpy as np
 
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.families.kernel_epilogues import EPILOGUES, Epilogue, epilogue_data, share
-from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, SharedTensor, opened, shared_tensor, sliced, transposing
+from generators.families.kernel_parts import (
+    CARRIES,
+    HINTS,
+    TAILS,
+    KernelWriter,
+    SharedTensor,
+    opened,
+    pair,
+    shared_tensor,
+    sliced,
+    transposing,
+    with_tail,
+)
 from generators.families.row_types import row_type
 from generators.families.tensor_writer import ViewStep
 from generators.inputs import kernels
@@ -27,8 +39,6 @@ from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, MemoryScope
 
-_TAILS = ("none", "m", "n", "k", "all")
-
 AXES: TakenValues = {
     "row": None,
     "scope": SCOPES.keys(),
@@ -37,7 +47,7 @@ AXES: TakenValues = {
     "walk": ("rows", "columns"),
     "accumulators": (1, 2),
     "trips": (0, 1, 2, 3, 5),
-    "tail": _TAILS,
+    "tail": TAILS,
     "edges": ("constant", "mixed"),
     "stored": ("rr", "rc", "cr", "cc"),
     "gap": ("none", "some"),
@@ -71,7 +81,7 @@ class Sizes:
 def sizes(values: Values) -> Sizes:
     """The sizes of a case."""
     row = parse_row(values["row"])
-    tiles_m, tiles_n = (int(count) for count in values["grid"].split("x"))
+    tiles_m, tiles_n = pair(values["grid"])
     accumulators, trips, tail = int(values["accumulators"]), int(values["trips"]), values["tail"]
     m, n = row.m * tiles_m, row.n * tiles_n * accumulators
     # With no iterations there is still a tensor, of which nothing may be used.
@@ -81,15 +91,13 @@ def sizes(values: Values) -> Sizes:
         tiles_m,
         tiles_n,
         accumulators,
-        m - 3 if tail in ("m", "all") else m,
-        n - 5 if tail in ("n", "all") else n,
-        k - 3 if tail in ("k", "all") else k,
+        *with_tail(tail, m, n, k),
     )
 
 
 def _workgroups(values: Values) -> int:
     """Workgroups whose scope instances are the tiles of the grid; 0 where they do not go up."""
-    tiles_m, tiles_n = (int(count) for count in values["grid"].split("x"))
+    tiles_m, tiles_n = pair(values["grid"])
     each = int(values["subgroups"]) if values["scope"] == "subgroup" else 1
     return tiles_m * tiles_n // each if tiles_m * tiles_n % each == 0 else 0
 

@@ -5,14 +5,13 @@ Axis values are those of cases/khr_cooperative_matrix/kernel_staged.yaml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from generators.families.axes import SOURCES, TakenValues, Values
-from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, bits_of
+from generators.families.kernel_parts import CARRIES, HINTS, PAIR, TAILS, KernelWriter, bits_of, pair, with_tail
 from generators.families.row_types import row_type
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
@@ -24,20 +23,19 @@ from generators.program.values import Matrix, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout, Scope, StorageClass
 
-_PAIR = re.compile(r"[1-9]x[1-9]")
 _GRANULE = 16
 """Bytes to which lines in workgroup memory are aligned."""
 
 AXES: TakenValues = {
     "row": None,
     "split": ("tiles", "depth"),
-    "subgroups": _PAIR,
-    "grid": _PAIR,
+    "subgroups": PAIR,
+    "grid": PAIR,
     "accumulators": (1, 2),
     "steps": (1, 2),
     "trips": (0, 1, 2, 3),
     "buffers": (1, 2),
-    "tail": ("none", "m", "n", "k", "all"),
+    "tail": TAILS,
     "layouts": ("rr", "rc", "cr", "cc"),
     "padding": ("none", "some"),
     "start": ("zero", "loaded"),
@@ -47,11 +45,6 @@ AXES: TakenValues = {
     "carry": CARRIES,
     "hint": HINTS,
 }
-
-
-def _pair(text: str) -> tuple[int, int]:
-    first, second = text.split("x")
-    return int(first), int(second)
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ class Sizes:
 def sizes(values: Values) -> Sizes:
     """The sizes of a case."""
     row = parse_row(values["row"])
-    (down, across), (grid_m, grid_n) = _pair(values["subgroups"]), _pair(values["grid"])
+    (down, across), (grid_m, grid_n) = pair(values["subgroups"]), pair(values["grid"])
     accumulators, tail = int(values["accumulators"]), values["tail"]
     rows, columns = row.m, row.n * accumulators
     depth = row.k * int(values["steps"])
@@ -84,9 +77,7 @@ def sizes(values: Values) -> Sizes:
         rows,
         columns,
         depth,
-        m - 3 if tail in ("m", "all") else m,
-        n - 5 if tail in ("n", "all") else n,
-        k - 3 if tail in ("k", "all") else k,
+        *with_tail(tail, m, n, k),
     )
 
 
@@ -94,7 +85,7 @@ def _fits(values: Values) -> bool:
     """Workgroup memory is small."""
     size, row = sizes(values), parse_row(values["row"])
     pad = _GRANULE if values["padding"] == "some" else 0
-    count = _pair(values["subgroups"])[0] * _pair(values["subgroups"])[1]
+    count = pair(values["subgroups"])[0] * pair(values["subgroups"])[1]
     lines = (size.depth + pad) * (size.rows + size.columns + 2 * pad)
     partial = count + 1 if values["split"] == "depth" else 1
     sums = (size.columns + pad) * size.rows * max(2, partial) * row.result.bytes
@@ -122,8 +113,8 @@ class _Product:
         self.values = values
         self.sizes = size = sizes(values)
         self.row = row = size.row
-        self.down, self.across = _pair(values["subgroups"])
-        self.grid_m, self.grid_n = _pair(values["grid"])
+        self.down, self.across = pair(values["subgroups"])
+        self.grid_m, self.grid_n = pair(values["grid"])
         self.accumulators, self.buffers = int(values["accumulators"]), int(values["buffers"])
         self.builder = ProgramBuilder(Scope.SUBGROUP, self.down * self.across, self.grid_m * self.grid_n)
         self.writer = KernelWriter(self.builder, values["source"], values["carry"], values["hint"])

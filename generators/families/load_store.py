@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SHAPE, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.families.axes import LAYOUTS, SCOPES, SHAPE, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.placement import POINTEES, fills, pointee_of, stage_in, stage_out
 from generators.inputs.patterns import PATTERNS, pattern_bits
 from generators.program.builder import U32, ProgramBuilder
@@ -22,7 +22,6 @@ from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass
 
-_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _WORKGROUP_BYTES = 12 * 1024
 """The most that one workgroup array of this family takes: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB that
 every device has for workgroup memory."""
@@ -59,7 +58,7 @@ def _side(values: Values, direction: str) -> Side | None:
     """The placement that the axes ask for; None where it would be misaligned or too large."""
     component = COMPONENT_TYPES[values["component"]]
     rows, columns = shape_of(values)
-    layout = _LAYOUTS[values[direction]]
+    layout = LAYOUTS[values[direction]]
     runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
     pointee = pointee_of(values[f"{direction}_pointee"], component)
     run_bytes = run * component.bytes
@@ -135,8 +134,8 @@ AXES: TakenValues = {
     "scope": SCOPES.keys(),
     "subgroups": SUBGROUPS,
     "action": ("copy", "load_only", "store_only"),
-    "load": _LAYOUTS.keys(),
-    "store": _LAYOUTS.keys(),
+    "load": LAYOUTS.keys(),
+    "store": LAYOUTS.keys(),
     "load_storage": STORAGE,
     "store_storage": STORAGE,
     "load_pointee": POINTEES,
@@ -193,10 +192,10 @@ def program(values: Values) -> Program:
     target = stage_out(builder, "target", store.pointee, store.length, StorageClass(values["store_storage"]))
     if action != "store_only":
         first, stride = _place(builder, values, "load", load)
-        matrix = builder.load("matrix", type_, source, first, stride, _LAYOUTS[values["load"]], _memory(values, "load", load.alignment))
+        matrix = builder.load("matrix", type_, source, first, stride, LAYOUTS[values["load"]], _memory(values, "load", load.alignment))
     if action != "load_only":
         first, stride = _place(builder, values, "store", store)
-        builder.store(matrix, target.array, first, stride, _LAYOUTS[values["store"]], _memory(values, "store", store.alignment))
+        builder.store(matrix, target.array, first, stride, LAYOUTS[values["store"]], _memory(values, "store", store.alignment))
         target.finish(builder)
     return builder.build()
 

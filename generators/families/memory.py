@@ -12,7 +12,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SHAPE, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.families.axes import LAYOUTS, SCOPES, SHAPE, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.families.tiles import WORKGROUP_BYTES
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
@@ -22,9 +23,6 @@ from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.program.workgroup import Handover
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass
 
-_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
 _WORKGROUPS = 3
 """Workgroups of a dispatch whose last one reads what all have written."""
 _TILES = 4
@@ -53,7 +51,7 @@ def _tile(values: Values) -> Tile:
     """Every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
     rows, columns = shape_of(values)
     granule = 16 // _component(values).bytes
-    lines, line = (rows, columns) if _LAYOUTS[values["written"]] is Layout.ROW_MAJOR else (columns, rows)
+    lines, line = (rows, columns) if LAYOUTS[values["written"]] is Layout.ROW_MAJOR else (columns, rows)
     stride = line + granule if values["padding"] == "padded" else line
     return Tile(stride, stride * lines + granule, granule)
 
@@ -63,7 +61,7 @@ def _stride(values: Values, layout: str) -> int:
     if values["padding"] == "padded" or values[layout] == values["written"]:
         return _tile(values).stride
     rows, columns = shape_of(values)
-    return columns if _LAYOUTS[values[layout]] is Layout.ROW_MAJOR else rows
+    return columns if LAYOUTS[values[layout]] is Layout.ROW_MAJOR else rows
 
 
 def _count(values: Values) -> int:
@@ -73,7 +71,7 @@ def _count(values: Values) -> int:
 
 
 def _fits(values: Values) -> bool:
-    return values["storage"] != "workgroup" or _tile(values).length(_count(values)) * _component(values).bytes <= _WORKGROUP_BYTES
+    return values["storage"] != "workgroup" or _tile(values).length(_count(values)) * _component(values).bytes <= WORKGROUP_BYTES
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"fits_workgroup_memory": _fits})
@@ -97,8 +95,8 @@ AXES: TakenValues = {
     ),
     "storage": STORAGE,
     "handover": ("barrier", "access"),
-    "written": _LAYOUTS.keys(),
-    "read": _LAYOUTS.keys(),
+    "written": LAYOUTS.keys(),
+    "read": LAYOUTS.keys(),
     "padding": ("tight", "padded"),
     "extra": _EXTRAS.keys(),
     "pattern": ("index", "bits"),
@@ -161,12 +159,12 @@ class Parts:
     def load(self, name: str, array: Array, at: ScalarValue, layout: str) -> Matrix:
         """Loads a tile in the layout of the axis ``layout``."""
         memory = self.operand(write=False) if array.name == "handed" else None
-        return self.builder.load(name, self.type, array, at, self.stride(layout), _LAYOUTS[self.values[layout]], memory)
+        return self.builder.load(name, self.type, array, at, self.stride(layout), LAYOUTS[self.values[layout]], memory)
 
     def store(self, matrix: Matrix, array: Array, at: ScalarValue, layout: str) -> None:
         """Stores a tile in the layout of the axis ``layout``."""
         memory = self.operand(write=True) if array.name == "handed" else None
-        self.builder.store(matrix, array, at, self.stride(layout), _LAYOUTS[self.values[layout]], memory)
+        self.builder.store(matrix, array, at, self.stride(layout), LAYOUTS[self.values[layout]], memory)
 
 
 def _between_instances(parts: Parts, scope: MemoryScope) -> None:

@@ -12,8 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
 from generators.families.placement import Target, fills, stage_in, stage_out
+from generators.families.tiles import Tiles, fit_workgroup_memory, tiled
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
 from generators.program.builder import U32, ProgramBuilder
@@ -22,11 +23,7 @@ from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
-
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
 ENVELOPE = (
     "the specification bounds no error of a float multiply-add (facts.md C1): "
@@ -41,50 +38,6 @@ def _declared(component: ComponentType, flipped: bool) -> ComponentType:
     if component.is_float or not flipped:
         return component
     return COMPONENT_TYPES[_OPPOSITE[component.name[0]] + component.name[1:]]
-
-
-@dataclass(frozen=True)
-class Tiles:
-    """Tiles of one matrix in its array: one for each instance and step.
-
-    Attributes:
-        component: as declared. ``rows``, ``columns``, ``layout``: of a tile.
-        stride, pitch, length: in components.
-        steps: tiles per instance.
-    """
-
-    component: ComponentType
-    rows: int
-    columns: int
-    layout: Layout
-    stride: int
-    pitch: int
-    steps: int
-    length: int
-
-    def place(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """``values`` (instances, steps, rows, columns) as the array's bytes; random bytes between them."""
-        size = self.component.bytes
-        data = rng.integers(0, 256, self.length * size, np.uint8).view(self.component.bits_dtype)
-        bits = values.view(self.component.bits_dtype)
-        if self.layout is Layout.COLUMN_MAJOR:
-            bits = bits.swapaxes(-1, -2)
-        instances, steps, runs, run = bits.shape
-        tile = np.arange(instances * steps).reshape(instances, steps, 1, 1) * self.pitch
-        data[tile + np.arange(runs)[:, None] * self.stride + np.arange(run)] = bits
-        return data.view(np.uint8)
-
-
-def tiled(component: ComponentType, shape: tuple[int, int], layout: Layout, padded: bool, count: tuple[int, int]) -> Tiles:
-    """Tiles of ``shape`` for ``count`` (instances, steps), each line ``padded`` or not, aligned as KHR-ALIGN-01 asks."""
-    rows, columns = shape
-    runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
-    granule = max(1, min(16, run * component.bytes) // component.bytes)
-    # A line of 24 bytes is no multiple of 16.
-    stride = -(-run // granule) * granule + (granule if padded else 0)
-    pitch = -(-(stride * (runs - 1) + run) // granule) * granule + (granule if padded else 0)
-    instances, steps = count
-    return Tiles(component, rows, columns, layout, stride, pitch, steps, pitch * instances * max(1, steps))
 
 
 @dataclass(frozen=True)
@@ -124,7 +77,7 @@ def plan(values: Values) -> Plan:
         name: _declared(component, declared in ("opposite", name))
         for name, component in (("a", row.a), ("b", row.b), ("c", row.c), ("result", row.result))
     }
-    layout = {name: _LAYOUTS[letter] for name, letter in zip("abcd", values["layouts"], strict=True)}
+    layout = {name: LAYOUT_LETTERS[letter] for name, letter in zip("abcd", values["layouts"], strict=True)}
     padded = values["padding"] == "padded"
     names_a, names_b = _GRID.get(form, (("",), ("",)))
     pairs = [a + b for a in names_a for b in names_b]
@@ -151,11 +104,8 @@ def _row(values: Values) -> PropertyRow:
 
 def _fits(values: Values) -> bool:
     """Workgroup memory holds all arrays."""
-    if values["storage"] != "workgroup":
-        return True
     tiles = plan(values)
-    arrays = [*tiles.a.values(), *tiles.b.values(), *tiles.c.values(), *tiles.d.values()]
-    return sum(t.length * t.component.bytes for t in arrays) <= _WORKGROUP_BYTES
+    return fit_workgroup_memory(values, [*tiles.a.values(), *tiles.b.values(), *tiles.c.values(), *tiles.d.values()])
 
 
 def _data_fits_row(values: Values) -> bool:

@@ -11,12 +11,13 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.families.axes import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
-from generators.families.callback_kinds import KINDS, CallbackWriter, Kind
+from generators.families.callback_kinds import KINDS, Kind
+from generators.families.callback_writer import CallbackWriter
 from generators.families.placement import stage_in
 from generators.families.tensor_tiles import matrix_contents, matrix_in, matrix_out
 from generators.inputs.reductions import distinct, integers
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, Choose, ElementFunction, Expression
+from generators.program.callbacks import Binary, Choose, ElementFunction, Expression, ScalarParameter
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.memory import Array, Pointee
 from generators.program.per_element import ExtraOperand, PerElement
@@ -148,7 +149,7 @@ def _triangle(outside: _Outside, values: Values, name: str, below: bool) -> tupl
     """The element below the diagonal (or else above and on it), elsewhere that of the source."""
     row, column = (COMPONENT_TYPES[n] for n in _INTEGERS[values["integers"]])
     writer = CallbackWriter(outside, outside.type.component, outside.type.shape, row, column, values["control"])
-    own = writer.scalar_parameter(f"{name}_other", outside.type.component)
+    own = ScalarParameter(f"{name}_other", outside.type.component)
     x, other = writer.arithmetic.raised(writer.x), writer.arithmetic.raised(own)
     pair: tuple[Expression, Expression] = (x, other) if below else (other, x)
     chosen = Choose(Binary("less", writer.unsigned(writer.column), writer.unsigned(writer.row)), *pair)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.families.axes import SCOPES, SHAPE, SUBGROUPS, TakenValues, Values, instances
-from generators.families.element_functions import FUNCTIONS, WITHOUT_ARITHMETIC, combining
+from generators.families.element_functions import FUNCTIONS, combining
 from generators.families.tensor_tiles import matrix_contents, matrix_in, matrix_out
 from generators.families.tile_arrays import tile_array
 from generators.inputs.reductions import SIGNS, elements_for, integers, summands
@@ -119,7 +119,7 @@ def _is_exact(values: Values) -> bool:
     component, function, form = COMPONENT_TYPES[values["component"]], values["function"], values["form"]
     if form == "product" and component.name not in _PRODUCTS:
         return False
-    if form in ("loop", "shifted") and component.name in WITHOUT_ARITHMETIC:
+    if form in ("loop", "shifted") and not component.has_arithmetic:
         return False
     if form == "shifted":
         return function in ("minimum", "maximum")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, shape_of
+from generators.families.axes import LAYOUTS, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, shape_of
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
@@ -20,7 +20,6 @@ from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
 
-_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _CUTS = ("line", "part", "first", "none", "far", "huge", "whole")
 
 _RANGE_UNIT = 4
@@ -92,7 +91,7 @@ AXES: TakenValues = {
     "use": USES.keys(),
     "shape": SHAPE,
     "access": ("load", "store"),
-    "layout": _LAYOUTS.keys(),
+    "layout": LAYOUTS.keys(),
     "stride": ("tight", "padded"),
     "cut": _CUTS,
     "pointee": ("component", "vec4", "uvec4"),
@@ -125,7 +124,7 @@ def program(values: Values) -> Program:
         first = builder.offset("element", first, builder.instance_index(), side.pitch)
         plain = builder.offset("plain", builder.literal(0), builder.instance_index(), rows * columns)
     line = builder.literal(columns)
-    layout = _LAYOUTS[values["layout"]]
+    layout = LAYOUTS[values["layout"]]
     if loads:
         matrix = builder.load("matrix", type_, source, first, stride, layout, robust=True)
         builder.store(matrix, target, plain, line, Layout.ROW_MAJOR)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from generators.families import constants
-from generators.families.axes import SCOPES, USES, TakenValues, Values
-from generators.families.constants import FROM, LAYOUTS, Constants, Room, described, labels, parse_shape, room, rounded_up
+from generators.families.axes import LAYOUTS, SCOPES, USES, TakenValues, Values
+from generators.families.constants import FROM, Constants, Room, described, labels, parse_shape, room, rounded_up
 from generators.families.placement import fills, stage_in, stage_out
+from generators.families.tiles import WORKGROUP_BYTES
 from generators.inputs.patterns import PATTERNS, pattern_bits
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
@@ -25,8 +26,6 @@ from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 _VARYING = ("use", "shape", "scope", "subgroups", "load", "store", "padding")
 _TWINS = ("rows", "columns", "use", "scope")
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
 
 AXES: TakenValues = {
     "component": COMPONENT_TYPES.keys(),
@@ -164,7 +163,7 @@ def _fits(values: Values) -> bool:
     if values["storage"] == "storage_buffer":
         return True
     shared = frame(values)
-    return (shared.load_pitch + shared.store_pitch) * shared.matrices * COMPONENT_TYPES[values["component"]].bytes <= _WORKGROUP_BYTES
+    return (shared.load_pitch + shared.store_pitch) * shared.matrices * COMPONENT_TYPES[values["component"]].bytes <= WORKGROUP_BYTES
 
 
 def _varies_by_constant(values: Values) -> bool:

@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from generators.families import constants
-from generators.families.axes import SCOPES, SHAPE, SUBGROUPS, USES, TakenValues, Values
-from generators.families.constants import LAYOUTS, Room, described, parse_shape, room, rounded_up
+from generators.families.axes import LAYOUTS, SCOPES, SHAPE, SUBGROUPS, USES, TakenValues, Values
+from generators.families.constants import Room, described, parse_shape, room, rounded_up
+from generators.families.tiles import WORKGROUP_BYTES
 from generators.inputs.patterns import pattern_bits
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, MatrixType, Selected
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
-
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
 
 _BIG = {"before": 37, "between": 91, "after": 53}
 """Lengths of the neighbours where they are long and odd."""
@@ -99,7 +97,7 @@ def _fits(values: Values) -> bool:
     found = sizes(values)
     neighbour = COMPONENT_TYPES[values["neighbour"]]
     neighbours = sum(_length(values, neighbour, big) for big in _BIG.values()) * neighbour.bytes
-    return (found.source + found.target) * COMPONENT_TYPES[values["component"]].bytes + neighbours <= _WORKGROUP_BYTES
+    return (found.source + found.target) * COMPONENT_TYPES[values["component"]].bytes + neighbours <= WORKGROUP_BYTES
 
 
 def _varies_by_constant(values: Values) -> bool:

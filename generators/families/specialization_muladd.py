@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 
 from generators.families import constants
-from generators.families.axes import SCOPES, TakenValues, Values
+from generators.families.axes import LAYOUT_LETTERS, OPERAND_USES, SCOPES, TakenValues, Values
 from generators.families.constants import FROM, Constants, described, labels, room, rounded_up
-from generators.families.muladd import Tiles
+from generators.families.tiles import Tiles
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
 from generators.program.builder import U32, ProgramBuilder
@@ -24,11 +24,9 @@ from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import ComponentType, Layout, Scope, StorageClass
 
 _VARYING = ("sizes", "scope", "subgroups", "layouts")
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
-_USES = {"a": Use.A, "b": Use.B, "c": Use.ACCUMULATOR}
 _SIDES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 
 _FLOATS: Mapping[str, Callable[[Chain, np.random.Generator], Operands]] = {
@@ -93,7 +91,7 @@ def pipelines(values: Values) -> list[Pipeline]:
             parse_row(f"{each['sizes']}.{values['types']}"),
             SCOPES[each["scope"]],
             int(each["subgroups"]),
-            {name: _LAYOUTS[letter] for name, letter in zip("abcd", each["layouts"], strict=True)},
+            {name: LAYOUT_LETTERS[letter] for name, letter in zip("abcd", each["layouts"], strict=True)},
             described(each, values),
         )
         for each in constants.pipelines(values, _VARYING)
@@ -174,7 +172,7 @@ class _Writer:
         """The type of A, B, C or Result."""
         kind = "c" if name == "d" else name
         rows, columns = _SIDES[kind]
-        return MatrixType(self.own.component(name), self.scope, self.extent(kind, rows), self.extent(kind, columns), _USES[kind])
+        return MatrixType(self.own.component(name), self.scope, self.extent(kind, rows), self.extent(kind, columns), OPERAND_USES[kind])
 
     def _layout(self, name: str) -> Layout | Operand:
         taken = [each.layouts[name] for each in self.all]

@@ -65,7 +65,7 @@ def _has_format(values: Values) -> bool:
         return False
     if block_format is None:
         # What codes coordinates as a number needs a conversion from integers, which bfloat16 and 8-bit floats do not have.
-        return values["decode"] != "coordinates" or values["component"] not in ("bf16", "e4m3", "e5m2")
+        return values["decode"] != "coordinates" or COMPONENT_TYPES[values["component"]].has_arithmetic
     return bool(np.prod(block) == block_format.elements) and values["component"] in block_format.components
 
 

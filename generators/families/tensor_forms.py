@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from generators.families.placement import Target
+from generators.families.tensor_bench import Bench, Tiled
 from generators.families.tensor_regions import OTHER_CLAMP_VALUE, Region
 from generators.families.tensor_tiles import Tensor, tensor_in, tensor_out
-from generators.families.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, interleaved, slice_step
-from generators.program.builder import U32, ProgramBuilder
+from generators.families.tensor_writer import CLAMP_VALUE, LayoutStep, interleaved, slice_step
+from generators.program.builder import U32
 from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
-from generators.program.load_store import MemoryOperand
-from generators.program.memory import Array, Pointee
+from generators.program.memory import Pointee
 from generators.program.tensor import LayoutSet, LayoutSetting, TensorLayout, TensorLayoutType
-from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.tensor_access import POINTER_ALIGNMENT
+from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Variable
-from generators.types import Layout, StorageClass
+from generators.types import StorageClass
 
 TILES = 3
 """Slices that a loop goes through."""
@@ -38,120 +38,30 @@ class Plan:
     steps: tuple[LayoutStep, ...]
 
 
-@dataclass(frozen=True)
-class Tiled:
-    """What every form is made with.
-
-    Attributes:
-        writer: of layouts. ``type``: of the matrices.
-        is_load: whether the tensor is loaded from, or stored to.
-        storage, pointee, lead, strided: of the tensor; see AXES of tensor_layout.
-        memory: operands of its accesses.
-    """
-
-    writer: TensorWriter
-    type: MatrixType
-    is_load: bool
-    storage: StorageClass
-    pointee: Pointee
-    lead: int
-    strided: bool
-    memory: MemoryOperand | None
-
-    @property
-    def builder(self) -> ProgramBuilder:
-        """Of the program."""
-        return self.writer.builder
+Form = Callable[[Bench, Plan], None]
 
 
-@dataclass(frozen=True)
-class _Bench:
-    """A tensor and matrices that lie plainly in memory; matrices go from the one to the other.
-
-    Attributes:
-        begin: where the tensor of the scope instance begins.
-        others: of further tensors: where they begin and what they are.
-        tiles: matrices of each scope instance.
-    """
-
-    given: Tiled
-    tensors: tuple[Tensor, ...]
-    targets: tuple[Target, ...]
-    begins: tuple[ScalarValue, ...]
-    plain: Array
-    tiles: int
-
-    @property
-    def builder(self) -> ProgramBuilder:
-        """Of the program."""
-        return self.given.builder
-
-    @property
-    def _line(self) -> int:
-        return self.given.type.shape[1] + POINTER_ALIGNMENT // self.given.type.component.bytes
-
-    def _place(self, name: str, tile: int | Scalar) -> ScalarValue:
-        """Where the matrix ``tile`` of this scope instance lies plainly."""
-        pitch = self.given.type.shape[0] * self._line
-        builder = self.builder
-        first: ScalarValue = builder.literal(tile * pitch) if isinstance(tile, int) else builder.literal(0)
-        if builder.instances > 1:
-            first = builder.offset(f"{name}_begin", first, builder.instance_index(), pitch * self.tiles)
-        return first if isinstance(tile, int) else builder.offset(f"{name}_place", first, tile, pitch)
-
-    def take(self, name: str, tile: int | Scalar) -> Matrix:
-        builder = self.builder
-        place = self._place(name, tile)
-        return builder.load(f"{name}_matrix", self.given.type, self.plain, place, builder.literal(self._line), Layout.ROW_MAJOR)
-
-    def put(self, name: str, tile: int | Scalar, matrix: Matrix) -> None:
-        """Stores a matrix plainly."""
-        self.builder.store(matrix, self.plain, self._place(name, tile), self.builder.literal(self._line), Layout.ROW_MAJOR)
-
-    def read(self, name: str, begin: ScalarValue, layout: TensorLayout) -> Matrix:
-        """Loads a matrix from the tensor."""
-        builder, type_ = self.builder, self.given.type
-        before = builder.splat(f"{name}_before", type_, builder.literal(1, type_.component))
-        matrix = Matrix(f"{name}_loaded", type_)
-        builder.add(TensorLoad(matrix, self.tensors[0].array, begin, before, layout, None, self.given.memory))
-        return matrix
-
-    def write(self, begin: ScalarValue, layout: TensorLayout, matrix: Matrix, which: int = 0) -> None:
-        """Stores a matrix to a tensor."""
-        self.builder.add(TensorStore(matrix, self.tensors[which].array, begin, layout, None, self.given.memory))
-
-    def move(self, layout: TensorLayout, name: str = "only", tile: int | Scalar = 0, which: int = 0) -> None:
-        """Moves one matrix by ``layout``."""
-        if self.given.is_load:
-            self.put(name, tile, self.read(name, self.begins[0], layout))
-        else:
-            self.write(self.begins[which], layout, self.take(name, tile), which)
-
-
-Form = Callable[[_Bench, Plan], None]
-
-
-def _made(bench: _Bench, plan: Plan) -> TensorLayout:
+def _made(bench: Bench, plan: Plan) -> TensorLayout:
     """The layout after all steps."""
     return bench.given.writer.layout("layout", plan.type, *plan.steps)
 
 
-def _base(bench: _Bench, plan: Plan) -> tuple[TensorLayout, LayoutStep]:
+def _base(bench: Bench, plan: Plan) -> tuple[TensorLayout, LayoutStep]:
     """The layout before its last step, and that step."""
     return bench.given.writer.layout("base", plan.type, *plan.steps[:-1]), plan.steps[-1]
 
 
-def _got(bench: _Bench, name: str, variable: Variable, *path: ScalarValue) -> TensorLayout:
+def _got(bench: Bench, name: str, variable: Variable, *path: ScalarValue) -> TensorLayout:
     layout = bench.builder.get(name, variable, *path)
     assert isinstance(layout, TensorLayout), "the variable holds layouts"
     return layout
 
 
-def _direct(bench: _Bench, plan: Plan) -> None:
+def _direct(bench: Bench, plan: Plan) -> None:
     bench.move(_made(bench, plan))
 
 
-def _held(bench: _Bench, plan: Plan, private: bool) -> None:
+def _held(bench: Bench, plan: Plan, private: bool) -> None:
     """A variable has the layout after each step, and each step begins with what it holds."""
     writer = bench.given.writer
     variable = bench.builder.variable("variable", plan.type, "private" if private else "function")
@@ -161,7 +71,7 @@ def _held(bench: _Bench, plan: Plan, private: bool) -> None:
     bench.move(_got(bench, "held", variable))
 
 
-def _array(bench: _Bench, plan: Plan) -> None:
+def _array(bench: Bench, plan: Plan) -> None:
     """An array has the layout and, before and behind it, the one before the last step; a run-time index picks it."""
     builder, writer = bench.builder, bench.given.writer
     variable = builder.variable("variables", ArrayType(plan.type, 3))
@@ -171,7 +81,7 @@ def _array(bench: _Bench, plan: Plan) -> None:
     bench.move(_got(bench, "held", variable, writer.number("index", 1, signed=False)))
 
 
-def _branch(bench: _Bench, plan: Plan) -> None:
+def _branch(bench: Bench, plan: Plan) -> None:
     """Scope instance 0 gets the slice, the others the one next to it, each from an arm of a branch."""
     builder, writer = bench.builder, bench.given.writer
     base, (setting, values) = _base(bench, plan)
@@ -190,7 +100,7 @@ def _scalars(numbers: Sequence[ScalarValue]) -> list[Scalar]:
     return [Scalar(f"parameter{i}", number.component) for i, number in enumerate(numbers)]
 
 
-def _in_function(bench: _Bench, plan: Plan) -> None:
+def _in_function(bench: Bench, plan: Plan) -> None:
     """A function gets the layout before the last step, makes that step and the access."""
     builder, writer = bench.builder, bench.given.writer
     base, (setting, values) = _base(bench, plan)
@@ -215,7 +125,7 @@ def _in_function(bench: _Bench, plan: Plan) -> None:
         builder.call("nothing", stores, [base, bench.take("only", 0), bench.begins[0], *numbers])
 
 
-def _from_function(bench: _Bench, plan: Plan) -> None:
+def _from_function(bench: Bench, plan: Plan) -> None:
     """A function gets the layout before the last step and returns the one after it."""
     builder = bench.builder
     base, (setting, values) = _base(bench, plan)
@@ -227,7 +137,7 @@ def _from_function(bench: _Bench, plan: Plan) -> None:
     bench.move(result)
 
 
-def _through_pointer(bench: _Bench, plan: Plan) -> None:
+def _through_pointer(bench: Bench, plan: Plan) -> None:
     """A function changes the layout that a variable of its caller holds."""
     builder = bench.builder
     base, (setting, values) = _base(bench, plan)
@@ -243,7 +153,7 @@ def _through_pointer(bench: _Bench, plan: Plan) -> None:
     bench.move(_got(bench, "held", variable))
 
 
-def _moving(bench: _Bench, values: Sequence[int | ScalarValue], index: Scalar, name: str) -> tuple[int | ScalarValue, ...]:
+def _moving(bench: Bench, values: Sequence[int | ScalarValue], index: Scalar, name: str) -> tuple[int | ScalarValue, ...]:
     """The operands of a slice that lies ``index`` spans further on in the outermost dimension."""
     first, span, *rest = values
     assert isinstance(first, int), "the numbers of a plan are known"
@@ -252,7 +162,7 @@ def _moving(bench: _Bench, values: Sequence[int | ScalarValue], index: Scalar, n
     return (bench.builder.offset(f"{name}_offset", start, index, span), span, *rest)
 
 
-def _loop(bench: _Bench, plan: Plan) -> None:
+def _loop(bench: Bench, plan: Plan) -> None:
     """Every iteration slices the same layout, at an offset that is computed from the loop's index."""
     builder, writer = bench.builder, bench.given.writer
     base, (_, values) = _base(bench, plan)
@@ -263,7 +173,7 @@ def _loop(bench: _Bench, plan: Plan) -> None:
         bench.move(writer.changed("layout", base, ("slice", _moving(bench, values, index, "slice"))), "tile", index)
 
 
-def _accumulated(bench: _Bench, plan: Plan) -> None:
+def _accumulated(bench: Bench, plan: Plan) -> None:
     """A variable has a layout that every iteration slices further on."""
     builder, writer = bench.builder, bench.given.writer
     base, (setting, values) = _base(bench, plan)
@@ -277,14 +187,14 @@ def _accumulated(bench: _Bench, plan: Plan) -> None:
         bench.move(_got(bench, "moved", variable), "tile", index)
 
 
-def _by_instance(bench: _Bench, plan: Plan) -> None:
+def _by_instance(bench: Bench, plan: Plan) -> None:
     """All scope instances have one tensor, and each another slice of it."""
     base, (_, values) = _base(bench, plan)
     moved = _moving(bench, values, bench.builder.instance_index(), "slice")
     bench.move(bench.given.writer.changed("layout", base, ("slice", moved)))
 
 
-def _shape_by_instance(bench: _Bench, plan: Plan) -> None:
+def _shape_by_instance(bench: Bench, plan: Plan) -> None:
     """Each scope instance has another outermost stride, or by default strides another innermost dimension."""
     builder, writer = bench.builder, bench.given.writer
     steps = list(plan.steps)
@@ -300,7 +210,7 @@ def _shape_by_instance(bench: _Bench, plan: Plan) -> None:
     bench.move(writer.layout("layout", plan.type, *steps))
 
 
-def _clamp_value_by_instance(bench: _Bench, plan: Plan) -> None:
+def _clamp_value_by_instance(bench: Bench, plan: Plan) -> None:
     """The clamp value that counts is another one for each scope instance."""
     builder, writer = bench.builder, bench.given.writer
     steps = list(plan.steps)
@@ -325,7 +235,7 @@ def _derived_step(kind: str, region: Region) -> LayoutStep:
             return "block_size", [2 + d for d in range(rank)]
 
 
-def _copied(bench: _Bench, plan: Plan, kind: str) -> None:
+def _copied(bench: Bench, plan: Plan, kind: str) -> None:
     """A layout is made, another one is made from it, and both are used, the new one first (TA-CPY-01)."""
     layout = _made(bench, plan)
     derived = bench.given.writer.changed("derived", layout, _derived_step(kind, plan.region))
@@ -396,7 +306,7 @@ def run(form: str, given: Tiled, plan: Plan) -> None:
             tensor, target = tensor_out(builder, name, component, elements, given.storage, given.pointee, given.lead)
             tensors.append(tensor)
             targets.append(target)
-    bench = _Bench(given, tuple(tensors), tuple(targets), tuple(_begin(given, form, tensor) for tensor in tensors), plain, tiles)
+    bench = Bench(given, tuple(tensors), tuple(_begin(given, form, tensor) for tensor in tensors), plain, tiles)
     FORMS[form](bench, plan)
     for target in targets:
         target.finish(builder)

@@ -12,7 +12,8 @@ import numpy as np
 from generators.errors import GeneratorError
 from generators.families.axes import CLAMP_MODES, SCOPES, SHAPE, SOURCES, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.placement import POINTEES, fills, pointee_of
-from generators.families.tensor_forms import FORMS, SHARED_FORMS, TILES, Plan, Tiled, run
+from generators.families.tensor_bench import Tiled
+from generators.families.tensor_forms import FORMS, SHARED_FORMS, TILES, Plan, run
 from generators.families.tensor_regions import (
     BLOCKS,
     CLAMP_VALUES,

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from generators.errors import CasebookError
-from generators.families.axes import SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
-from generators.families.muladd import Tiles, tiled
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
 from generators.families.placement import Target, fills, stage_in, stage_out
+from generators.families.tiles import Tiles, fit_workgroup_memory, tiled
 from generators.inputs.use_chains import UseChain, operands
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
@@ -24,13 +24,8 @@ from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
-
-_NO_ARITHMETIC = ("bf16", "e4m3", "e5m2")
 _SCALE = 3
 
 AXES: TakenValues = {
@@ -101,9 +96,9 @@ def _has_arithmetic(values: Values) -> bool:
     match values["between"]:
         case "scaled" | "negated_before":
             # A negative float has no unsigned integer, and the opposite of an unsigned integer is too large to be exact as a float.
-            return first.name not in _NO_ARITHMETIC and (first.is_float == converted.is_float or (first.is_signed and not first.is_float))
+            return first.has_arithmetic and (first.is_float == converted.is_float or (first.is_signed and not first.is_float))
         case "negated_after":
-            return converted.name not in _NO_ARITHMETIC
+            return converted.has_arithmetic
         case _:
             return True
 
@@ -111,7 +106,7 @@ def _has_arithmetic(values: Values) -> bool:
 def plan(values: Values) -> dict[str, Tiles]:
     """Tiles by name of the array: the operands, ``o``, and ``s`` where S is stored."""
     of, count = chain(values), instances(values)
-    left, right, sums = (_LAYOUTS[letter] for letter in values["layouts"])
+    left, right, sums = (LAYOUT_LETTERS[letter] for letter in values["layouts"])
     found = {
         "q": tiled(of.factor, of.q, left, True, (count, 1)),
         "k": tiled(of.factor, of.k, right, True, (count, max(1, of.trips))),
@@ -127,9 +122,7 @@ def plan(values: Values) -> dict[str, Tiles]:
 
 def _fits(values: Values) -> bool:
     """Workgroup memory holds all arrays."""
-    if values["storage"] != "workgroup":
-        return True
-    return sum(tiles.length * tiles.component.bytes for tiles in plan(values).values()) <= _WORKGROUP_BYTES
+    return fit_workgroup_memory(values, plan(values).values())
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.families.axes import SCOPES, SHAPE, STORAGE, SUBGROUPS, TakenValues, Values, instances, shape_of
-from generators.families.muladd import Tiles, tiled
+from generators.families.axes import LAYOUT_LETTERS, SCOPES, SHAPE, STORAGE, SUBGROUPS, TakenValues, Values, instances, shape_of
 from generators.families.placement import Target, fills, stage_in, stage_out
+from generators.families.tiles import Tiles, first_tile, fit_workgroup_memory, tiled
 from generators.inputs import conversions
 from generators.inputs.conversions import Step
 from generators.inputs.exactness import denormals
@@ -25,13 +25,10 @@ from generators.program.conversion import conversions as allowed_conversions
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+from generators.program.values import Matrix, MatrixType
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
 _USES = {"a": Use.A, "b": Use.B}
-_LAYOUTS = {"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR}
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
 
 _STRAIGHT = ("use", "convert_first", "convert_last")
 _TRANSPOSED = ("transpose", "transpose_first", "transpose_last")
@@ -104,7 +101,7 @@ def _negates(values: Values) -> bool:
     """Negation is for floats that have arithmetic, of values that are not rounded; and after the change of use of these alone."""
     if not values["form"].startswith("negated"):
         return True
-    return values["to"] == "same" and values["from"] not in ("bf16", "e4m3", "e5m2")
+    return values["to"] == "same" and COMPONENT_TYPES[values["from"]].has_arithmetic
 
 
 def _saturates(values: Values) -> bool:
@@ -131,17 +128,14 @@ def _needed(values: Values) -> bool:
 
 
 def _part(values: Values) -> bool:
-    """Lists are longer than small matrices: each part has the next piece, until 256 values and for lists of edges 512 are seen."""
-    rows, columns = _shape(values)
-    seen = int(values["part"]) * rows * columns
-    return seen < {"bytes": 256, "edges": 512}.get(values["pattern"], 1) and (seen == 0 or values["pattern"] in ("bytes", "edges"))
+    """Whether the part has values of a list that the ones before have not."""
+    rows, columns = shape_of(values)
+    return conversions.is_new(values["pattern"], int(values["part"]), rows * columns)
 
 
 def _fits(values: Values) -> bool:
     """Workgroup memory holds all arrays."""
-    if values["storage"] != "workgroup":
-        return True
-    return sum(tiles.length * tiles.component.bytes for tiles in plan(values).values()) <= _WORKGROUP_BYTES
+    return fit_workgroup_memory(values, plan(values).values())
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
@@ -155,15 +149,10 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
 }
 
 
-def _shape(values: Values) -> tuple[int, int]:
-    rows, columns = shape_of(values)
-    return rows, columns
-
-
 def plan(values: Values) -> dict[str, Tiles]:
     """The tiles of each matrix that the case loads (``source``) or stores, by name of the array."""
-    shape, count = _shape(values), (instances(values), 1)
-    load, store = (_LAYOUTS[letter] for letter in values["layouts"])
+    shape, count = shape_of(values), (instances(values), 1)
+    load, store = (LAYOUT_LETTERS[letter] for letter in values["layouts"])
     moved = shape[::-1] if values["way"] in _TRANSPOSED else shape
     found = {
         "source": tiled(_source(values), shape, load, True, count),
@@ -194,22 +183,19 @@ class _Writer:
             if name != "source"
         }
 
-    def _first(self, name: str, tiles: Tiles) -> Operand | Scalar:
-        builder = self.builder
-        zero = builder.literal(0)
-        return zero if builder.instances == 1 else builder.offset(f"{name}_first", zero, builder.instance_index(), tiles.pitch)
-
     def load(self) -> Matrix:
         """The accumulator."""
         tiles = self.plan["source"]
         type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, Use.ACCUMULATOR)
         stride = self.builder.literal(tiles.stride)
-        return self.builder.load("matrix_source", type_, self.source, self._first("source", tiles), stride, tiles.layout)
+        return self.builder.load("matrix_source", type_, self.source, first_tile(self.builder, "source", tiles), stride, tiles.layout)
 
     def store(self, matrix: Matrix, name: str) -> None:
         """Stores ``matrix`` to array ``name``."""
         tiles = self.plan[name]
-        self.builder.store(matrix, self.targets[name].array, self._first(name, tiles), self.builder.literal(tiles.stride), tiles.layout)
+        self.builder.store(
+            matrix, self.targets[name].array, first_tile(self.builder, name, tiles), self.builder.literal(tiles.stride), tiles.layout
+        )
 
     def _converted(self, name: str, matrix: Matrix, use: Use | None = None) -> Matrix:
         """``matrix`` of the target's component type and of ``use``, by one instruction."""
@@ -302,7 +288,7 @@ def _bits(values: Values, count: int, rng: np.random.Generator) -> np.ndarray:
 
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """The pattern in all matrices, one after the other; random bytes between the lines of a matrix."""
-    rows, columns = _shape(values)
+    rows, columns = shape_of(values)
     bits = _bits(values, program.instances * rows * columns, rng).reshape(program.instances, 1, rows, columns)
     tiles = plan(values)["source"]
     return Subcase(name, {"source": tiles.place(np.ascontiguousarray(bits), rng), **fills(program, rng)})

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.axes import SCOPES, STORAGE, TakenValues, Values
-from generators.families.muladd import Plan, Tiles, plan
+from generators.families.axes import OPERAND_USES, SCOPES, STORAGE, TakenValues, Values
+from generators.families.muladd import Plan, plan
 from generators.families.placement import fills, stage_in, stage_out
+from generators.families.tiles import Tiles, fit_workgroup_memory
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded, random_bits
 from generators.inputs.products import Chain
@@ -25,16 +26,12 @@ from generators.program.values import MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import Scope, StorageClass, Use
 
-_WORKGROUP_BYTES = 24 * 1024
-"""The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
-
 _INVOCATIONS = 1024
 """Invocations of the largest workgroup: what devices have today."""
 
 _INSTANCES = 64
 """The most scope instances of a dispatch: more show nothing new and take longer."""
 
-_USES = {"a": Use.A, "b": Use.B, "c": Use.ACCUMULATOR}
 
 _FULL: Mapping[str, bool | None] = {"if_possible": None, "required": True, "not_required": False}
 
@@ -105,7 +102,7 @@ def _fits_memory(values: Values) -> bool:
     inputs = [*worked.a.values(), *worked.b.values(), *worked.c.values()]
     outputs = list(worked.d.values()) if values["form"] == "muladd" else inputs
     several = math.prod(_workgroups(values)) > 1
-    return sum(t.length * t.component.bytes for t in (inputs if several else inputs + outputs)) <= _WORKGROUP_BYTES
+    return fit_workgroup_memory(values, inputs if several else inputs + outputs)
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
@@ -175,7 +172,7 @@ class _Writer:
         matrices = {
             name: builder.load(
                 f"matrix_{name}",
-                MatrixType(t.component, self.scope, t.rows, t.columns, _USES[name]),
+                MatrixType(t.component, self.scope, t.rows, t.columns, OPERAND_USES[name]),
                 sources[name],
                 self._first(name, t),
                 builder.literal(t.stride),

@@ -41,7 +41,7 @@ def emit_element_update(shader: Shader, update: ElementUpdate) -> None:
         NotExpressible: the component type has no arithmetic in GLSL.
     """
     component = update.type.component
-    if component.name in ("bf16", "e4m3", "e5m2") and update.function != ElementFunction():
+    if not component.has_arithmetic and update.function != ElementFunction():
         raise NotExpressible(f"GLSL has no arithmetic on {component}")
     length = f"{part(shader, update.source, update.source_path)}.length()"
     for k in range(update.leading):

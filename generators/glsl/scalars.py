@@ -43,7 +43,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
         NotExpressible: the type has no arithmetic in GLSL.
     """
     component = operation.result.component
-    if component.name in ("bf16", "e4m3", "e5m2"):
+    if not component.has_arithmetic:
         raise NotExpressible(f"GLSL has no arithmetic on {component}")
     left, right = shader.scalar(operation.left), shader.scalar(operation.right)
     shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")

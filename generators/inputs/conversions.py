@@ -248,6 +248,13 @@ def chained(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.n
     return rng.permutation(np.resize(bits, count))
 
 
+def is_new(pattern: str, part: int, count: int) -> bool:
+    """Whether part ``part`` of ``count`` values each is worth having: the first always, and of lists that are longer than small matrices
+    further ones, until all 256 bytes or 512 edges are seen."""
+    seen = part * count
+    return seen == 0 or seen < {"bytes": 256, "edges": 512}.get(pattern, 0)
+
+
 def fill(listed: np.ndarray, count: int, part: int) -> np.ndarray:
     """``count`` values from a list, in an order without the list's symmetry; part 0, 1, … take it up where the one before ended."""
     length = len(listed)

@@ -6,7 +6,7 @@ A function is pure: nothing says how often, in which order and by which invocati
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd
 from typing import Literal
 
@@ -274,8 +274,3 @@ def binary(operator: Operator, left: Expression, right: Expression, *more: Expre
     for operand in more:
         result = Binary(operator, result, operand)
     return result
-
-
-def renamed(function: ElementFunction, name: str) -> ElementFunction:
-    """The same function by another name."""
-    return replace(function, name=name)

@@ -32,6 +32,7 @@ from generators.program.callbacks import (
 from generators.program.conversion import conversions
 from generators.program.memory import Pointee
 from generators.spirv.declarations import constant, pointee_in, pointer, scalar, scalar_in
+from generators.spirv.elementwise import less_than
 from generators.spirv.enumerants import Decoration, MemoryAccess, Op, StorageClass
 from generators.spirv.functions import CONTROLS
 from generators.spirv.shader import Shader
@@ -195,10 +196,10 @@ class _Body:
         operator = expression.operator
         if operator in ("minimum", "maximum"):
             pair = (left, right) if operator == "minimum" else (right, left)
-            less = module.value(_less(component), module.type(Op.TypeBool), *pair)
+            less = module.value(less_than(component), module.type(Op.TypeBool), *pair)
             return module.value(Op.Select, type_, less, left, right)
         if operator == "less":
-            return module.value(_less(component), module.type(Op.TypeBool), left, right)
+            return module.value(less_than(component), module.type(Op.TypeBool), left, right)
         if operator == "shift_right":
             op: Op | None = Op.ShiftRightArithmetic if component.is_signed else Op.ShiftRightLogical
             op = None if component.is_float else op
@@ -219,9 +220,3 @@ class _Body:
             unsigned = self.shader.module.value(Op.UConvert, self.shader.module.type(Op.TypeInt, target.bits, 0), value)
             return self.shader.module.value(Op.Bitcast, type_, unsigned)
         return self.shader.module.value(op, type_, value)
-
-
-def _less(component: ComponentType) -> Op:
-    if component.is_float:
-        return Op.FOrdLessThan
-    return Op.SLessThan if component.is_signed else Op.ULessThan

@@ -8,10 +8,10 @@ from generators.errors import GeneratorError
 from generators.program.elements import ElementUpdate
 from generators.spirv.control_flow import counting_loop
 from generators.spirv.declarations import U32, scalar
+from generators.spirv.elementwise import less_than
 from generators.spirv.enumerants import BuiltIn, Op, SelectionControl
 from generators.spirv.shader import Shader
 from generators.spirv.variables import part_pointer
-from generators.types import ComponentType
 
 
 def branch(shader: Shader, condition: int, then: Callable[[], None], otherwise: Callable[[], None] | None = None) -> None:
@@ -27,12 +27,6 @@ def branch(shader: Shader, condition: int, then: Callable[[], None], otherwise: 
         body()
         module.instruction(Op.Branch, merge)
     shader.begin_block(merge)
-
-
-def _less(component: ComponentType) -> Op:
-    if component.is_float:
-        return Op.FOrdLessThan
-    return Op.SLessThan if component.is_signed else Op.ULessThan
 
 
 def _applied(shader: Shader, update: ElementUpdate, value: int, turned: bool = False) -> int:
@@ -62,7 +56,7 @@ def _update(shader: Shader, update: ElementUpdate, index: int) -> None:
             store()
         case "below":
             assert update.threshold is not None, "a comparison has a threshold"
-            branch(shader, module.value(_less(component), bool_, value, shader.scalar(update.threshold)), store)
+            branch(shader, module.value(less_than(component), bool_, value, shader.scalar(update.threshold)), store)
         case _:
             u32 = scalar(module, U32)
             lane = shader.built_in(BuiltIn.LocalInvocationIndex, "gl_LocalInvocationIndex")

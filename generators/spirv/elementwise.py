@@ -29,12 +29,16 @@ _OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
 )
 """By operator and whether the components are floats."""
 
-_WITHOUT_ARITHMETIC = frozenset({"bf16", "e4m3", "e5m2"})
-"""SPV_KHR_bfloat16 and SPV_EXT_float8 list the instructions that may use these types, and arithmetic is not among them."""
+
+def less_than(component: ComponentType) -> Op:
+    """The comparison of two scalars."""
+    if component.is_float:
+        return Op.FOrdLessThan
+    return Op.SLessThan if component.is_signed else Op.ULessThan
 
 
 def _check(component: ComponentType) -> None:
-    if component.name in _WITHOUT_ARITHMETIC:
+    if not component.has_arithmetic:
         raise GeneratorError(f"no arithmetic instruction takes {component}; use another component type")
 
 

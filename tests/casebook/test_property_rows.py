@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from generators.casebook.axes import check_property_row
 from generators.errors import CasebookError
+from generators.property_rows import check_property_row
 
 ROW = "16x8x16.f16.f16.f32.f32"
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.embedded.assembly import shader, words
-from tests.embedded.test_callbacks import HALF
-from tests.embedded.test_matrices import load, matrix, store
+from tests.embedded.matrices import divergent, load, matrix, store
 
 CAPABILITIES = ("CooperativeMatrixConversionsNV",)
 FROM = matrix("from", "u32", 4, 8, 2)
@@ -139,5 +138,5 @@ def test_a_rule_of_moves_stops(forbidden, what) -> None:
 @pytest.mark.parametrize("op", ["CooperativeMatrixConvertUseEXT", "CooperativeMatrixTransposeNV"])
 def test_a_move_by_a_part_of_the_subgroup_stops(forbidden, op) -> None:
     to = matrix("to", "u32", 4, 8, 1) if op == "CooperativeMatrixConvertUseEXT" else matrix("to", "u32", 8, 4, 1)
-    body = load("from", stride="%u32_8") + HALF + f"%r = Op{op} %to %m\n" + "OpBranch %merge\n%merge = OpLabel\n"
+    body = load("from", stride="%u32_8") + divergent(f"%r = Op{op} %to %m")
     assert "[KHR-UNI-01]" in forbidden(shader(body, FROM + to, capabilities=CAPABILITIES), NUMBERS)

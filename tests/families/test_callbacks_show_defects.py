@@ -3,8 +3,8 @@
 import pytest
 
 from cts.defects.callbacks import callback_defects
-from generators.casebook import build_program, build_subcases, expand, find_case
-from tests.families.test_data_show_defects import casebook, is_seen
+from generators.casebook import expand
+from tests.families.evidence import casebook, seen
 
 REDUCE = "reduce[{}-{}-{}-{}-{}-{}-{}-none-{}-{}]"
 ELEMENTS = "per_element[{}-{}-{}-{}-{}-{}-{}-literal-storage_buffer-none-{}-{}]"
@@ -18,13 +18,6 @@ def elements(
     function, component="f16", use="acc", shape="16x16", order=0, form="single", integers="unsigned", scope="subgroup", subgroups=1
 ):
     return ELEMENTS.format(component, use, shape, function, order, form, integers, scope, subgroups)
-
-
-def seen(case_id):
-    case = find_case(casebook(), case_id)
-    program = build_program(case)
-    subcases = build_subcases(case, program)
-    return {d.words: any(is_seen(program, subcase, d) for subcase in subcases) for d in callback_defects(program)}
 
 
 LINES = [
@@ -59,7 +52,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("case_id", LINES + OTHERS, ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_reductions_show_every_known_defect(case_id):
-    found = seen(case_id)
+    found = seen(case_id, defects=callback_defects)
     assert len(found) >= 4
     assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
 
@@ -88,14 +81,22 @@ ELEMENT_CASES = [
 @pytest.mark.parametrize("case_id", ELEMENT_CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_functions_of_elements_show_every_known_defect(case_id):
     # The comparison of a row with a column, whose difference no sign decides, is the form's own function.
-    found = {w: visible for w, visible in seen(case_id).items() if not (w.startswith(("apply_above", "apply_below")) and "sign" in w)}
+    found = {
+        w: visible
+        for w, visible in seen(case_id, defects=callback_defects).items()
+        if not (w.startswith(("apply_above", "apply_below")) and "sign" in w)
+    }
     assert len(found) >= 2
     assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
 
 
 @pytest.mark.parametrize("component", ["f32", "u32", "f16"])
 def test_functions_that_others_call_show_exchanged_arguments(component):
-    found = {words: visible for words, visible in seen(elements("nested", component)).items() if "signedness" not in words}
+    found = {
+        words: visible
+        for words, visible in seen(elements("nested", component), defects=callback_defects).items()
+        if "signedness" not in words
+    }
     assert any("arguments of the function that it calls" in words for words in found)
     assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +14,12 @@ from cts.elements import values
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
-from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, expand, find_case
 from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals
 from generators.kernel import Outcome
 from generators.types import Use
+from tests.families.evidence import casebook, outcome_of
 
 STORED = "construction[{origin}-{holder}-{component}-{use}-{shape}-subgroup-{subgroups}-{value}-{form}-row-{trips}-literal]"
 OPERAND = "construction_operands[{row}-{origin}-{constructed}-{scalar}-{form}-first-{subgroups}-r-{trips}-literal]"
@@ -34,11 +34,6 @@ def operand(origin, constructed, row="8x8x8.s8.s8.s32.s32", form="single", subgr
 
 
 @cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
-
-
-@cache
 def built(case_id):
     case = find_case(casebook(), case_id)
     program = build_program(case)
@@ -50,12 +45,7 @@ def is_seen(case_id, broken) -> bool:
     own, subcase = built(case_id)
     expected = evaluate(own, subcase)
     before = initial_contents(own, subcase, expected)
-    outputs = {name: data.copy() for name, data in before.items()}
-    for placed in broken.placed:
-        bits, size = np.ascontiguousarray(placed.allowed.bits), placed.allowed.component.bytes
-        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
-    outcome = Outcome({array.name: outputs[array.name] for array in own.arrays if array.role == "output"})
-    return bool(compare(own, expected, before, outcome))
+    return bool(compare(own, expected, before, outcome_of(own, broken, before)))
 
 
 PARTS = ("diagonal only", "first row only", "first column only", "first element only", "zero instead")

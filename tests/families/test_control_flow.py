@@ -1,56 +1,19 @@
 """What control_flow's data must show, and that none of its cases rests on a policy."""
 
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.defects.branches import branch_defects
 from cts.defects.loops import loop_defects
-from cts.elements import scatter
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
-from generators.errors import GeneratorError
-from generators.kernel import Outcome
+from generators.casebook import build_program, build_subcases, expand
+from tests.families.evidence import casebook, is_seen, parts
 
 CASE = "control_flow[{}-subgroup-{}-{}-{}-{}-{}-{}-2-none-rrrr-storage_buffer]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x16.f16.f16.f16.f16", "16x8x32.s8.s8.s32.s32"]
 
 
-@cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
-
-
-def parts(case_id):
-    case = find_case(casebook(), case_id)
-    program = build_program(case)
-    return program, build_subcases(case, program)
-
-
 def case_id(row, form, relation="less", source="push_constant", integer="u32"):
     return CASE.format(row, 4 if source == "subgroup" else 1, 4 if source == "workgroup" else 1, form, relation, integer, source)
-
-
-def outcome_of(program, expected, before):
-    outputs = {name: data.copy() for name, data in before.items()}
-    for placed in expected.placed:
-        scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
-    return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role == "output"})
-
-
-def is_seen(program, subcase, defect):
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    try:
-        with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, defect.substitutes, beyond=0x5A)
-    except GeneratorError:
-        return True
-    return bool(compare(program, expected, before, outcome_of(program, broken, before)))
 
 
 def unseen(case):

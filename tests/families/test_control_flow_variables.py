@@ -10,7 +10,7 @@ from generators.families.control_flow_variables import AXES
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
-from tests.families.test_control_flow import casebook, is_seen, parts
+from tests.families.evidence import casebook, is_seen, parts
 
 CASE = "control_flow_variables[{}-subgroup-{}-1-{}-function-{}-none-rrrr]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,12 +11,13 @@ from cts.poison import initial_contents
 from cts.reference.conversion import convert_value
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
-from generators.casebook import build_program, build_subcases, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, find_case
 from generators.errors import GeneratorError
 from generators.inputs.conversions import Step, edges, every_byte, fill, fits, overflowing, random
 from generators.kernel import Outcome
 from generators.program.conversion import Conversion, MatrixConvert, conversions
 from generators.types import COMPONENT_TYPES
+from tests.families.evidence import casebook
 
 TYPES = COMPONENT_TYPES
 PAIRS = [Step(s, t, c) for s in TYPES.values() for t in TYPES.values() for c in conversions(s, t)]
@@ -28,11 +26,6 @@ CASE = "conversion[{}-{}-{}-{}-{}-{}-{}-{}-rc-storage_buffer-subgroup-1]"
 
 def case_id(source, target, use="acc", shape="16x16", signs="types", saturation="none", form="kept", third="f32"):
     return CASE.format(source, target, use, shape, signs, saturation, form, third)
-
-
-@cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
 
 
 def bits_of(numbers, component):

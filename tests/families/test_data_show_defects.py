@@ -1,19 +1,11 @@
 """The data of real cases must give another result under each known defect, or a driver with that defect would pass."""
 
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-from cts.compare import compare
-from cts.defects.defect import Defect
 from cts.diagnose import known_defects
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
-from generators.errors import GeneratorError
-from generators.kernel import Outcome
+from generators.casebook import build_program, build_subcases, expand, find_case
+from tests.families.evidence import casebook, seen
 
 LOAD_STORE = "load_store[{}-{}-{}-subgroup-{}-copy-{}-storage_buffer-storage_buffer-{}-{}-{}-{}-literal-u32-{}-none]"
 MULADD = "muladd[{}-subgroup-{}-{}-{}-{}-{}-same-{}-tight-storage_buffer]"
@@ -38,42 +30,6 @@ def muladd(row, data, form="single", subgroups=1, trips=3, source="literal", lay
 
 def memory(form, storage="workgroup", layouts="row-column", subgroups=2, shape="16x16", handover="barrier", padding="tight"):
     return f"memory[f16-a-{shape}-subgroup-{subgroups}-{form}-{storage}-{handover}-{layouts}-{padding}-none]"
-
-
-@cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
-
-
-def outcome_of(program, expected, before):
-    """The buffers of a device that does what ``expected`` says."""
-    outputs = {name: data.copy() for name, data in before.items()}
-    for placed in expected.placed:
-        bits = np.ascontiguousarray(placed.allowed.bits)
-        size = placed.allowed.component.bytes
-        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
-    return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role == "output"})
-
-
-def is_seen(program, subcase, defect: Defect) -> bool:
-    """Whether a device with ``defect`` fails ``subcase``."""
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    try:
-        with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, defect.substitutes)
-    except GeneratorError:
-        return True
-    return bool(compare(program, expected, before, outcome_of(program, broken, before)))
-
-
-def seen(case_id: str, words: str) -> dict[str, bool]:
-    """For each known defect whose description has ``words``: whether a subcase of the case shows it."""
-    case = find_case(casebook(), case_id)
-    program = build_program(case)
-    subcases = build_subcases(case, program)
-    defects = [defect for defect in known_defects(program) if words in defect.words]
-    return {defect.words: any(is_seen(program, subcase, defect) for subcase in subcases) for defect in defects}
 
 
 @pytest.mark.parametrize(

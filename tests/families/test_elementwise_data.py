@@ -1,52 +1,16 @@
 """The data of the elementwise family must give another result under each known defect of arithmetic."""
 
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.defects.constants import constant_defects
 from cts.defects.elementwise import elementwise_defects
-from cts.elements import scatter
-from cts.poison import initial_contents
-from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
-from generators.errors import GeneratorError
-from generators.kernel import Outcome
+from generators.casebook import expand
+from tests.families.evidence import casebook, seen
 
 CASE = "elementwise[{}-acc-{}-subgroup-1-{}-{}-{}-{}-row-row-storage_buffer]"
 
 FLOATS = ("f16", "f32", "f64")
 INTEGERS = ("s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")
-
-
-@cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
-
-
-def seen(case_id, defects=elementwise_defects):
-    """For each known defect: whether a subcase of the case shows it."""
-    case = find_case(casebook(), case_id)
-    program = build_program(case)
-    subcases = build_subcases(case, program)
-    return {defect.words: any(is_seen(program, subcase, defect) for subcase in subcases) for defect in defects(program)}
-
-
-def is_seen(program, subcase, defect):
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    try:
-        with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, defect.substitutes)
-    except GeneratorError:
-        return True
-    outputs = {array.name: before[array.name].copy() for array in program.arrays if array.role == "output"}
-    for placed in broken.placed:
-        scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
-    return bool(compare(program, expected, before, Outcome(outputs)))
 
 
 def case(component, operation, form="plain", shape="8x8", source="literal", decoration="none"):
@@ -65,14 +29,14 @@ def cases():
 
 @pytest.mark.parametrize("case_id", list(cases()), ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_the_data_show_every_known_defect(case_id):
-    found = seen(case_id)
+    found = seen(case_id, defects=elementwise_defects)
     assert found
     assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
 
 
 @pytest.mark.parametrize("component", [*FLOATS, *INTEGERS])
 def test_a_chain_shows_each_operation_left_out(component):
-    found = seen(case(component, "chain", source="push_constant", shape="16x16"))
+    found = seen(case(component, "chain", source="push_constant", shape="16x16"), defects=elementwise_defects)
     unchanged = {words: visible for words, visible in found.items() if "unchanged" in words or "in place of" in words}
     assert len(unchanged) >= 5
     assert all(unchanged.values()), unchanged
@@ -81,7 +45,7 @@ def test_a_chain_shows_each_operation_left_out(component):
 @pytest.mark.parametrize("component", [*FLOATS, *INTEGERS])
 @pytest.mark.parametrize("operation", ["times_scalar", "chain"])
 def test_a_scalar_left_at_its_default_shows(component, operation):
-    found = seen(case(component, operation, source="specialization"), constant_defects)
+    found = seen(case(component, operation, source="specialization"), defects=constant_defects)
     assert list(found.values()) == [True]
 
 

@@ -1,8 +1,5 @@
 """Arithmetic around multiply-adds: every result has one value, and leaving the arithmetic out, or doing it elsewhere, shows."""
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,16 +7,12 @@ from cts.defects.defect import every
 from cts.defects.elementwise import elementwise_defects
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
-from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, expand, find_case
 from generators.program.muladd import MatrixMulAdd
+from tests.families.evidence import casebook
 
 CASE = "elementwise_muladd[{}-subgroup-1-{}-{}-literal-row]"
 ROWS = ("8x8x8.f16.f16.f16.f16", "16x16x16.f16.f16.f32.f32", "16x16x32.s8.s8.s32.s32", "8x8x8.u8.u8.u32.u32")
-
-
-@cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
 
 
 def parts(case_id):

@@ -20,7 +20,7 @@ from generators.casebook.cases import with_property_rows
 from generators.dispatch import kernel
 from generators.errors import CasebookError
 from generators.families.flexible import sized
-from generators.families.muladd import tiled
+from generators.families.tiles import tiled
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
@@ -29,7 +29,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.property_rows import is_flexible, parse_flexible_row
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Layout
-from tests.families.test_data_show_defects import casebook, is_seen
+from tests.families.evidence import casebook, is_seen
 
 
 def case_of(row="32x16x16.f16.f16.f32.f32.wg4", size="3x1x2", does="muladd", beside=0, instances=1, layouts="rrrr"):

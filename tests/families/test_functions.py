@@ -10,7 +10,7 @@ from generators.glsl import emit as glsl
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
-from tests.families.test_control_flow import casebook, is_seen, parts
+from tests.families.evidence import casebook, is_seen, parts
 
 CASE = "functions[{}-subgroup-1-1-{}-push_constant-none-rrrr]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]

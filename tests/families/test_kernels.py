@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.defects.defect import Defect, every
 from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
@@ -20,10 +19,8 @@ from cts.kinds.kernel import arrange
 from cts.poison import initial_contents
 from cts.reference.evaluate import STEPS, evaluate
 from cts.reference.state import State
-from generators.casebook import build_program, build_subcases, expand, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, expand, find_case
 from generators.dispatch import kernel
-from generators.errors import GeneratorError
-from generators.kernel import Outcome
 from generators.program.elementwise import MatrixArithmetic
 from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
@@ -33,14 +30,10 @@ from generators.program.tensor_access import TensorLoad
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
 from generators.types import ClampMode
+from tests.families.evidence import casebook, is_seen, outcome_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = ("kernel_staged", "kernel_product", "kernel_attention", "kernel_convolution", "kernel_dequantised")
-
-
-@cache
-def casebook():
-    return load_casebook(ROOT)
 
 
 @cache
@@ -50,21 +43,11 @@ def made(case_id: str):
     return case, program, build_subcases(case, program)[0]
 
 
-def stored(program, expected, before) -> dict[str, np.ndarray]:
-    """The outputs, bytes, of a device that does what ``expected`` says."""
-    outputs = {name: data.copy() for name, data in before.items()}
-    for placed in expected.placed:
-        bits = np.ascontiguousarray(placed.allowed.bits)
-        size = placed.allowed.component.bytes
-        outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
-    return {array.name: outputs[array.name] for array in program.arrays if array.role in ("output", "inout")}
-
-
 def results(case_id: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Inputs and outputs of a case, bytes by name."""
     _, program, subcase = made(case_id)
     expected = evaluate(program, subcase)
-    return dict(subcase.inputs), stored(program, expected, initial_contents(program, subcase, expected))
+    return dict(subcase.inputs), dict(outcome_of(program, expected, initial_contents(program, subcase, expected)).outputs)
 
 
 def tensor(data: np.ndarray, dtype: object, sizes: tuple[int, ...], gap: int = 0) -> np.ndarray:
@@ -214,18 +197,6 @@ def test_a_product_with_packed_weights_is_that_of_unpacked_ones(form, block):
     assert np.array_equal(tensor(outputs["result"], np.float32, (m, n)), wanted)
 
 
-def is_seen(case_id: str, defect: Defect) -> bool:
-    _, program, subcase = made(case_id)
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    try:
-        with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, defect.substitutes)
-    except GeneratorError:
-        return True
-    return bool(compare(program, expected, before, Outcome(stored(program, broken, before))))
-
-
 def left_out(state: State, operation: PerElement | MatrixArithmetic | Reduce) -> None:
     """The operand comes through unchanged."""
     matrix = operation.left if isinstance(operation, MatrixArithmetic) else operation.matrix
@@ -266,35 +237,35 @@ CHAIN_CASE = (
 
 @pytest.mark.parametrize("case_id", [ATTENTION_CASE, CHAIN_CASE], ids=["attention", "product"])
 def test_no_step_of_a_chain_can_be_left_out(case_id):
-    _, program, _ = made(case_id)
+    _, program, subcase = made(case_id)
     steps = [*every(program.operations, PerElement), *every(program.operations, MatrixArithmetic)]
-    unseen = [step.result.name for step in steps if not is_seen(case_id, Defect("left out", {step: left_out}))]
+    unseen = [step.result.name for step in steps if not is_seen(program, subcase, Defect("left out", {step: left_out}))]
     assert steps
     assert not unseen
 
 
 @pytest.mark.parametrize("case_id", [CHAIN_CASE, CONVOLUTION_CASE], ids=["product", "convolution"])
 def test_the_numbers_of_tiles_matter(case_id):
-    _, program, _ = made(case_id)
+    _, program, subcase = made(case_id)
     steps = [step for step in every(program.operations, ScalarArithmetic) if step.operator in ("divide", "modulo")]
     assert len(steps) >= 2
-    assert is_seen(case_id, Defect("exchanged", dict.fromkeys(steps, changed(swapped))))
+    assert is_seen(program, subcase, Defect("exchanged", dict.fromkeys(steps, changed(swapped))))
 
 
 @pytest.mark.parametrize("case_id", [ATTENTION_CASE, CONVOLUTION_CASE, CHAIN_CASE], ids=["attention", "convolution", "product"])
 def test_a_view_cannot_be_ignored(case_id):
-    _, program, _ = made(case_id)
+    _, program, subcase = made(case_id)
     loads = [load for load in every(program.operations, TensorLoad) if load.view is not None]
     assert loads
     for load in loads:
-        assert is_seen(case_id, Defect("without view", {load: without_view}))
+        assert is_seen(program, subcase, Defect("without view", {load: without_view}))
 
 
 @pytest.mark.parametrize("case_id", [CONVOLUTION_CASE, CHAIN_CASE], ids=["convolution", "product"])
 def test_what_lies_beyond_the_edges_matters(case_id):
-    _, program, _ = made(case_id)
+    _, program, subcase = made(case_id)
     loads = every(program.operations, TensorLoad)
-    assert is_seen(case_id, Defect("edge", dict.fromkeys(loads, changed(edge_for_zeros))))
+    assert is_seen(program, subcase, Defect("edge", dict.fromkeys(loads, changed(edge_for_zeros))))
 
 
 STAGED_CASE = "kernel_staged[8x8x8.s8.s8.s32.s32-tiles-2x2-1x2-1-2-2-2-all-cr-some-loaded-none-staged-literal-phi-none]"
@@ -312,8 +283,8 @@ STAGED_CASE = "kernel_staged[8x8x8.s8.s8.s32.s32-tiles-2x2-1x2-1-2-2-2-all-cr-so
     ],
 )
 def test_the_data_of_staged_products_show_the_defect(words):
-    _, program, _ = made(STAGED_CASE)
-    found = {defect.words: is_seen(STAGED_CASE, defect) for defect in known_defects(program) if words in defect.words}
+    _, program, subcase = made(STAGED_CASE)
+    found = {defect.words: is_seen(program, subcase, defect) for defect in known_defects(program) if words in defect.words}
     assert found
     assert any(found.values())
     # A grid of one row begins with its first row, and B is without a limit that a zero in A does not cover.

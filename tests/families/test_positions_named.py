@@ -17,7 +17,7 @@ from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import extent
 from generators.types import ClampMode, ReduceMode, Scope, StorageClass
-from tests.families.test_data_show_defects import casebook
+from tests.families.evidence import casebook
 
 FAMILIES = [
     "control_flow",

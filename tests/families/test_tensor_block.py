@@ -8,7 +8,7 @@ from cts.defects.tensor_block import tensor_block_defects
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from generators.casebook import build_program, build_subcases, find_case
-from tests.families.test_data_show_defects import casebook, is_seen, outcome_of
+from tests.families.evidence import casebook, is_seen, outcome_of
 
 COORDINATES = "with block coordinates and coordinates in the block exchanged"
 CLAMPING = "with coordinates before clamping"

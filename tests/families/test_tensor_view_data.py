@@ -11,7 +11,7 @@ from cts.reference.evaluate import evaluate
 from generators.casebook import Tier, build_program, build_subcases, expand, find_case
 from generators.errors import GeneratorError
 from generators.families.tensor_view import geometry
-from tests.families.test_data_show_defects import casebook, outcome_of, seen
+from tests.families.evidence import casebook, outcome_of, seen
 
 AXES = {
     "component": "f16",

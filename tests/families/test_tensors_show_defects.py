@@ -1,8 +1,5 @@
 """The data of cases that address tensors must give another result under each known defect of addressing, not merely run into an error."""
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,18 +8,11 @@ from cts.defects.tensor import tensor_defects
 from cts.diagnose import diagnose, known_defects
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, find_case
 from generators.errors import GeneratorError
-from tests.families.test_data_show_defects import outcome_of
+from tests.families.evidence import BEYOND, casebook, outcome_of
 
-BEYOND = 0x55
-"""The byte that a load beyond an array gives."""
 OVER = {"offset": "over", "mode": "constant", "clamp_value": "last"}
-
-
-@cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
 
 
 def case_of(family, **labels):

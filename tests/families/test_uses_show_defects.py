@@ -7,7 +7,7 @@ import pytest
 
 from cts.reference.evaluate import evaluate
 from generators.casebook import build_program, build_subcases, expand, find_case
-from tests.families.test_data_show_defects import casebook, seen
+from tests.families.evidence import casebook, seen
 
 
 def moved(from_="f16", to="same", use="a", shape="16x16", way="use", form="kept", subgroups=1):

@@ -19,7 +19,7 @@ from cts.tensor_tracing import tensor_maps
 from generators.casebook import build_program, build_subcases, find_case
 from generators.errors import CtsError
 from reports.picture import failing_array
-from tests.families.test_data_show_defects import outcome_of
+from tests.families.evidence import outcome_of
 from tests.families.test_tensor_view_data import case as view_case
 
 from .conftest import REPOSITORY

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
 from cts.devices.embedded.spirv_types import FunctionType, Number, PointerType, Void
-from cts.devices.embedded.translation import RESULT_OPS, Handler, Translation, Words, literal_words
+from cts.devices.embedded.translation import RESULT_OPS, Handler, Translation, Words
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import Instruction
 
@@ -125,7 +125,7 @@ def _switch(translation: Translation, words: Words) -> Branch:
     assert isinstance(type_, Number)
     step = 3 if type_.bits > 32 else 2
     pairs = [words[i : i + step] for i in range(2, len(words), step)]
-    literals = tuple(literal_words(pair, type_.bits) for pair in pairs)
+    literals = tuple(_literal(pair, type_.bits) for pair in pairs)
     return Branch((words[1], *(pair[-1] for pair in pairs)), words[0], literals)
 
 
@@ -154,3 +154,9 @@ def _function_call(translation: Translation, words: Words) -> Run:
 
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.FunctionCall: _function_call})
+
+
+def _literal(words: Words, width: int) -> int:
+    """A literal of ``width`` bits, low-order word first."""
+    value = words[0] if width <= 32 else words[0] | words[1] << 32
+    return value & (1 << width) - 1

@@ -6,7 +6,7 @@ instruction and returns what executes it, a callable without arguments that give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from cts.devices.embedded.ordering import MAX_INVOCATIONS, Manner, Reach
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
-    FunctionType,
     MatrixType,
     Number,
     PointerType,
@@ -27,43 +26,35 @@ from cts.devices.embedded.spirv_types import (
     TensorViewType,
     Type,
     Vector,
-    Void,
     has_matrix,
     has_no_bytes,
     member_count,
     member_type,
-    natural_offsets,
-    number,
-    size_of,
 )
-from cts.devices.embedded.tensor_types import tensor_layout_type, tensor_view_type
+from cts.devices.embedded.type_declarations import declared_type
 from cts.devices.embedded.values import UNDEFINED, Value
 from generators.kernel import Kernel
 from generators.spirv.enumerants import (
     OPERANDS,
     BuiltIn,
-    Capability,
     Decoration,
     ExecutionMode,
-    FPEncoding,
     MemoryModel,
     Op,
     StorageClass,
 )
 from generators.spirv.reader import Instruction, read_header, read_instructions, read_string
-from generators.types import Scope, Use
+from generators.types import Scope
 
 Words = tuple[int, ...]
 Handler = Callable[["Translation", Words], Run]
 
 RESULT_OPS = frozenset(op for op, pattern in OPERANDS.items() if pattern.startswith("T R"))
 
-_ENCODINGS = {FPEncoding.BFloat16KHR: "bf16", FPEncoding.Float8E4M3EXT: "e4m3", FPEncoding.Float8E5M2EXT: "e5m2"}
 _SCALAR_CONSTANTS = frozenset({Op.Constant, Op.SpecConstant, Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
 _COMPOSITE_CONSTANTS = frozenset(
     {Op.ConstantComposite, Op.SpecConstantComposite, Op.ConstantCompositeReplicateEXT, Op.SpecConstantCompositeReplicateEXT}
 )
-_FIRST_FUNCTION_OP = Op.Function
 
 
 class Translation:
@@ -230,7 +221,7 @@ class Translation:
         """Reads everything before the first function; gives the index of that."""
         for index, (op, words, _) in enumerate(self.instructions):
             self.index = index
-            if op is _FIRST_FUNCTION_OP:
+            if op is Op.Function:
                 return index
             self._declaration(op, words)
         raise Violation("SPIR-V 2.4", "the module has no function")
@@ -261,7 +252,7 @@ class Translation:
                 if op in RESULT_OPS:
                     self._constant_or_late(op, words)
                 elif op.name.startswith("Type"):
-                    self._type(op, words)
+                    self.types[words[0]] = declared_type(self, op, words)
 
     def _variable(self, words: Words) -> None:
         id_, storage = words[1], StorageClass(words[2])
@@ -280,76 +271,6 @@ class Translation:
         """Notes the type of a value."""
         self.type_ids[id_] = type_id
         self.type_of[id_] = self.types[type_id]
-
-    def _type(self, op: Op, words: Words) -> None:
-        id_ = words[0]
-        match op:
-            case Op.TypeForwardPointer:
-                type_: Type = self._forward_pointer(id_)
-            case Op.TypeVoid:
-                type_ = Void()
-            case Op.TypeBool:
-                type_ = Bool()
-            case Op.TypeInt:
-                type_ = number(("s" if words[2] else "u") + str(words[1]))
-            case Op.TypeFloat:
-                type_ = number(_ENCODINGS[FPEncoding(words[2])] if len(words) > 2 else f"f{words[1]}")
-            case Op.TypeVector:
-                type_ = Vector(self.types[words[1]], words[2])
-            case Op.TypeVectorIdEXT if Capability.LongVectorEXT in self.capabilities:
-                type_ = Vector(self.types[words[1]], self.values[words[2]])
-            case Op.TypeArray | Op.TypeRuntimeArray:
-                element = self.types[words[1]]
-                stride = self.decorations.get(id_, {}).get(Decoration.ArrayStride)
-                natural = 0 if has_no_bytes(element) or (isinstance(element, PointerType) and not stride) else size_of(element)
-                length = None if op is Op.TypeRuntimeArray else self.values[words[2]]
-                type_ = Array(element, length, stride[0] if stride else natural)
-            case Op.TypeStruct:
-                type_ = self._struct(id_, words[1:])
-            case Op.TypePointer:
-                type_ = PointerType(StorageClass(words[1]), words[2])
-            case Op.TypeFunction:
-                type_ = FunctionType(self.types[words[1]], tuple(self.types[w] for w in words[2:]))
-            case Op.TypeCooperativeMatrixKHR:
-                type_ = self._matrix(words)
-            case Op.TypeTensorLayoutNV:
-                type_ = tensor_layout_type(*((self.type_of[w], self.values[w]) for w in words[1:]))
-            case Op.TypeTensorViewNV:
-                type_ = tensor_view_type(*((self.type_of[w], self.values[w]) for w in words[1:]))
-            case _:
-                raise Unsupported(f"Op{op.name}")
-        self.types[id_] = type_
-
-    def _forward_pointer(self, id_: int) -> PointerType:
-        """The pointer type that a later instruction declares."""
-        for op, words, _ in self.instructions[self.index :]:
-            if op is Op.TypePointer and words[0] == id_:
-                return PointerType(StorageClass(words[1]), words[2])
-        raise Violation("SPIR-V 3.42.6 OpTypeForwardPointer", f"no OpTypePointer declares %{id_}")
-
-    def _struct(self, id_: int, member_ids: Words) -> Struct:
-        members = tuple(self.types[w] for w in member_ids)
-        decorated = [self.member_decorations.get((id_, i), {}) for i in range(len(members))]
-        if members and all(Decoration.Offset in d for d in decorated):
-            offsets = tuple(d[Decoration.Offset][0] for d in decorated)
-        else:
-            offsets = natural_offsets(members)
-        return Struct(members, offsets, frozenset(i for i, d in enumerate(decorated) if Decoration.NonWritable in d))
-
-    def _matrix(self, words: Words) -> MatrixType:
-        component = self.types[words[1]]
-        if not isinstance(component, Number):
-            raise Violation("KHR-TYPE-01", "the component type of a cooperative matrix is not a scalar number")
-        scope, rows, columns, use = (self.values[w] for w in words[2:6])
-        if not all(value.__class__ is int for value in (scope, rows, columns, use)):
-            raise Violation("KHR-TYPE-02", "scope, rows, columns and use of a cooperative matrix must be integer constants")
-        if scope not in (Scope.WORKGROUP, Scope.SUBGROUP):
-            raise Violation("VUID-StandaloneSpirv-Scope-12243", f"a cooperative matrix of scope {scope}")
-        if use not in (Use.A, Use.B, Use.ACCUMULATOR):
-            raise Violation("KHR-TYPE-04", f"a cooperative matrix of use {use}")
-        if rows < 1 or columns < 1:
-            raise Violation("KHR-TYPE-03", f"a cooperative matrix of {rows} x {columns}")
-        return MatrixType(component, Scope(scope), rows, columns, Use(use))
 
     def _constant_or_late(self, op: Op, words: Words) -> None:
         self.set_type(words[1], words[0])
@@ -415,9 +336,3 @@ class Translation:
                 "VUID-VkPipelineShaderStageCreateInfo-module-10169",
                 f"matrices of Workgroup scope with {subgroups} subgroups, not a power of two",
             )
-
-
-def literal_words(words: Sequence[int], width: int) -> int:
-    """A literal of ``width`` bits, low-order word first."""
-    value = words[0] if width <= 32 else words[0] | words[1] << 32
-    return value & (1 << width) - 1

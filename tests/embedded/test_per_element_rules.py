@@ -1,0 +1,175 @@
+"""OpCooperativeMatrixPerElementOpNV: the rules that functions of elements break, and how the device goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.devices.device import UndefinedBehaviour
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from generators.kernel import BufferSlot, Dispatch, Kernel
+from tests.embedded.assembly import shader, words
+from tests.embedded.assembly import store as store_to
+from tests.embedded.callbacks import APPLY, CAPABILITIES, function, per_element
+from tests.embedded.conftest import SUBGROUP_SIZE, run
+from tests.embedded.matrices import NUMBERS, SQUARE, divergent, load, matrix
+
+BUILT_IN = "%gl = OpLoad %u32 %gl_{}\n%sum = OpIAdd %u32 %x %gl\nOpReturnValue %sum"
+
+
+RULES = {
+    "an invocation's own number": (function(BUILT_IN.format("LocalInvocationIndex")), "", "", "", "F-CM2-10"),
+    "an operand that is not uniform": (function("OpReturnValue %k", "u32:k"), "%lane", "", "", "F-CM2-10"),
+    "a store to a buffer": (
+        function("%p = OpAccessChain %ptr_out %output %s32_0 %u32_3\nOpStore %p %u32_1\nOpReturnValue %x"),
+        "",
+        "",
+        "",
+        "F-CM2-10",
+    ),
+    "an atomic update": (
+        function("%p = OpAccessChain %ptr_out %output %s32_0 %u32_3\n%o = OpAtomicIAdd %u32 %p %u32_1 %u32_0 %u32_1\nOpReturnValue %x"),
+        "",
+        "",
+        "",
+        "F-CM2-10",
+    ),
+    "a store to a private variable": (
+        function("OpStore %private %x\nOpReturnValue %x"),
+        "",
+        "",
+        "%ptr_private = OpTypePointer Private %u32\n%private = OpVariable %ptr_private Private\n",
+        "F-CM2-10",
+    ),
+    "a private variable that differs": (
+        function("%v = OpLoad %u32 %private\nOpReturnValue %v"),
+        "",
+        "OpStore %private %lane\n",
+        "%ptr_private = OpTypePointer Private %u32\n%private = OpVariable %ptr_private Private\n",
+        "F-CM2-10",
+    ),
+    "a barrier": (function("OpControlBarrier %u32_2 %u32_2 %u32_264\nOpReturnValue %x"), "", "", "", "CM2-TGL-02"),
+    "a subgroup instruction in a nested function": (
+        function("%e = OpGroupNonUniformElect %bool %u32_3\nOpReturnValue %y", "u32:y", name="g", first="")
+        + function("%v = OpFunctionCall %u32 %g %x\nOpReturnValue %v"),
+        "",
+        "",
+        "",
+        "CM2-TGL-02",
+    ),
+    "matrix arithmetic": (
+        function("%s = OpIAdd %square %null %null\nOpReturnValue %x"),
+        "",
+        "",
+        "%null = OpConstantNull %square\n",
+        "CM2-TGL-02",
+    ),
+    "no function": ("%f = OpConstant %u32 1", "", "", "", "CM2-PE-02"),
+    "another return type": (function("OpReturnValue %s32_0", result="s32"), "", "", "", "CM2-PE-02"),
+    "a row of 16 bits": (function("OpReturnValue %x", first="u16 u32 u32"), "", "", "", "CM2-PE-02"),
+    "a column that is a float": (function("OpReturnValue %x", first="u32 f32 u32"), "", "", "", "CM2-PE-02"),
+    "an element of another sign": (function("OpReturnValue %row", first="u32 u32 s32"), "", "", "", "CM2-PE-02"),
+    "two parameters": (function("OpReturnValue %row", first="u32 u32"), "", "", "", "CM2-PE-02"),
+    "a logical pointer": (
+        function("%v = OpLoad %u32 %p\nOpReturnValue %v", "ptr_in:p"),
+        "%second",
+        "%second = OpAccessChain %ptr_in %input %s32_0 %u32_1\n",
+        "",
+        "SPIR-V 2.16.1",
+    ),
+    "a fence between a store and a read": (
+        function("OpMemoryBarrier %u32_2 %u32_264\n%p = OpAccessChain %ptr_shared %shared %column\n%v = OpLoad %u32 %p\nOpReturnValue %v"),
+        "",
+        "%mine = OpAccessChain %ptr_shared %shared %lane\nOpStore %mine %lane\n",
+        "",
+        "KHR-MEM-01",
+    ),
+    "an operand too few": (function("OpReturnValue %x", "u32:k"), "", "", "", "CM2-PE-04"),
+    "an operand too many": (function("OpReturnValue %x"), "%u32_1", "", "", "CM2-PE-04"),
+    "an operand of another type": (function("OpReturnValue %x", "s32:k"), "%u32_1", "", "", "CM2-PE-04"),
+    "a matrix of another use": (
+        function("OpReturnValue %x", "u32:k"),
+        "%other",
+        "",
+        matrix("other_type", "u32", 4, 4, 0) + "%other = OpConstantNull %other_type\n",
+        "CM2-PE-05",
+    ),
+    "a matrix for a parameter of another type": (function("OpReturnValue %x", "s32:k"), "%m", "", "", "CM2-PE-05"),
+}
+
+
+@pytest.mark.parametrize("what", RULES)
+def test_a_rule_of_operations_on_elements_stops(forbidden, what) -> None:
+    functions, operands, before, declarations, rule = RULES[what]
+    text = forbidden(per_element(functions, operands, before, declarations), NUMBERS)
+    assert f"[{rule}]" in text
+
+
+def test_a_result_of_another_type_stops(forbidden) -> None:
+    other = matrix("other", "u32", 4, 4, 1)
+    body = load("square") + APPLY.replace("%square", "%other").format("")
+    module = shader(body, SQUARE + other, functions=function("OpReturnValue %x"), capabilities=CAPABILITIES)
+    assert "[CM2-PE-01]" in forbidden(module, NUMBERS)
+
+
+def test_a_capability_is_needed(forbidden) -> None:
+    body = load("square") + APPLY.format("")
+    assert "[CM2-CAP-03]" in forbidden(shader(body, SQUARE, functions=function("OpReturnValue %x")), NUMBERS)
+
+
+def test_a_call_by_a_part_of_the_subgroup_stops(forbidden) -> None:
+    body = load("square") + divergent(APPLY.format(""))
+    module = shader(body, SQUARE, functions=function("OpReturnValue %x"), capabilities=CAPABILITIES)
+    assert "[KHR-UNI-01]" in forbidden(module, NUMBERS)
+
+
+def test_a_store_by_an_invocation_before_a_call_needs_a_barrier(forbidden) -> None:
+    body = "%in_shared = OpAccessChain %ptr_shared %shared %column\n%key = OpLoad %u32 %in_shared\nOpReturnValue %key"
+    before = "%mine = OpAccessChain %ptr_shared %shared %lane\nOpStore %mine %lane\n"
+    assert "a race" in forbidden(per_element(function(body), "", before), NUMBERS)
+
+
+def part_of_a_matrix(body: str, read: str) -> bytes:
+    """Component 0 of each invocation of a matrix is defined, no other; ``read`` makes %y of the result %r."""
+    text = "%none = OpUndef %square\n%m = OpCompositeInsert %square %u32_7 %none 0\n" + APPLY.format("") + read + store_to("%y")
+    return shader(text, SQUARE, functions=function(body), capabilities=CAPABILITIES)
+
+
+def test_an_undefined_element_may_be_passed_but_not_used(result, forbidden) -> None:
+    first, second = (f"%y = OpCompositeExtract %u32 %r {i}\n" for i in (0, 1))
+    assert result(part_of_a_matrix("OpReturnValue %x", first), output=16).tolist() == [7] * 4
+    assert "[SPIR-V 3.3.1 OpUndef]" in forbidden(part_of_a_matrix("OpReturnValue %x", second))
+    assert "[SPIR-V 3.3.1 OpUndef]" in forbidden(part_of_a_matrix("%s = OpIAdd %u32 %x %row\nOpReturnValue %s", first))
+    assert result(part_of_a_matrix("%s = OpIAdd %u32 %column %u32_3\nOpReturnValue %s", second), output=16).tolist() == [3, 4, 5, 6]
+
+
+def test_a_matrix_in_a_function_of_elements_is_refused(forbidden) -> None:
+    body = "%v = OpCompositeExtract %u32 %null 0\nOpReturnValue %v"
+    text = forbidden(per_element(function(body), "", "", "%null = OpConstantNull %square\n"), NUMBERS)
+    assert "in a function that is called for elements" in text
+
+
+def test_the_device_goes_on_after_a_stop_in_a_function() -> None:
+    module = per_element(function("%q = OpUDiv %u32 %u32_1000 %x\nOpReturnValue %q"))
+    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE))
+    slots = (BufferSlot("input", 64, False, 0), BufferSlot("output", 64, True, 1))
+    kernel = Kernel(module, slots)
+    zero = Dispatch(b"", (words(*[1] * 15, 0), np.zeros(64, np.uint8)), (1, 1, 1))
+    good = Dispatch(b"", (NUMBERS, np.zeros(64, np.uint8)), (1, 1, 1))
+    with pytest.raises(UndefinedBehaviour, match="by zero"):
+        device.run(kernel, [zero])
+    assert device.run(kernel, [good])[0].outputs["output"].view(np.uint32).tolist() == [1000 // x for x in range(100, 116)]
+
+
+def test_a_device_that_is_not_strict_goes_on_after_a_store() -> None:
+    body = "%p = OpAccessChain %ptr_out %output %s32_0 %u32_20\nOpStore %p %u32_9\nOpReturnValue %x"
+    got = run(per_element(function(body)), NUMBERS, 96, strict=False).outputs["output"].view(np.uint32)
+    assert got.tolist() == [*range(100, 116), 0, 0, 0, 0, 9, 0, 0, 0]
+
+
+def test_a_store_in_a_callback_is_the_message_of_the_instruction(forbidden) -> None:
+    text = forbidden(per_element(RULES["a store to a buffer"][0]), NUMBERS)
+    assert text.startswith("OpStore"), "the instruction in the function is named"

@@ -76,6 +76,11 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     if isolation == "on" and description.kind == "spirv-val":
         raise OptionError("--isolation on: spirv-val is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
+    if options["step_timeout"] and not isolated:
+        raise OptionError(
+            f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
+            "leave it out (pytest has --isolation on)"
+        )
     return Settings(tier, front_end, spec, description, choice.why, isolated, timeout)
 
 

@@ -25,6 +25,7 @@ def refused(done, *words: str) -> None:
         (["cts", "--front-end", "hlsl"], ["--front-end hlsl", "spirv, glsl"]),
         (["cts", "--isolation", "maybe"], ["--isolation maybe", "auto, on, off"]),
         (["cts", "--step-timeout", "soon"], ["--step-timeout soon", "seconds"]),
+        (["cts", "--step-timeout", "5"], ["--step-timeout 5", "in the suite's own process", "--isolation on"]),
         (["cts", "--step-timeout", "-1"], ["--step-timeout -1", "seconds"]),
         (["cts", "--step-timeout", "1e10"], ["--step-timeout 1e10", "seconds"]),
         (["cts", "--case-list", ""], ["--case-list", "empty"]),

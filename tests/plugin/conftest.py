@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -82,14 +83,19 @@ class Checkout:
         )
 
     def start(self, *arguments: str, behaviours: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment(behaviours),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        """A process that can be interrupted, also where a shell runs the tests in the background and interrupts are ignored."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return subprocess.Popen(
+                self.command(*arguments),
+                cwd=self.root,
+                env=self.environment(behaviours),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def results(self, directory: str = "out") -> dict[str, str]:
         """Id -> verdict, of the journal; every line must be whole."""

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from cts.exit_codes import BAD_INPUT, INTERRUPTED
 from generators.errors import CtsError
-
-BAD_INPUT = 2
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 """What a write to standard output ends with where there is no place for it. Errors of files have a name, or become a CtsError."""
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _silence()
         return _unwritable(os.strerror(error.errno or errno.EIO))
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     return code
 
 

@@ -17,15 +17,13 @@ import pytest
 
 from cts.arguments import Request, in_cases, parse_arguments
 from cts.checkout import is_root
+from cts.exit_codes import BAD_INPUT
 from generators.errors import CtsError
 
 if TYPE_CHECKING:
     # Imported where they are used: a run that does not concern the suite pays for none of it.
     from cts.plan import Plan
     from generators.casebook import Casebook
-
-BAD_INPUT = 2
-"""Exit code for what a user can put right."""
 
 WORKER_INPUT = "cts"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cts.commands.context import print_json
+from cts.exit_codes import BAD_INPUT, INTERRUPTED
 from cts.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
 from cts.plan import at_least_one, checked_settings, one_of
 from cts.progress import LOG_SECONDS, TERMINAL_SECONDS
@@ -26,9 +27,6 @@ from generators.fuzz.tensor_addressing import Addressing, describe, write
 
 NAME = "fuzz"
 HELP = "run random programs that no case enumerates"
-
-BAD_INPUT, INTERRUPTED = 2, 130
-"""Exit codes, as of every verb."""
 
 SUBJECTS: Mapping[str, Draw] = MappingProxyType({"tensor_addressing": draw})
 """What there is to draw."""

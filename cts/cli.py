@@ -10,7 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
+from cts.checkout import suite_version
 from cts.exit_codes import BAD_INPUT, INTERRUPTED
 from generators.errors import CtsError
 
@@ -77,12 +79,21 @@ def _unwritable(why: str) -> int:
     return BAD_INPUT
 
 
+class _Version(argparse.Action):
+    """Prints the version of the suite, which takes a call of git, and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        print(f"cts {suite_version()}")
+        parser.exit()
+
+
 def _parser(modules: Sequence[ModuleType]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cts",
         description="Conformance tests for Vulkan's cooperative matrix and vector extensions. 'pytest cts' judges a device; "
         "these commands show, reproduce and check.",
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the suite's version and exit")
     parser.add_argument("--root", type=Path, metavar="DIR", help="the checkout with cases/ (default: the current folder or one above it)")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in modules:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cts.checkout import suite_version
 from cts.cli import main
 from generators.casebook import load_casebook
 
@@ -177,6 +178,13 @@ def test_bad_input_is_one_line_and_2(arguments, words, capsys):
     assert captured.err.startswith("cts: ")
     assert words in captured.err
     assert captured.out == ""
+
+
+def test_the_version_is_that_of_reports(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"cts {suite_version()}\n"
 
 
 def test_an_unknown_argument_is_refused(capsys):

@@ -77,6 +77,14 @@ def _options(config: pytest.Config) -> dict[str, Any]:
     return {name: config.getoption(_dest(name)) for name in _OPTIONS}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Lets processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
+    milliseconds, and pytest-xdist's own default deals out hundreds at once."""
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
+        config.option.dist = "worksteal"
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Puts the run together, if this run concerns the suite.

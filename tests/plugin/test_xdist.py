@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 BEHAVIOURS = {"copying[n0-red]": "fail", "copying[n1-red]": "not_supported", "copying[n2-red]": "raise"}
 
 
@@ -35,3 +37,17 @@ def test_a_device_that_workers_cannot_open_ends_the_run_with_2(checkout):
     assert done.returncode == 2
     assert "the double cannot be opened: mend it" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dist"), [(("-n", "2"), "worksteal"), (("-n", "2", "--dist", "loadscope"), "loadscope"), (("-n", "0"), "no")]
+)
+def test_processes_take_what_waits_behind_a_slow_case_unless_told_otherwise(checkout, arguments, dist):
+    (checkout.root / "elsewhere.py").write_text(
+        "def pytest_report_header(config):\n    return f'dist: {config.option.dist}'\n", encoding="utf-8"
+    )
+    conftest = checkout.root / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "elsewhere"'))
+    done = checkout.run("cts", *arguments)
+    assert done.returncode == 0, done.stdout
+    assert f"dist: {dist}" in done.stdout

@@ -316,7 +316,8 @@ class Translation:
     def _find_local_size(self) -> tuple[int, int, int]:
         for id_, decorations in self.decorations.items():
             if decorations.get(Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,) and self.values[id_] is not None:
-                return self.values[id_]  # type: ignore[no-any-return]
+                x, y, z = self.values[id_]
+                return x, y, z
         if self._local_size_words is None:
             raise Violation("VUID-StandaloneSpirv-None-10685", f"no entry point '{self.kernel.entry_point}' with a LocalSize")
         is_id, words = self._local_size_words

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from cts.devices.capabilities import CAPABILITY_FEATURES, FLOAT_MODES, SPIRV_EXTENSIONS, SUBGROUP_OPERATIONS
 from cts.devices.device import DeviceDescription
-from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar, read_needs
+from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
+from cts.devices.module_reading import read_needs
 from cts.devices.property_index import PropertyIndex
 from generators.errors import GeneratorError
 from generators.kernel import Kernel

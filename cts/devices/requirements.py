@@ -1,6 +1,6 @@
 """What a kernel needs and a device lacks: derived from the module's own capabilities, extensions and types after specialization.
 
-The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 lists their VUIDs).
+The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 has them in short).
 """
 
 from __future__ import annotations

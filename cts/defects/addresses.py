@@ -55,13 +55,17 @@ def _type(access: Access) -> tuple[ComponentType, tuple[int, int]]:
 
 def _bent(bend: Bend) -> Substitute:
     def step(state: State, access: Access) -> None:
-        at = bend(Reading(place(state, access), *_type(access)))
-        if isinstance(access, MatrixLoad):
-            load_from(state, access, at)
-        else:
-            store_to(state, access, at)
+        access_at(state, access, bend(Reading(place(state, access), *_type(access))))
 
     return step
+
+
+def access_at(state: State, access: Access, at: Place) -> None:
+    """The load or store, at another place."""
+    if isinstance(access, MatrixLoad):
+        load_from(state, access, at)
+    else:
+        store_to(state, access, at)
 
 
 def _other(layout: Layout) -> Layout:

@@ -96,11 +96,15 @@ def _with_function(change: Change) -> Substitute:
     return step
 
 
+def _groups(state: State, operation: Reduce) -> np.ndarray:
+    return grouped(operation, state.matrices[operation.matrix.name].numbers)
+
+
 def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
     """A reduction of other groups; what its order decides does not matter."""
 
     def step(state: State, operation: Reduce) -> None:
-        groups = change(grouped(operation, state.matrices[operation.matrix.name].numbers))
+        groups = change(_groups(state, operation))
         _set(state, operation.result, spread(operation, in_order(state, operation.function, groups)))
 
     return step
@@ -120,7 +124,7 @@ def _by(mode: ReduceMode) -> Substitute:
 
 def _first_only(state: State, operation: Reduce) -> None:
     """The groups keep their first element."""
-    groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+    groups = _groups(state, operation)
     _set(state, operation.result, spread(operation, groups[..., 0]))
 
 
@@ -138,7 +142,7 @@ def _within(fragment: int) -> Substitute:
     """Each fragment of the matrix reduced by itself: elements of a group in other fragments do not count."""
 
     def step(state: State, operation: Reduce) -> None:
-        groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+        groups = _groups(state, operation)
         _set(state, operation.result, spread(operation, in_order(state, operation.function, groups[..., :fragment])))
 
     return step
@@ -148,7 +152,7 @@ def _first_line_of_fragments(fragment: int) -> Substitute:
     """Only the first line of fragments is combined across fragments; another line gets that of the fragment of its number there."""
 
     def step(state: State, operation: Reduce) -> None:
-        groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+        groups = _groups(state, operation)
         result = in_order(state, operation.function, groups).copy()
         for line in range(1, groups.shape[1] // fragment):
             where = min(line, groups.shape[2] // fragment - 1) * fragment

@@ -12,7 +12,7 @@ from cts.defects.defect import Defect, Substitute, every, named
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
 from cts.reference.tensor_access import load_at, place, store_at, tensor_load
-from cts.reference.tensor_addressing import Line, addresses, linear_in_clip
+from cts.reference.tensor_addressing import Line, addresses, linear_in_clip, per_instance
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.program import Operation, Program
@@ -192,13 +192,9 @@ def _longer(seen: Seen) -> Seen:
     return replace(seen, view=replace(seen.view, clip=np.minimum(clip, WHOLE_SPAN)))
 
 
-def _per_instance(values: np.ndarray) -> np.ndarray:
-    return np.asarray(values[:, None, None])
-
-
 def _not_subtracted(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
     outside = linear_in_clip(row, column, columns, view)[1]
-    return row * np.minimum(columns, _per_instance(view.clip[:, 3])) + column, outside
+    return row * np.minimum(columns, per_instance(view.clip[:, 3])) + column, outside
 
 
 def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
@@ -209,7 +205,7 @@ def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewStat
 def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line:
     def line(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
         outside = linear_in_clip(row, column, columns, view)[1]
-        row_offset, _, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+        row_offset, _, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
         return (row - row_offset) * width(columns, column_offset, column_span) + column - column_offset, outside
 
     return line
@@ -217,7 +213,7 @@ def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line
 
 def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
     """Spans taken for the places where the window ends."""
-    row_offset, row_span, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+    row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     outside = (row < row_offset) | (row >= row_span) | (column < column_offset) | (column >= column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + column - column_offset, outside
 

@@ -229,7 +229,7 @@ def address_defects(program: Program) -> Iterator[Defect]:
         yield from each_and_all(stores, stored, "every matrix", f"stored {words}", step)
         if loads and stores:
             yield Defect(f"every matrix loaded and stored {words}", dict.fromkeys(accesses, step))
-    decorated: list[Access] = [one for one in accesses if one.array.array_stride not in (None, one.array.pointee.bytes)]
+    decorated: list[Access] = [one for one in accesses if one.array.other_stride is not None]
     if decorated:
         yield Defect("the ArrayStride decoration taken for the size of an element", dict.fromkeys(decorated, _bent(_by_array_stride)))
     if program.instances > 1:

@@ -82,12 +82,12 @@ def _array_strides(program: Program) -> Iterator[Defect]:
 
     def step(state: State, access: Access) -> None:
         at = place(state, access)
-        assert at.array.array_stride is not None
-        times = at.array.array_stride // at.array.pointee.bytes
+        assert at.array.other_stride is not None
+        times = at.array.other_stride // at.array.pointee.bytes
         access_at(state, access, replace(at, stride=[stride * times for stride in at.stride]))
 
     for array in program.arrays:
-        if array.array_stride not in (None, array.pointee.bytes):
+        if array.other_stride is not None:
             accesses: list[Access] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
             users: list[Operation] = [access for access in accesses if access.array == array]
             yield Defect(f"the stride in {array.name} counted in its ArrayStride of {array.array_stride} bytes", dict.fromkeys(users, step))

@@ -1,4 +1,4 @@
-"""The rules of the property commands (facts.md D.2; Vulkan, "Cooperative Matrices", and its two-call idiom), in words and in code."""
+"""The rules of the property commands (Vulkan, "Cooperative Matrices", and its two-call idiom), in words and in code."""
 
 from __future__ import annotations
 

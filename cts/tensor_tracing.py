@@ -15,7 +15,7 @@ from cts.reference.tensor_addressing import Addresses
 from cts.tensor_map import NOWHERE, TensorMap
 from generators.program.control_flow import flattened
 from generators.program.program import Operation, Program, Subcase
-from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 
 
 def _numbers(coordinates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -29,7 +29,7 @@ def _numbers(coordinates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def _mapped(access: TensorLoad | TensorStore, layout: LayoutState, found: Addresses, at: int, instance: int) -> TensorMap:
     """``at`` is where the instance is among those that execute."""
     store = isinstance(access, TensorStore)
-    matrix = access.matrix if isinstance(access, TensorStore) else access.result
+    matrix = moved_matrix(access)
     sizes = layout.block_size[at]
     places = _numbers(found.block[at] * sizes + found.within[at], layout.dimension[at])
     in_slice = np.where(found.clipped[at], NOWHERE, _numbers(found.span[at], layout.span[at]))

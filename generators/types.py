@@ -1,7 +1,7 @@
 """Component types, matrix uses, scopes and layouts: names, widths, dtypes, enumerants.
 
 The names (``f16``, ``s8``, ``e4m3`` …) are the ones that cases, reports and devices use. Enumerants are those of
-SPIR-V (facts.md B) and of VkComponentTypeKHR.
+SPIR-V and of VkComponentTypeKHR.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ from typing import Any
 from cts.verdict import CaseResult
 
 
-def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_files: Mapping[str, str]) -> dict[str, str]:
-    """What it is for -> command line. The pytest one is left out where the family's file is not at hand."""
+def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_files: Mapping[str, Path]) -> dict[str, str]:
+    """What it is for -> command line. The pytest one is left out where the family's file is not at hand; it has the file's path as pytest
+    is given it at the top of a checkout."""
     options = _options(result, metas)
     lines = {
         "See the name of each axis value, and the shader": shlex.join(["cts", "show", result.id, "--glsl", "--spirv"]),
@@ -20,7 +21,7 @@ def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_file
         ),
     }
     if path := family_files.get(result.family):
-        lines["Judge it again"] = shlex.join(["pytest", f"{path}::{result.id}", *options])
+        lines["Judge it again"] = shlex.join(["pytest", f"cases/{path.parent.name}/{path.name}::{result.id}", *options])
     return lines
 
 
@@ -33,10 +34,3 @@ def _options(result: CaseResult, metas: Sequence[Mapping[str, Any]]) -> list[str
     if result.front_end not in ("", "spirv"):
         options += ["--front-end", result.front_end]
     return options
-
-
-def family_files(cases: Path) -> Mapping[str, str]:
-    """Family -> path of its YAML file, as pytest is given it at the top of a checkout."""
-    return {
-        path.stem: f"cases/{path.parent.name}/{path.name}" for path in sorted(cases.glob("*/*.yaml")) if path.parent.name != "requirements"
-    }

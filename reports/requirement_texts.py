@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from cts.checkout import find_root
-from generators.errors import CtsError
+from reports.case_files import document
 
 
 @dataclass(frozen=True)
@@ -19,14 +16,6 @@ class RequirementText:
 
     text: str
     place: str
-
-
-def case_files() -> Path:
-    """The folder ``cases`` of the checkout that the command runs in or that this package lies in; it need not exist."""
-    try:
-        return find_root(Path.cwd()) / "cases"
-    except CtsError:
-        return Path("cases")
 
 
 def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
@@ -41,14 +30,6 @@ def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
         between = "" if question.endswith("?") else ":"
         texts[id_] = RequirementText(f"{question}{between} {position}, because {because}", "")
     return texts
-
-
-def document(path: Path) -> Any:
-    """The content of a YAML file; None if it cannot be read."""
-    try:
-        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (OSError, yaml.YAMLError):
-        return None
 
 
 def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from cts.verdict import CaseResult, Verdict
 from reports.verdicts import BAD, EXPLAINED, SEVERITY, WORDING
 
 SLOWEST = 20
 """How many of the slowest cases a summary names."""
+
+Amount = TypeVar("Amount", int, float)
 
 Tally = Mapping[Verdict, int]
 """Cases by verdict. Verdicts that did not occur are left out; the order is that of WORDING."""
@@ -83,7 +86,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
     not_supported: Counter[str] = Counter()
     policies: Counter[str] = Counter()
-    steps: Counter[str] = Counter()
+    steps: defaultdict[str, float] = defaultdict(float)
     seconds = ran_seconds = 0.0
     for result in results:
         verdict = result.verdict
@@ -99,7 +102,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
             if result.policy:
                 policies[result.policy] += 1
         for step, time in result.steps.items():
-            steps[step] += time  # type: ignore[assignment]
+            steps[step] += time
     ran = len(results) - verdicts[Verdict.NOT_SUPPORTED]
     slowest = sorted(results, key=lambda result: (-result.seconds, result.id))[:SLOWEST]
     return Summary(
@@ -128,5 +131,5 @@ def _worst_first(tallies: Mapping[str, Mapping[Verdict, int]]) -> dict[str, Tall
     return {name: _tally(tallies[name]) for name in sorted(tallies, key=place)}
 
 
-def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+def _most_first(counts: Mapping[str, Amount]) -> dict[str, Amount]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

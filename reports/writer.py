@@ -14,14 +14,15 @@ from cts.verdict import CaseResult
 from generators.errors import CtsError
 from reports import html
 from reports.axis_names import axis_names
+from reports.case_files import case_folder, family_files
 from reports.causes import Cause, causes
-from reports.commands import commands, family_files
+from reports.commands import commands
 from reports.context import Context, Headline, context, headline
 from reports.journals import Run, read, whole_results
 from reports.junit import junit
 from reports.markdown import markdown
 from reports.neighbours import Neighbours
-from reports.requirement_texts import case_files, requirement_texts
+from reports.requirement_texts import requirement_texts
 from reports.summary import Summary, summarise
 
 SCHEMA = 1
@@ -48,7 +49,7 @@ def write(results: Path | Sequence[Path], directory: Path) -> None:
     run = read(results)
     summary, found, about = summarise(run.results), causes(run.results), context(run)
     title, pages = headline(summary, about), html.pages(run.results)
-    cases = case_files()
+    cases = case_folder()
     texts, files = requirement_texts(cases), family_files(cases)
     axes = axis_names(cases, {result.family for result in run.results if result.id in pages})
     neighbours = Neighbours(run.results)

@@ -55,13 +55,17 @@ def _type(access: Access) -> tuple[ComponentType, tuple[int, int]]:
 
 def _bent(bend: Bend) -> Substitute:
     def step(state: State, access: Access) -> None:
-        at = bend(Reading(place(state, access), *_type(access)))
-        if isinstance(access, MatrixLoad):
-            load_from(state, access, at)
-        else:
-            store_to(state, access, at)
+        access_at(state, access, bend(Reading(place(state, access), *_type(access))))
 
     return step
+
+
+def access_at(state: State, access: Access, at: Place) -> None:
+    """The load or store, at another place."""
+    if isinstance(access, MatrixLoad):
+        load_from(state, access, at)
+    else:
+        store_to(state, access, at)
 
 
 def _other(layout: Layout) -> Layout:
@@ -225,7 +229,7 @@ def address_defects(program: Program) -> Iterator[Defect]:
         yield from each_and_all(stores, stored, "every matrix", f"stored {words}", step)
         if loads and stores:
             yield Defect(f"every matrix loaded and stored {words}", dict.fromkeys(accesses, step))
-    decorated: list[Access] = [one for one in accesses if one.array.array_stride not in (None, one.array.pointee.bytes)]
+    decorated: list[Access] = [one for one in accesses if one.array.other_stride is not None]
     if decorated:
         yield Defect("the ArrayStride decoration taken for the size of an element", dict.fromkeys(decorated, _bent(_by_array_stride)))
     if program.instances > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from cts.reference.values import MatrixValue
 from generators.program.callbacks import (
     Binary,
     Called,
-    Choose,
     Converted,
     ElementFunction,
     ElementRead,
     Expression,
     ScalarParameter,
     Whole,
+    operands_of,
     subexpressions,
 )
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
@@ -33,6 +33,8 @@ from generators.program.program import Program
 from generators.program.reduce import Reduce
 from generators.program.values import Matrix
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
+
+Calling = TypeVar("Calling", Reduce, PerElement)
 
 _FRAGMENTS = (8, 16)
 """Rows and columns of the pieces that implementations split matrices into."""
@@ -74,9 +76,9 @@ def _turned_arguments(expression: Expression) -> Expression:
     return expression
 
 
-def _changed(operations: list[Reduce] | list[PerElement], change: Change) -> list[Reduce] | list[PerElement]:
+def _changed(operations: list[Calling], change: Change) -> list[Calling]:
     """The operations whose function it changes."""
-    return [o for o in operations if rewritten(o.function, change) != o.function]  # type: ignore[return-value]
+    return [o for o in operations if rewritten(o.function, change) != o.function]
 
 
 def _what(operation: Reduce | PerElement) -> str:
@@ -94,11 +96,15 @@ def _with_function(change: Change) -> Substitute:
     return step
 
 
+def _groups(state: State, operation: Reduce) -> np.ndarray:
+    return grouped(operation, state.matrices[operation.matrix.name].numbers)
+
+
 def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
     """A reduction of other groups; what its order decides does not matter."""
 
     def step(state: State, operation: Reduce) -> None:
-        groups = change(grouped(operation, state.matrices[operation.matrix.name].numbers))
+        groups = change(_groups(state, operation))
         _set(state, operation.result, spread(operation, in_order(state, operation.function, groups)))
 
     return step
@@ -118,7 +124,7 @@ def _by(mode: ReduceMode) -> Substitute:
 
 def _first_only(state: State, operation: Reduce) -> None:
     """The groups keep their first element."""
-    groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+    groups = _groups(state, operation)
     _set(state, operation.result, spread(operation, groups[..., 0]))
 
 
@@ -136,7 +142,7 @@ def _within(fragment: int) -> Substitute:
     """Each fragment of the matrix reduced by itself: elements of a group in other fragments do not count."""
 
     def step(state: State, operation: Reduce) -> None:
-        groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+        groups = _groups(state, operation)
         _set(state, operation.result, spread(operation, in_order(state, operation.function, groups[..., :fragment])))
 
     return step
@@ -146,7 +152,7 @@ def _first_line_of_fragments(fragment: int) -> Substitute:
     """Only the first line of fragments is combined across fragments; another line gets that of the fragment of its number there."""
 
     def step(state: State, operation: Reduce) -> None:
-        groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
+        groups = _groups(state, operation)
         result = in_order(state, operation.function, groups).copy()
         for line in range(1, groups.shape[1] // fragment):
             where = min(line, groups.shape[2] // fragment - 1) * fragment
@@ -187,7 +193,7 @@ def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
     for words, change in _FUNCTION_DEFECTS:
         # The order of the two parameters of a reduction's function is free.
         if change is not _turned_arguments:
-            yield from of(words, _with_function(change), [o for o in operations if o in _changed(operations, change)])
+            yield from of(words, _with_function(change), _changed(operations, change))
 
 
 _FUNCTION_DEFECTS: tuple[tuple[str, Change], ...] = (
@@ -257,7 +263,7 @@ def _element_defects(operations: list[PerElement]) -> Iterator[Defect]:
     for operation in operations:
         yield from _operand_defects(operation)
     for words, change in _FUNCTION_DEFECTS:
-        yield from of(words, _with_function(change), [o for o in operations if o in _changed(operations, change)])
+        yield from of(words, _with_function(change), _changed(operations, change))
 
 
 def _row_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -278,20 +284,7 @@ def _used(operation: PerElement, position: int) -> bool:
 def _own_expressions(expression: Expression) -> Iterator[Expression]:
     """All that a function is made of, without the functions that it calls, whose parameters are others."""
     yield expression
-    match expression:
-        case Binary():
-            parts: tuple[Expression, ...] = (expression.left, expression.right)
-        case Choose():
-            parts = (expression.condition, expression.then, expression.otherwise)
-        case Converted():
-            parts = (expression.value,)
-        case Called():
-            parts = tuple(argument for argument in expression.arguments if not isinstance(argument, Whole))
-        case ElementRead():
-            parts = (expression.index,)
-        case _:
-            parts = ()
-    for part in parts:
+    for part in operands_of(expression):
         yield from _own_expressions(part)
 
 

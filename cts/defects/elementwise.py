@@ -67,10 +67,20 @@ def _numbers(value: MatrixValue, signed: bool) -> np.ndarray:
     return np.asarray(numbers - ((numbers >> (component.bits - 1)) << component.bits)) if signed else numbers
 
 
+def _whole(operation: MatrixArithmetic, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The sum, difference or product of Python integers, of any size."""
+    return np.asarray(x + y if operation.operator == "add" else x - y if operation.operator == "subtract" else x * y)
+
+
+def _quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The quotient of Python integers, rounded toward zero."""
+    return np.asarray(np.abs(x) // np.abs(y) * np.where((x < 0) != (y < 0), -1, 1))
+
+
 def _saturated(state: State, operation: MatrixArithmetic) -> None:
     component = operation.result.type.component
     x, y = (_numbers(state.matrices[m.name], component.is_signed) for m in (operation.left, operation.right))
-    total = x + y if operation.operator == "add" else x - y if operation.operator == "subtract" else x * y
+    total = _whole(operation, x, y)
     low = -(1 << (component.bits - 1)) if component.is_signed else 0
     clipped = np.clip(total, low, low + (1 << component.bits) - 1) % (1 << component.bits)
     state.matrices[operation.result.name] = MatrixValue(component, clipped.astype(component.bits_dtype))
@@ -86,7 +96,7 @@ def _other_signedness(state: State, operation: MatrixArithmetic) -> None:
     component = operation.result.type.component
     unsigned = operation.operator == "signed_divide"
     x, y = (_numbers(state.matrices[m.name], not unsigned) for m in (operation.left, operation.right))
-    quotient = np.abs(x) // np.abs(y) * np.where((x < 0) != (y < 0), -1, 1)
+    quotient = _quotient(x, y)
     state.matrices[operation.result.name] = MatrixValue(component, (quotient % (1 << component.bits)).astype(component.bits_dtype))
 
 
@@ -116,9 +126,9 @@ def _through(wide: ComponentType, low_bits: int) -> Substitute:
         x, y = (narrowed(_numbers(state.matrices[m.name], component.is_signed)) for m in (operation.left, operation.right))
         if "divide" in operation.operator:
             y = np.where(y == 0, 1, y)
-            result = np.abs(x) // np.abs(y) * np.where((x < 0) != (y < 0), -1, 1)
+            result = _quotient(x, y)
         else:
-            result = x + y if operation.operator == "add" else x - y if operation.operator == "subtract" else x * y
+            result = _whole(operation, x, y)
         bits = (narrowed(result) % (1 << component.bits)).astype(component.bits_dtype)
         state.matrices[operation.result.name] = MatrixValue(component, bits)
 

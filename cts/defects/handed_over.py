@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from cts.defects.addresses import Access, access_at
 from cts.defects.defect import Defect, Substitute, every, named
-from cts.reference.load_store import load, load_from, place, store_to
+from cts.reference.load_store import load, place
 from cts.reference.state import State
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
@@ -79,18 +80,14 @@ def _first_tile(program: Program) -> Iterator[Defect]:
 def _array_strides(program: Program) -> Iterator[Defect]:
     """Lines lie ArrayStride bytes apart for each element of the stride."""
 
-    def step(state: State, access: MatrixLoad | MatrixStore) -> None:
+    def step(state: State, access: Access) -> None:
         at = place(state, access)
-        assert at.array.array_stride is not None
-        times = at.array.array_stride // at.array.pointee.bytes
-        apart = replace(at, stride=[stride * times for stride in at.stride])
-        if isinstance(access, MatrixLoad):
-            load_from(state, access, apart)
-        else:
-            store_to(state, access, apart)
+        assert at.array.other_stride is not None
+        times = at.array.other_stride // at.array.pointee.bytes
+        access_at(state, access, replace(at, stride=[stride * times for stride in at.stride]))
 
     for array in program.arrays:
-        if array.array_stride not in (None, array.pointee.bytes):
-            accesses: list[MatrixLoad | MatrixStore] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
+        if array.other_stride is not None:
+            accesses: list[Access] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
             users: list[Operation] = [access for access in accesses if access.array == array]
             yield Defect(f"the stride in {array.name} counted in its ArrayStride of {array.array_stride} bytes", dict.fromkeys(users, step))

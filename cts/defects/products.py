@@ -18,6 +18,7 @@ from generators.inputs.exactness import denormals
 from generators.program.control_flow import Loop
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program
+from generators.program.values import Matrix
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
 
 Operands = tuple[MatrixValue, MatrixValue, MatrixValue]
@@ -189,7 +190,7 @@ def _sum(operation: MatrixMulAdd) -> str:
 
 
 def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
-    sides = (
+    sides: tuple[tuple[MatrixOperands, Callable[[MatrixMulAdd], Matrix], str], ...] = (
         (MatrixOperands.A_SIGNED, lambda o: o.a, "A"),
         (MatrixOperands.B_SIGNED, lambda o: o.b, "B"),
         (MatrixOperands.C_SIGNED, lambda o: o.c, "C"),
@@ -198,8 +199,8 @@ def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
         signed = [o for o in operations if (o.operands or MatrixOperands.NONE) & flag]
         unsigned = [o for o in operations if not (o.operands or MatrixOperands.NONE) & flag]
 
-        def name(operation: MatrixMulAdd, matrix: Callable[[MatrixMulAdd], object] = matrix) -> str:
-            return named(matrix(operation))  # type: ignore[arg-type]
+        def name(operation: MatrixMulAdd, matrix: Callable[[MatrixMulAdd], Matrix] = matrix) -> str:
+            return named(matrix(operation))
 
         def cleared(flags: MatrixOperands, flag: MatrixOperands = flag) -> MatrixOperands:
             return flags & ~flag

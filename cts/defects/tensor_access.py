@@ -14,7 +14,7 @@ from cts.reference.tensor_access import Place, addressed, load_at, place, store_
 from cts.reference.tensor_addressing import Addresses
 from generators.errors import GeneratorError
 from generators.program.program import Program
-from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 from generators.types import ClampMode, ComponentType
 
 Access = TensorLoad | TensorStore
@@ -190,12 +190,13 @@ def _in_block(state: State, access: Access, found: Addresses) -> Addresses:
 def _readdressed(readdress: Readdress) -> Substitute:
     def step(state: State, access: Access) -> None:
         found = readdress(state, access, addressed(state, access))
-        _access(state, access, found, place(state, access))
+        access_at(state, access, found, place(state, access))
 
     return step
 
 
-def _access(state: State, access: Access, found: Addresses, at: Place) -> None:
+def access_at(state: State, access: Access, found: Addresses, at: Place) -> None:
+    """The load or store of the elements at ``found`` of the tensor at ``at``."""
     if isinstance(access, TensorLoad):
         load_at(state, access, found, at)
     else:
@@ -207,7 +208,7 @@ Relocate = Callable[[Access, Place], Place]
 
 def _relocated(relocate: Relocate) -> Substitute:
     def step(state: State, access: Access) -> None:
-        _access(state, access, addressed(state, access), relocate(access, place(state, access)))
+        access_at(state, access, addressed(state, access), relocate(access, place(state, access)))
 
     return step
 
@@ -239,7 +240,7 @@ _UNITS: tuple[tuple[Relocate, str], ...] = (
 
 
 def _component(access: Access) -> ComponentType:
-    return access.result.type.component if isinstance(access, TensorLoad) else access.matrix.type.component
+    return moved_matrix(access).type.component
 
 
 def _of_first_instance(_: Access, at: Place) -> Place:
@@ -251,7 +252,7 @@ def _layout_of_first_instance(state: State, access: Access) -> None:
     state.aggregates[access.layout.name] = tuple(np.broadcast_to(part[:1], part.shape) for part in own)
     found = addressed(state, access)
     state.aggregates[access.layout.name] = own
-    _access(state, access, found, place(state, access))
+    access_at(state, access, found, place(state, access))
 
 
 def _nothing(state: State, operation: TensorStore) -> None:

@@ -9,18 +9,17 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, every, named
+from cts.defects.tensor_access import Access, access_at
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
-from cts.reference.tensor_access import load_at, place, store_at, tensor_load
-from cts.reference.tensor_addressing import Line, addresses, linear_in_clip
+from cts.reference.tensor_access import place, tensor_load
+from cts.reference.tensor_addressing import Line, addresses, linear_in_clip, per_instance
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.program import Operation, Program
 from generators.program.tensor import TensorView, TensorViewType, ViewSet
-from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 from generators.program.values import extent
-
-Access = TensorLoad | TensorStore
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,12 @@ Bend = Callable[[Seen], Seen]
 def _seen(state: State, access: Access) -> Seen:
     view = access.view
     assert view is not None, "a defect of views needs one"
-    given = view.type.has_dimensions
-    own = given if isinstance(given, bool) else bool(extent(given))
-    return Seen(tuple(map(extent, view.type.permutation)), own, view_state(state, view), layout_state(state, access.layout))
+    return Seen(tuple(map(extent, view.type.permutation)), _own(view), view_state(state, view), layout_state(state, access.layout))
 
 
 def _performed(state: State, access: Access, seen: Seen | None, line: Line | None = None) -> None:
     """The access by another view, or none, or with other indices in the clip window."""
-    type_ = access.matrix.type if isinstance(access, TensorStore) else access.result.type
+    type_ = moved_matrix(access).type
     store = isinstance(access, TensorStore)
     if seen is None:
         layout = layout_state(state, access.layout)
@@ -59,10 +56,7 @@ def _performed(state: State, access: Access, seen: Seen | None, line: Line | Non
     else:
         view_type = TensorViewType(seen.permutation, seen.own)
         found = addresses(type_.shape, access.layout.type, seen.layout, view_type, seen.view, store, line, checked=False)
-    if isinstance(access, TensorStore):
-        store_at(state, access, found, place(state, access))
-    else:
-        load_at(state, access, found, place(state, access))
+    access_at(state, access, found, place(state, access))
 
 
 def _bent(bend: Bend) -> Substitute:
@@ -192,13 +186,9 @@ def _longer(seen: Seen) -> Seen:
     return replace(seen, view=replace(seen.view, clip=np.minimum(clip, WHOLE_SPAN)))
 
 
-def _per_instance(values: np.ndarray) -> np.ndarray:
-    return np.asarray(values[:, None, None])
-
-
 def _not_subtracted(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
     outside = linear_in_clip(row, column, columns, view)[1]
-    return row * np.minimum(columns, _per_instance(view.clip[:, 3])) + column, outside
+    return row * np.minimum(columns, per_instance(view.clip[:, 3])) + column, outside
 
 
 def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
@@ -209,7 +199,7 @@ def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewStat
 def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line:
     def line(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
         outside = linear_in_clip(row, column, columns, view)[1]
-        row_offset, _, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+        row_offset, _, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
         return (row - row_offset) * width(columns, column_offset, column_span) + column - column_offset, outside
 
     return line
@@ -217,7 +207,7 @@ def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line
 
 def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
     """Spans taken for the places where the window ends."""
-    row_offset, row_span, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+    row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     outside = (row < row_offset) | (row >= row_span) | (column < column_offset) | (column >= column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + column - column_offset, outside
 
@@ -282,7 +272,7 @@ _LINES: Mapping[str, Line] = MappingProxyType(
 
 
 def _words(access: Access) -> str:
-    return f"{named(access.matrix)} stored" if isinstance(access, TensorStore) else f"{named(access.result)} loaded"
+    return f"{named(moved_matrix(access))} {'stored' if isinstance(access, TensorStore) else 'loaded'}"
 
 
 def _own(view: TensorView) -> bool:

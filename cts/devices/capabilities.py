@@ -1,4 +1,4 @@
-"""What a SPIR-V capability, extension or execution mode needs from a device (Vulkan-Docs appendices/spirvenv.adoc; facts.md B)."""
+"""What a SPIR-V capability, extension or execution mode needs from a device (Vulkan-Docs appendices/spirvenv.adoc)."""
 
 from __future__ import annotations
 

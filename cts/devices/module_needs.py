@@ -5,16 +5,13 @@ Everything that specialization can change is kept as a constant's id and resolve
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from generators.errors import GeneratorError
-from generators.spirv.enumerants import OPERANDS, Decoration, ExecutionMode, Op, StorageClass
-from generators.spirv.reader import HEADER_WORDS, read_header, read_string
+from generators.spirv.enumerants import Op
 
 
 class Scalar(NamedTuple):
@@ -190,132 +187,3 @@ class ModuleNeeds:
             return size * length, size * (2 if length == 2 else 4)
         stride = -(-size // alignment) * alignment
         return stride * length, alignment
-
-
-_TYPED = frozenset(int(op) for op, pattern in OPERANDS.items() if pattern.startswith("T R"))
-_FLOAT_MODES = (
-    ExecutionMode.DenormPreserve,
-    ExecutionMode.DenormFlushToZero,
-    ExecutionMode.SignedZeroInfNanPreserve,
-    ExecutionMode.RoundingModeRTE,
-    ExecutionMode.RoundingModeRTZ,
-)
-_BUILTIN_WORKGROUP_SIZE = 25
-_SCALAR_CONSTANTS = (Op.Constant, Op.SpecConstant)
-
-
-@lru_cache(maxsize=512)
-def read_needs(module: bytes) -> ModuleNeeds:
-    """Reads what ``module`` says of itself. Instructions that say nothing of it are passed over.
-
-    Raises:
-        GeneratorError: it is no SPIR-V module, or an instruction runs past its end.
-    """
-    header = read_header(module)
-    words = struct.unpack(f"<{len(module) // 4}I", module)
-    end = len(words)
-    position = HEADER_WORDS
-
-    capabilities: list[int] = []
-    extensions: list[str] = []
-    float_modes: list[tuple[int, int]] = []
-    local_size: tuple[int, int, int] | None = None
-    local_size_ids = False
-    local_size_mode = False
-    workgroup_size_id: int | None = None
-    matrices: dict[int, MatrixTypeIds] = {}
-    muladds: dict[MulAddIds, None] = {}
-    scalars: dict[int, Scalar] = {}
-    composites: dict[int, Composite] = {}
-    pointers: dict[int, int] = {}
-    workgroup: list[int] = []
-    blocks: set[int] = set()
-    constants: dict[int, Constant] = {}
-    vectors_of_constants: dict[int, tuple[int, ...]] = {}
-    spec_ids: dict[int, int] = {}
-    matrix_of: dict[int, int] = {}
-
-    while position < end:
-        count, op = words[position] >> 16, words[position] & 0xFFFF
-        if count == 0 or position + count > end:
-            raise GeneratorError(f"SPIR-V word {position}: an instruction of {count} words does not fit")
-        operands = words[position + 1 : position + count]
-        position += count
-        if op in _TYPED and operands[0] in matrices:
-            matrix_of[operands[1]] = operands[0]
-            if op == Op.CooperativeMatrixMulAddKHR:
-                try:
-                    a, b, c = (matrix_of[operand] for operand in operands[2:5])
-                except KeyError as unknown:
-                    raise GeneratorError(f"id {unknown} is an operand of a multiply-add, and it is no cooperative matrix") from None
-                muladds[MulAddIds(operands[0], a, b, c, operands[5] if len(operands) > 5 else 0)] = None
-        elif op == Op.Capability:
-            capabilities.append(operands[0])
-        elif op == Op.Extension:
-            extensions.append(read_string(operands)[0])
-        elif op == Op.ExecutionMode:
-            if operands[1] == ExecutionMode.LocalSize:
-                local_size = operands[2], operands[3], operands[4]
-            elif operands[1] in _FLOAT_MODES:
-                float_modes.append((operands[1], operands[2]))
-        elif op == Op.ExecutionModeId:
-            if operands[1] == ExecutionMode.LocalSizeId:
-                local_size, local_size_ids, local_size_mode = (operands[2], operands[3], operands[4]), True, True
-        elif op == Op.Decorate:
-            if operands[1] == Decoration.SpecId:
-                spec_ids[operands[0]] = operands[2]
-            elif operands[1] == Decoration.Block:
-                blocks.add(operands[0])
-            elif operands[1] == Decoration.BuiltIn and operands[2] == _BUILTIN_WORKGROUP_SIZE:
-                workgroup_size_id = operands[0]
-        elif op == Op.TypeInt:
-            scalars[operands[0]] = Scalar(operands[1], operands[2])
-        elif op == Op.TypeFloat:
-            scalars[operands[0]] = Scalar(operands[1], None, operands[2] if len(operands) > 2 else None)
-        elif op in (Op.TypeVector, Op.TypeMatrix):
-            composites[operands[0]] = Composite(Op(op), operands[1:2], operands[2])
-        elif op == Op.TypeArray:
-            composites[operands[0]] = Composite(Op.TypeArray, operands[1:2], operands[2], True)
-        elif op == Op.TypeStruct:
-            composites[operands[0]] = Composite(Op.TypeStruct, operands[1:])
-        elif op == Op.TypePointer:
-            pointers[operands[0]] = operands[2]
-        elif op == Op.TypeCooperativeMatrixKHR:
-            matrices[operands[0]] = MatrixTypeIds(*operands[1:6])
-        elif op in _SCALAR_CONSTANTS:
-            value = operands[2] | (operands[3] << 32 if len(operands) > 3 else 0)
-            constants[operands[1]] = value if op == Op.Constant else Default(spec_ids.get(operands[1]), value)
-        elif op in (Op.ConstantTrue, Op.ConstantFalse):
-            constants[operands[1]] = int(op == Op.ConstantTrue)
-        elif op in (Op.SpecConstantTrue, Op.SpecConstantFalse):
-            constants[operands[1]] = Default(spec_ids.get(operands[1]), int(op == Op.SpecConstantTrue))
-        elif op == Op.ConstantNull:
-            constants[operands[1]] = 0
-        elif op == Op.SpecConstantOp:
-            scalar = scalars.get(operands[0])
-            constants[operands[1]] = Expression(operands[2], operands[3:], scalar.width if scalar else 32)
-        elif op in (Op.ConstantComposite, Op.SpecConstantComposite):
-            vectors_of_constants[operands[1]] = operands[2:]
-        elif op == Op.Variable and operands[2] == StorageClass.Workgroup:
-            workgroup.append(pointers[operands[0]])
-
-    if workgroup_size_id in vectors_of_constants:
-        # The decorated constant takes precedence over the execution mode.
-        x, y, z = vectors_of_constants[workgroup_size_id]
-        local_size, local_size_ids = (x, y, z), True
-    return ModuleNeeds(
-        header.version,
-        tuple(capabilities),
-        tuple(extensions),
-        tuple(float_modes),
-        local_size,
-        local_size_ids,
-        local_size_mode,
-        matrices,
-        tuple(muladds),
-        scalars,
-        composites,
-        tuple(workgroup),
-        frozenset(blocks),
-        constants,
-    )

@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
         )
     }
 )
-"""By name of the command (facts.md D.1)."""
+"""By name of the command; structure types as in vulkan_core.h."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a kernel needs and a device lacks: derived from the module's own capabilities, extensions and types after specialization.
 
-The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 lists their VUIDs).
+The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 has them in short).
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from cts.devices.capabilities import CAPABILITY_FEATURES, FLOAT_MODES, SPIRV_EXTENSIONS, SUBGROUP_OPERATIONS
 from cts.devices.device import DeviceDescription
-from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar, read_needs
+from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
+from cts.devices.module_reading import read_needs
 from cts.devices.property_index import PropertyIndex
 from generators.errors import GeneratorError
 from generators.kernel import Kernel

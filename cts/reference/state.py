@@ -40,14 +40,15 @@ class State:
 
     Attributes:
         program, subcase: what is evaluated.
-        substitutes: steps that take the place of the specification's for some operations: the defects of cts.diagnose.
+        substitutes: steps that take the place of the specification's for some operations: those of a defect (cts.defects).
+        run: evaluates operations in order in a state.
         beyond: the byte that loads beyond an array give, which only defects make; None where they are an error.
         instances: numbers of the scope instances that execute, ascending, int64; every value has one entry for each.
         activation: the function that is running.
         outside: the state that this one is a part of, None for the program's own.
         memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
             numbers in two's complement of the scalar's own width.
-        variables, aggregates: trees of cts.reference.variables, by name.
+        variables, aggregates: by name, as cts.reference.trees has them; None where nothing has been written.
     """
 
     program: Program
@@ -61,7 +62,7 @@ class State:
     memories: dict[str, Memory] = field(default_factory=dict)
     matrices: dict[str, MatrixValue] = field(default_factory=dict)
     scalars: dict[str, np.ndarray] = field(default_factory=dict)
-    variables: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Tree | None] = field(default_factory=dict)
     aggregates: dict[str, Any] = field(default_factory=dict)
 
     def part(self, positions: np.ndarray) -> State:
@@ -104,7 +105,7 @@ class State:
         """Where ``instances``, all of which execute here, are among those that do."""
         return np.searchsorted(self.instances, instances)
 
-    def set_variable(self, name: str, tree: Any) -> None:
+    def set_variable(self, name: str, tree: Tree | None) -> None:
         """Writes a variable, here and in all that this state is a part of."""
         self.variables[name] = tree
         if self.outside is None:

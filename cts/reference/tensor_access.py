@@ -15,14 +15,14 @@ from cts.reference.tensor_addressing import Addresses, addresses
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.callbacks import ArrayParameter, ElementFunction
-from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, unit_bytes
+from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, moved_matrix, unit_bytes
 from generators.program.values import MatrixType
 
 
 def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
     """What the operation's layout and view give."""
     store = isinstance(operation, TensorStore)
-    type_ = operation.matrix.type if isinstance(operation, TensorStore) else operation.result.type
+    type_ = moved_matrix(operation).type
     view = operation.view
     return addresses(
         type_.shape,

@@ -87,7 +87,7 @@ def addresses(
     _bounded(index, "the index in the slice")
     span = np.zeros((count, rows, columns, rank), np.int64)
     for dimension in range(rank - 1, -1, -1):
-        size = _per_instance(layout.span[:, dimension])
+        size = per_instance(layout.span[:, dimension])
         span[..., dimension] = index % size
         # What is left over goes on to the next dimension; the outermost one wraps as well (F-TA-11).
         index = index // size
@@ -97,7 +97,8 @@ def addresses(
     return Addresses(np.where(clipped | outside, 0, places), clipped, outside & ~clipped, block, within, span)
 
 
-def _per_instance(values: np.ndarray) -> np.ndarray:
+def per_instance(values: np.ndarray) -> np.ndarray:
+    """(instances,) as (instances, 1, 1): one number for all elements of a matrix."""
     return np.asarray(values[:, None, None])
 
 
@@ -109,7 +110,7 @@ def _bounded(values: np.ndarray, what: str) -> None:
 def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
     """The index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
     elements are outside of it."""
-    row_offset, row_span, column_offset, column_span = (_per_instance(view.clip[:, i]) for i in range(4))
+    row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
         raise GeneratorError("a clip window ends beyond 2^32, so that the width of integers decides; give a smaller span (F-TA-8)")
     outside = (row < row_offset) | (row >= row_offset + row_span) | (column < column_offset) | (column >= column_offset + column_span)
@@ -131,8 +132,8 @@ def _through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, lay
     result = np.zeros_like(index)
     for place in range(rank - 1, -1, -1):
         dimension = extent(type_.permutation[place])
-        size = _per_instance(sizes[:, dimension])
-        result += index % size * _per_instance(strides[:, dimension])
+        size = per_instance(sizes[:, dimension])
+        result += index % size * per_instance(strides[:, dimension])
         index = index // size
     return result
 

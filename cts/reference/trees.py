@@ -50,7 +50,7 @@ def replaced(old: Tree | None, positions: np.ndarray, new: Tree | None, count: i
     if len(positions) == count:
         return new
     if isinstance(old, tuple) or isinstance(new, tuple):
-        length = len(old if isinstance(old, tuple) else new)  # type: ignore[arg-type]
+        length = max(len(tree) for tree in (old, new) if isinstance(tree, tuple))
         pairs = zip(_parts(old, length), _parts(new, length), strict=True)
         return tuple(replaced(before, positions, after, count) for before, after in pairs)
     rest = np.setdiff1d(np.arange(count), positions)

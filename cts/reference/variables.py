@@ -103,8 +103,11 @@ def initialize(state: State, variables: Sequence[Variable]) -> None:
 
 
 def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
-    if isinstance(initializer, MatrixConstant | MatrixNull):
-        (constant if isinstance(initializer, MatrixConstant) else null)(state, initializer)  # type: ignore[arg-type]
+    if isinstance(initializer, MatrixConstant):
+        constant(state, initializer)
+        return state.matrices[initializer.result.name]
+    if isinstance(initializer, MatrixNull):
+        null(state, initializer)
         return state.matrices[initializer.result.name]
     if isinstance(type_, MatrixType):
         bits = np.zeros((len(state.instances), *type_.shape), type_.component.bits_dtype)

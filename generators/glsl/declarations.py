@@ -96,7 +96,7 @@ def _reference_name(array: Array) -> str:
 
 def _elements(shader: Shader, array: Array, name: str) -> str:
     """The array as the member of a block."""
-    if array.array_stride not in (None, array.pointee.bytes):
+    if array.other_stride is not None:
         raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")
     qualifiers = qualify(array, shader.program.operations).qualifiers
     if "nontemporal" in qualifiers:

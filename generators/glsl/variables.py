@@ -37,10 +37,11 @@ def type_name(shader: Shader, type_: ValueType) -> str:
         return tensor_type(shader, type_)
     if isinstance(type_, ArrayType):
         # float[2][3] is two arrays of three: the outermost length comes first.
-        lengths, element = "", type_
+        lengths = ""
+        element: ValueType = type_
         while isinstance(element, ArrayType):
             lengths += f"[{shader.extent(element.length)}]"
-            element = element.element  # type: ignore[assignment]
+            element = element.element
         return f"{type_name(shader, element)}{lengths}"
     name = identifier(type_.name)
     if name not in shader.structs:

@@ -2,7 +2,7 @@
 
 Exact data are integers times a power of two: every product and every c is a multiple of one quantum q, and the sum of all
 absolute values stays below 2**p q, where p is the narrowest accumulation that is plausible. Then every partial sum in every
-order is representable, and every implementation with at least p bits returns the exact value (facts.md, recipe after C31).
+order is representable, and every implementation with at least p bits returns the exact value (facts.md C31).
 The results use the top bits of that budget and odd low bits, so that a sum kept in a narrower type shows.
 """
 

@@ -41,7 +41,7 @@ class Array:
         role: ``input`` is never written by the shader (NonWritable); ``output`` starts as poison; ``inout`` starts with the subcase's
             data and is judged like an output; ``scratch`` is workgroup memory, which has no contents before or after.
         length: a literal; of workgroup memory it may be a specialization constant.
-        array_stride: the ArrayStride decoration in bytes where it is not the element's size. It must be ignored (KHR-PTR-03).
+        array_stride: the ArrayStride decoration in bytes; None for the element's size. It must be ignored (KHR-PTR-03).
     """
 
     name: str
@@ -60,3 +60,8 @@ class Array:
     def bytes(self) -> int:
         """Size in bytes."""
         return self.count * self.pointee.bytes
+
+    @property
+    def other_stride(self) -> int | None:
+        """The ArrayStride decoration in bytes where it is not the element's size, else None."""
+        return None if self.array_stride == self.pointee.bytes else self.array_stride

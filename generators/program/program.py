@@ -98,6 +98,7 @@ class Program:
         scope: the scope of the program's matrices, which is what InstanceIndex counts.
         subgroups: subgroups per workgroup (local size in units of the device's subgroup size).
         workgroups: workgroups dispatched in x, y and z.
+        shape: how the subgroups of a workgroup are arranged and asked for.
         label: what this program has other than those that share its module; empty if it is alone.
         others: programs of the same module that differ in the values of specialization constants, in data and in the local size: each
             is a pipeline of its own, and the case has its subcases as well.

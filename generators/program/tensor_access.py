@@ -46,11 +46,16 @@ class TensorStore:
     memory: MemoryOperand | None = None
 
 
+def moved_matrix(access: TensorLoad | TensorStore) -> Matrix:
+    """The matrix that is loaded or stored."""
+    return access.result if isinstance(access, TensorLoad) else access.matrix
+
+
 def unit_bytes(access: TensorLoad | TensorStore) -> int:
     """Bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
     if isinstance(access, TensorLoad) and access.decode is not None:
         pointer = access.decode.parameters[0]
         assert isinstance(pointer, PointerParameter), "the first parameter of a decode function is a pointer"
         return pointer.block.bytes
-    matrix = access.result if isinstance(access, TensorLoad) else access.matrix
+    matrix = moved_matrix(access)
     return matrix.type.component.bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from generators.errors import GeneratorError
 from generators.program.elements import ElementUpdate
@@ -90,8 +91,8 @@ def emit_element_update(shader: Shader, update: ElementUpdate) -> None:
     for k in range(update.leading):
         there = module.value(Op.ULessThan, module.type(Op.TypeBool), shader.u32(k), length)
         if update.leading_form == "composite":
-            branch(shader, there, lambda k=k: _insert(shader, update, k))  # type: ignore[misc]
+            branch(shader, there, partial(_insert, shader, update, k))
         else:
-            branch(shader, there, lambda k=k: _update(shader, update, shader.u32(k)))  # type: ignore[misc]
+            branch(shader, there, partial(_update, shader, update, shader.u32(k)))
     index = module.new_id("component")
     counting_loop(shader, "component", shader.u32(update.leading), length, shader.u32(1), index, (), lambda: _update(shader, update, index))

@@ -58,6 +58,19 @@ def read_instructions(module: bytes) -> Iterator[Instruction]:
     Raises:
         GeneratorError: not a SPIR-V module, an opcode that the tables do not have, or an instruction that runs past the end.
     """
+    for opcode, operands, position in read_words(module):
+        op = _KNOWN.get(opcode)
+        if op is None:
+            raise GeneratorError(f"SPIR-V word {position}: opcode {opcode} is not in generators.spirv.enumerants; add it there")
+        yield Instruction(op, operands, position)
+
+
+def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
+    """The opcode, operands and position of each instruction of ``module`` in order, whether the tables have it or not.
+
+    Raises:
+        GeneratorError: not a SPIR-V module, or an instruction that runs past the end.
+    """
     read_header(module)
     words = struct.unpack(f"<{len(module) // 4}I", module)
     position = HEADER_WORDS
@@ -65,10 +78,7 @@ def read_instructions(module: bytes) -> Iterator[Instruction]:
         count, opcode = words[position] >> 16, words[position] & 0xFFFF
         if count == 0 or position + count > len(words):
             raise GeneratorError(f"SPIR-V word {position}: an instruction of {count} words does not fit")
-        op = _KNOWN.get(opcode)
-        if op is None:
-            raise GeneratorError(f"SPIR-V word {position}: opcode {opcode} is not in generators.spirv.enumerants; add it there")
-        yield Instruction(op, words[position + 1 : position + count], position)
+        yield opcode, words[position + 1 : position + count], position
         position += count
 
 

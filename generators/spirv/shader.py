@@ -197,7 +197,7 @@ class Shader:
     def element(self, array: Array, index: int) -> int:
         """A pointer to the element of ``array`` whose number is in the id ``index``."""
         base, storage, element = self._arrays[array.name]
-        if array.array_stride not in (None, array.pointee.bytes) and index != self.u32(0):
+        if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
                 f"array {array.name}: with an array_stride of its own only its element 0 has one place under both strides; "
                 "use the literal u32 0 as first element, and no copies"
@@ -310,10 +310,9 @@ class Shader:
 
     def _element_pointer(self, array: Array) -> int:
         storage, type_ = _STORAGE[array.storage], self.pointee(array)
-        if array.array_stride in (None, array.pointee.bytes):
+        if array.other_stride is None:
             return pointer(self.module, storage, type_)
-        assert array.array_stride is not None
-        return strided_pointer(self.module, storage, type_, array.array_stride)
+        return strided_pointer(self.module, storage, type_, array.other_stride)
 
     def _array_block(self, array: Array) -> int:
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cts.devices.device import DeviceDescription
-from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.muladd import _muladd
-from cts.devices.embedded.profile import load_profile
-from cts.runner import judge
-from cts.session import DeviceHolder
-from cts.verdict import CaseResult, Verdict
-from generators.casebook import find_case, load_casebook
+from cts.verdict import Verdict
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
 from generators.types import MatrixOperands
+from tests.broken_devices.doubles import Broken, judged
 
 F16_MULADD = "muladd[16x16x16.f16.f16.f32.f32-subgroup-1-exact-single-3-literal-same-{}-tight-storage_buffer]"
 S8_MULADD = "muladd[16x16x16.s8.s8.s32.s32-subgroup-1-wrap-single-3-literal-same-rrrr-tight-storage_buffer]"
@@ -32,34 +25,6 @@ REUSE = "muladd[{}-subgroup-1-{}-reuse-3-literal-same-rrrr-tight-storage_buffer]
 LOAD_STORE = "load_store[u8-b-16x32-subgroup-2-copy-row-column-{0}-{0}-component-component-padded-padded-push_constant-u32-minimal-none]"
 LEAVING = {"break_late": 0, "continue_late": 3}
 """The iterations that nightly cases leave late."""
-
-
-class Broken:
-    """The embedded device, with a defect in the module that it runs, in what it reads or in what it leaves behind."""
-
-    def __init__(
-        self,
-        module: Callable[[bytes], bytes] = lambda module: module,
-        contents: Callable[[Kernel, Dispatch], Dispatch] = lambda kernel, dispatch: dispatch,
-        outcome: Callable[[Kernel, Dispatch, Outcome], Outcome] = lambda kernel, dispatch, outcome: outcome,
-    ) -> None:
-        self._device = EmbeddedDevice(load_profile("universal"), strict=False)
-        self._module, self._contents, self._outcome = module, contents, outcome
-
-    @property
-    def description(self) -> DeviceDescription:
-        return self._device.description
-
-    def missing(self, kernel: Kernel) -> str:
-        return self._device.missing(kernel)
-
-    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        broken = replace(kernel, spirv=self._module(kernel.spirv))
-        outcomes = self._device.run(broken, [self._contents(kernel, dispatch) for dispatch in dispatches])
-        return [self._outcome(kernel, dispatch, outcome) for dispatch, outcome in zip(dispatches, outcomes, strict=True)]
-
-    def close(self) -> None:
-        self._device.close()
 
 
 def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
@@ -127,15 +92,6 @@ def changing(name: str, byte: int) -> Callable[[Kernel, Dispatch, Outcome], Outc
         return Outcome({**outcome.outputs, name: output}, outcome.stray)
 
     return flip
-
-
-@cache
-def casebook():
-    return load_casebook(Path(__file__).resolve().parents[2])
-
-
-def judged(case_id: str, device: Broken) -> CaseResult:
-    return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke")
 
 
 @pytest.mark.parametrize("case_id", [F16_MULADD.format("rrrr"), S8_MULADD, LOAD_STORE.format("storage_buffer")])

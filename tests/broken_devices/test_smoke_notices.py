@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.devices.embedded import load_store
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.machine import Machine, blend, settle
-from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.spirv_types import MatrixType
 from cts.devices.embedded.translation import Handler, Translation
 from cts.devices.embedded.workgroup import built_in
-from cts.kinds.kernel import arrange, compile_module
-from generators.casebook import build_program, expand, find_case, load_casebook
-from generators.dispatch import kernel
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.types import Use
+from tests.broken_devices.smoke import noticed
 
-BOOK = load_casebook(Path(__file__).resolve().parents[2])
 TODAY = ("llvmpipe", "nvidia-h200")
-
-
-@cache
-def smoke_cases(family):
-    return expand(BOOK.family(family), "smoke")
 
 
 class Defaults(EmbeddedDevice):
@@ -40,31 +28,6 @@ class Defaults(EmbeddedDevice):
 
     def run(self, kernel, dispatches):
         return super().run(replace(kernel, specialization=()), dispatches)
-
-
-@cache
-def prepared(case_id):
-    """The kernel of a case, its program, and what goes in and may come out."""
-    case = find_case(BOOK, case_id)
-    program = build_program(case)
-    return kernel(program, compile_module(program, "spirv")), program, arrange(case, program)
-
-
-def fails(case_id: str, device: EmbeddedDevice) -> bool:
-    """Whether the device supports the case, and does it wrong."""
-    built, program, plan = prepared(case_id)
-    if device.missing(built):
-        return False
-    outcomes = device.run(built, plan.dispatches)
-    return any(compare(program, *judged) for judged in zip(plan.expected, plan.before, outcomes, strict=True))
-
-
-def noticed(family: str, profile: str, *words: str, device: type[EmbeddedDevice] = EmbeddedDevice) -> bool:
-    """Whether a smoke case of the family whose id has all ``words`` fails."""
-    cases = [case.id for case in smoke_cases(family) if all(word in case.id for word in words)]
-    assert cases, f"no smoke case of {family} has {words}"
-    broken = device(load_profile(profile), strict=False)
-    return any(fails(case_id, broken) for case_id in cases)
 
 
 def changed(op: Op, result: Callable[[MatrixType, np.ndarray, list[np.ndarray]], np.ndarray]) -> Mapping[Op, Handler]:

@@ -15,7 +15,7 @@ from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.profile import load_profile
 from generators.spirv.enumerants import Op, TensorClampMode
 from generators.types import Use
-from tests.broken_devices.test_smoke_notices import fails, noticed
+from tests.broken_devices.smoke import fails, noticed
 
 PROFILE = "nvidia-h200"
 DIMENSION_OF_ONE = [

@@ -8,7 +8,7 @@ from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.spirv_types import MatrixType
 from cts.verdict import Verdict
 from generators.spirv.enumerants import Op
-from tests.broken_devices.test_broken_devices import Broken, judged
+from tests.broken_devices.doubles import Broken, judged
 
 SWAP = "control_flow_variables[8x8x8.s8.s8.s32.s32-subgroup-2-1-swap-private-buffer-against-rrrr]"
 EXCHANGE = "aggregates[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-array-2-literal-private-function-operand-operand-push_constant-exchange]"

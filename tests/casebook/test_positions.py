@@ -92,13 +92,13 @@ def test_every_position_that_the_suite_cites_is_in_the_table() -> None:
 
 
 def test_every_rule_that_the_suite_cites_is_among_the_facts() -> None:
-    facts = set(re.findall(r"^\| (C[0-9]+) \|", (CHECKOUT / "docs" / "facts.md").read_text(encoding="utf-8"), re.MULTILINE))
+    facts = set(re.findall(r"^\| ([CD][0-9.]+) \|", (CHECKOUT / "docs" / "facts.md").read_text(encoding="utf-8"), re.MULTILINE))
     files = [path for folder in ("cases", "cts", "generators", "docs") for path in (CHECKOUT / folder).rglob("*.*")]
     cited = {
         (id_, str(path.relative_to(CHECKOUT)))
         for path in files
         if path.suffix in (".py", ".yaml", ".md") and "requirements" not in path.parts
-        for id_ in re.findall(r"(?:facts\.md |\()(C[0-9]{1,2})\b", path.read_text(encoding="utf-8"))
+        for id_ in re.findall(r"(?:facts\.md |\((?=C[0-9]))([A-E](?:[0-9]{1,2}|\.[0-9]+)?)\b", path.read_text(encoding="utf-8"))
     }
     assert cited
     assert not {(id_, path) for id_, path in cited if id_ not in facts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,20 @@ def test_the_suites_requirements_are_complete() -> None:
 
 def test_every_requirement_that_is_not_testable_has_a_reason() -> None:
     assert all(requirement.testable or requirement.why_not_testable for requirement in load_requirements(CHECKOUT).values())
+
+
+def test_every_requirement_that_the_code_cites_is_listed() -> None:
+    known = load_requirements(CHECKOUT)
+    specifications = "|".join(sorted({id_.partition("-")[0] for id_ in known}))
+    cited = {
+        (id_, str(path.relative_to(CHECKOUT)))
+        for folder in ("cts", "generators", "docs")
+        for path in (CHECKOUT / folder).rglob("*.*")
+        if path.suffix in (".py", ".md")
+        for id_ in re.findall(rf"(?<!F-)\b(?:{specifications})-[A-Z0-9]+-[0-9]+\b", path.read_text(encoding="utf-8"))
+    }
+    assert cited
+    assert not {(id_, path) for id_, path in cited if id_ not in known}
 
 
 def test_the_suite_has_no_fault_of_coverage() -> None:

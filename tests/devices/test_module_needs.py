@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from cts.devices.module_needs import read_needs
+from cts.devices.module_reading import read_needs
 from generators.errors import GeneratorError
 from generators.spirv.enumerants import MAGIC, Decoration, ExecutionMode, Op, StorageClass
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cts.devices.device import MatrixRow
-from cts.devices.module_needs import read_needs
+from cts.devices.module_reading import read_needs
 from cts.devices.requirements import missing
 from generators.errors import GeneratorError
 from generators.spirv.enumerants import Capability, Op

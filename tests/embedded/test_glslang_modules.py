@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -14,30 +10,8 @@ from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
-from generators.spirv.assemble import assemble
 from generators.types import COMPONENT_TYPES
-
-NO_CONSTANT = 999
-"""A SpecId that no module has: their local size is fixed."""
-
-
-@cache
-def module(name: str) -> bytes:
-    return assemble((Path(__file__).parent / "glslang" / f"{name}.spvasm").read_text())
-
-
-def run(
-    kernel: Kernel, contents: list[np.ndarray], push: bytes = b"", mapping: str = "interleaved", subgroup_size: int = 32
-) -> dict[str, np.ndarray]:
-    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=subgroup_size), mapping)
-    dispatch = Dispatch(push, tuple(np.ascontiguousarray(c).view(np.uint8).ravel() for c in contents))
-    return device.run(kernel, [dispatch])[0].outputs
-
-
-def kernel(name: str, contents: list[np.ndarray], written: set[int], **options: object) -> Kernel:
-    slots = tuple(BufferSlot(f"buffer{i}", c.nbytes, i in written, i) for i, c in enumerate(contents))
-    return Kernel(module(name), slots, **{"local_size_constant_id": NO_CONSTANT, **options})  # type: ignore[arg-type]
-
+from tests.embedded.glslang_modules import NO_CONSTANT, kernel, module, run
 
 RNG = np.random.default_rng(11)
 

@@ -12,7 +12,7 @@ from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from generators.kernel import BufferSlot, Kernel, Specialization
 from generators.types import COMPONENT_TYPES
-from tests.embedded.test_glslang_modules import kernel, module, run
+from tests.embedded.glslang_modules import kernel, module, run
 
 U32 = COMPONENT_TYPES["u32"]
 

@@ -17,7 +17,7 @@ from generators.families.tensor_regions import (
     slice_steps,
     spans_of,
 )
-from tests.reference.test_tensor_layouts import layout, numbers
+from tests.reference.tensors import layout, numbers
 
 KINDS = [kind for kind in product(SPANS, [(8, 8), (16, 32)], range(1, 6)) if spans_of(kind[0], *kind[1], kind[2])]
 ENDS = [

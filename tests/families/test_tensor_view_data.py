@@ -12,38 +12,12 @@ from generators.casebook import Tier, build_program, build_subcases, expand, fin
 from generators.errors import GeneratorError
 from generators.families.tensor_view import geometry
 from tests.families.evidence import casebook, outcome_of, seen
-
-AXES = {
-    "component": "f16",
-    "use": "acc",
-    "shape": "16x16",
-    "scope": "subgroup",
-    "subgroups": 1,
-    "access": "load",
-    "rank": 2,
-    "permutation": "p10",
-    "form": "default",
-    "fit": "matrix",
-    "clip": "none",
-    "spans": "even",
-    "edge": "inside",
-    "mode": "undefined",
-    "place": "value",
-    "constants": "literal",
-    "source": "literal",
-    "integer": "u32",
-    "storage": "storage_buffer",
-}
-
-
-def case(**values) -> str:
-    assert values.keys() <= AXES.keys()
-    return f"tensor_view[{'-'.join(map(str, (AXES | values).values()))}]"
+from tests.families.tensor_view_cases import view_case
 
 
 def both(words: str, **values):
     """The same for a load and a store."""
-    return [(case(access=access, **values), words) for access in ("load", "store")]
+    return [(view_case(access=access, **values), words) for access in ("load", "store")]
 
 
 @pytest.mark.parametrize(
@@ -62,13 +36,13 @@ def both(words: str, **values):
         *both("the slice's offset ignored"),
         *both("the view's strides ignored", form="padded"),
         *both("the view's strides ignored", form="crossed"),
-        (case(form="sliding", permutation="p0123"), "the view's strides ignored"),
+        (view_case(form="sliding", permutation="p0123"), "the view's strides ignored"),
         *both("strides that outlive", form="reset"),
         *both("the spans of the slice as dimensions"),
         *both("the dimensions of the tensor as those", form="span"),
-        (case(form="outer_zero"), "stride 0 taken"),
-        (case(form="inner_zero", shape="8x8"), "stride 0 taken"),
-        (case(form="wrapping"), "without end"),
+        (view_case(form="outer_zero"), "stride 0 taken"),
+        (view_case(form="inner_zero", shape="8x8"), "stride 0 taken"),
+        (view_case(form="wrapping"), "without end"),
         *both("the clip window ignored", clip="inside"),
         *both("window's rows alone", clip="inside"),
         *both("window's columns alone", clip="over_bottom"),
@@ -81,17 +55,17 @@ def both(words: str, **values):
         *both("numbered as in the whole matrix", clip="inside"),
         *both("as wide as the matrix", clip="inside", fit="window"),
         *both("as wide as its span", clip="wide"),
-        (case(clip="rows", permutation="p120"), "as wide as its span"),
+        (view_case(clip="rows", permutation="p120"), "as wide as its span"),
         *both("as wide as what is seen of it", clip="over_right"),
         *both("as wide as what is seen of it", clip="corner", fit="window"),
         *both("spans of the clip window taken as its ends", clip="inside"),
         *both("that new dimensions of the view end", clip="inside", place="clip_first"),
         *both("that was derived from its own", clip="inside", place="derived"),
-        (case(clip="inside"), "with zero where"),
-        (case(clip="over_bottom", component="u8"), "with old elements of the next column"),
-        (case(clip="inside", component="s8", access="store"), "the clip window ignored"),
-        (case(clip="inside", edge="over", mode="constant"), "the clip window ignored"),
-        (case(clip="inside", edge="over", mode="repeat", permutation="p201", form="crossed"), "the permutation inverted"),
+        (view_case(clip="inside"), "with zero where"),
+        (view_case(clip="over_bottom", component="u8"), "with old elements of the next column"),
+        (view_case(clip="inside", component="s8", access="store"), "the clip window ignored"),
+        (view_case(clip="inside", edge="over", mode="constant"), "the clip window ignored"),
+        (view_case(clip="inside", edge="over", mode="repeat", permutation="p201", form="crossed"), "the permutation inverted"),
     ],
     ids=lambda text: text.replace("[", "(").replace("]", ")"),
 )
@@ -143,7 +117,7 @@ def test_the_smoke_tier_shows_the_mistakes_that_are_likeliest():
 
 
 def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
-    one = find_case(casebook(), case(clip="inside"))
+    one = find_case(casebook(), view_case(clip="inside"))
     program = build_program(one)
     for subcase in build_subcases(one, program):
         bits = evaluate(program, subcase).placed[0].allowed.bits[0]
@@ -165,7 +139,7 @@ def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
     ids=str,
 )
 def test_the_diagnosis_names_the_defect(values, words):
-    one = find_case(casebook(), case(**values))
+    one = find_case(casebook(), view_case(**values))
     program = build_program(one)
     subcase = build_subcases(one, program)[0]
     expected = evaluate(program, subcase)

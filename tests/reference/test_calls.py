@@ -14,7 +14,7 @@ from generators.program.values import Matrix, Scalar
 from generators.program.variables import ArrayType, Variable
 from generators.spirv.emit import emit
 from generators.types import Scope
-from tests.reference.test_variables import TYPE, stored
+from tests.reference.matrices_told_apart import TYPE, stored
 
 
 def _exchange(builder: ProgramBuilder, storage: str) -> Function:

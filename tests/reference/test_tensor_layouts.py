@@ -3,49 +3,22 @@ SPV_NV_cooperative_matrix2."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import pytest
 
-from cts.reference.evaluate import STEPS
-from cts.reference.state import State, initial_state
-from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_addressing import Addresses, addresses
 from generators.errors import GeneratorError
-from generators.families.tensor_writer import LayoutStep, TensorWriter
-from generators.program.builder import ProgramBuilder
-from generators.program.program import Operation, Subcase
+from generators.families.tensor_writer import LayoutStep
 from generators.program.tensor import TensorLayoutType
-from generators.types import ClampMode, Scope
+from generators.types import ClampMode
+from tests.reference.tensors import layout, numbers
 
 U, CONSTANT, EDGE, REPEAT, MIRRORED = ClampMode
 WIDE = (1 << 32) - 1
 
 
-def layout(rank: int, *steps: LayoutStep) -> LayoutState:
-    """The state after the steps."""
-    builder = ProgramBuilder(Scope.SUBGROUP)
-    last = TensorWriter(builder, "literal").layout("layout", TensorLayoutType(rank), *steps)
-
-    def run(state: State, operations: Sequence[Operation]) -> None:
-        for operation in operations:
-            STEPS[type(operation)](state, operation)
-
-    program = builder.build()
-    state = initial_state(program, Subcase("one", {}), {}, run, None)
-    run(state, program.operations)
-    return layout_state(state, last)
-
-
 def found(shape: tuple[int, int], rank: int, *steps: LayoutStep, mode: ClampMode = U, store: bool = False) -> Addresses:
     """Where the elements of a matrix lie."""
     return addresses(shape, TensorLayoutType(rank, mode), layout(rank, *steps), None, None, store)
-
-
-def numbers(values: np.ndarray) -> list[int]:
-    """Of the only instance."""
-    return [int(n) for n in values[0]]
 
 
 def test_a_new_layout_is_all_zeros_but_the_block_sizes() -> None:

@@ -2,56 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
 import pytest
 
-from cts.compare import compare
-from cts.devices.embedded.device import EmbeddedDevice
-from cts.devices.embedded.profile import load_profile
-from cts.poison import initial_contents
-from cts.reference.evaluate import evaluate
-from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
-from generators.program.memory import Pointee
-from generators.program.program import Subcase
 from generators.program.values import Matrix, Scalar
 from generators.program.variables import ArrayType, StructType, Variable
-from generators.spirv.emit import emit
-from generators.types import COMPONENT_TYPES, Layout, Scope
-from tests.reference.programs import BUFFER, as_bytes, matrix_type
+from generators.types import COMPONENT_TYPES, Scope
+from tests.reference.matrices_told_apart import TYPE, Body, stored
 
 U16, U32, F32 = (COMPONENT_TYPES[name] for name in ("u16", "u32", "f32"))
-TYPE = matrix_type("u16", 8, 8)
-Body = Callable[[ProgramBuilder, list[Matrix]], list[Matrix]]
-
-
-def stored(body: Body, subgroups: int = 1, pushed: int = 0) -> list[int]:
-    """Which of four different inputs each matrix that ``body`` returns is, for every instance in turn; the embedded device must give
-    what the reference expects."""
-    builder = ProgramBuilder(Scope.SUBGROUP, subgroups)
-    source = builder.array("source", Pointee(U16), 256, BUFFER, "input")
-    target = builder.array("target", Pointee(U16), 64 * 8, BUFFER, "output")
-    stride = builder.literal(8)
-    given = [builder.load(f"m{i}", TYPE, source, builder.literal(64 * i), stride, Layout.ROW_MAJOR) for i in range(4)]
-    results = body(builder, given)
-    for i, matrix in enumerate(results):
-        first = builder.offset(f"place{i}", builder.literal(i * 64), builder.instance_index(), 64 * len(results))
-        builder.store(matrix, target, first, stride, Layout.ROW_MAJOR)
-    program = builder.build()
-    data = np.arange(256, dtype=np.uint16) * 251
-    operands = {o.name: pushed for o in program.operands if o.source == "push_constant"}
-    subcase = Subcase("one", {"source": as_bytes(data)}, operands)
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
-    device = EmbeddedDevice(load_profile("universal"))
-    (outcome,) = device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
-    assert not compare(program, expected, before, outcome)
-    which = {data[64 * i : 64 * i + 64].tobytes(): i for i in range(4)}
-    words = outcome.outputs["target"].view(np.uint16)
-    return [which[words[64 * i : 64 * i + 64].tobytes()] for i in range(len(results) * subgroups)]
 
 
 def filled(builder: ProgramBuilder, given: list[Matrix], storage: str = "function") -> Variable:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cts.devices.choose import DeviceSpec, choose
@@ -13,8 +15,9 @@ def test_the_commands_name_the_profile_that_judged(selector):
     assert choice.spec.selector == selector
     result = CaseResult("f[a]", "f", Verdict.FAIL, "wrong", choice.description.name, "embedded 1", "spirv", "smoke", (), 1, 0.1)
     meta = {"device": {"name": choice.description.name, "kind": "embedded", "uuid": ""}, "selector": choice.spec.selector}
-    lines = commands(result, [meta], {"f": "cases/s/f.yaml"})
+    lines = commands(result, [meta], {"f": Path("/checkout/cases/s/f.yaml")})
     judging = [line for line in lines.values() if not line.startswith("cts show ")]
+    assert "pytest 'cases/s/f.yaml::f[a]'" in lines["Judge it again"]
     assert [line.partition(" --device ")[2] for line in judging] == [selector, selector]
 
 

@@ -20,7 +20,7 @@ from generators.casebook import build_program, build_subcases, find_case
 from generators.errors import CtsError
 from reports.picture import failing_array
 from tests.families.evidence import outcome_of
-from tests.families.test_tensor_view_data import case as view_case
+from tests.families.tensor_view_cases import view_case
 
 from .conftest import REPOSITORY
 

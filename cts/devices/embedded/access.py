@@ -23,7 +23,7 @@ from cts.devices.embedded.spirv_types import (
     number,
     size_of,
 )
-from cts.devices.embedded.values import Undefined, Value, expand
+from cts.devices.embedded.values import Undefined, Value, expand, wide
 from generators.kernel import StrayWrite, Where
 
 _U64 = number("u64")
@@ -84,7 +84,7 @@ def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, s
         value = load_number(machine, pointer.memory, pointer.offset, number("u8"), manner)
         return value != 0
     if isinstance(type_, PointerType):
-        return AddressPointer(space, _signed64(load_number(machine, pointer.memory, pointer.offset, _U64, manner)))
+        return AddressPointer(space, wide(load_number(machine, pointer.memory, pointer.offset, _U64, manner)))
     return tuple(
         _load(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), manner, space) for i in range(member_count(type_))
     )
@@ -106,10 +106,6 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
     count = member_count(type_)
     for i, part in enumerate(expand(value, count)):
         _store(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), part, manner)
-
-
-def _signed64(value: Value) -> Offset:
-    return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value)
 
 
 def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number, manner: Manner) -> Value:

@@ -15,13 +15,11 @@ from cts.devices.embedded.ordering import SHARED
 from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, spread, to_signed
-from cts.devices.embedded.variables import not_writable
-from generators.spirv.enumerants import MemorySemantics, Op, Scope, StorageClass
+from cts.devices.embedded.variables import SHARED_STORAGE, not_writable
+from generators.spirv.enumerants import MemorySemantics, Op, Scope
 
 _Update = Callable[[Value, Value, Number], Value]
 """Old value, operand and type to the new value."""
-
-_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
 
 
 def _minimum(choose: Callable[[Value, Value], Value], signed: bool) -> _Update:
@@ -98,7 +96,7 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
 def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
     if not isinstance(type_, Number):
         raise Violation("SPIR-V 3.42.18", "an atomic access of what is not a number")
-    if translation.storage(pointer) not in _STORAGE:
+    if translation.storage(pointer) not in SHARED_STORAGE:
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
     machine, values, number = translation.machine, translation.values, type_
     writes = op is not Op.AtomicLoad

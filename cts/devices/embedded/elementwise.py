@@ -24,8 +24,8 @@ MATRIX_CONVERSIONS = frozenset(
 )
 """Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
 
-
-_USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
+USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
+"""Capabilities with one of which an accumulator may become an A or B (CM2-CAP-02)."""
 
 
 def happens(machine: Machine, condition: Value) -> bool:
@@ -106,7 +106,7 @@ def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: Matr
     if op is Op.Bitcast or (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
         return False
     if from_.use is Use.ACCUMULATOR and to.use is not Use.ACCUMULATOR:
-        return not translation.capabilities.isdisjoint(_USE_CONVERSIONS)
+        return not translation.capabilities.isdisjoint(USE_CONVERSIONS)
     back = from_.use is not Use.ACCUMULATOR and to.use is Use.ACCUMULATOR
     return back and Capability.CooperativeMatrixConversionsEXT in translation.capabilities
 

@@ -18,13 +18,10 @@ from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Undefined, Value, signed_index
-from cts.devices.embedded.variables import not_writable
+from cts.devices.embedded.variables import SHARED_STORAGE, not_writable
 from generators.kernel import StrayWrite, Where
-from generators.spirv.enumerants import Op, StorageClass
+from generators.spirv.enumerants import Op
 from generators.types import Layout
-
-MATRIX_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
-"""Storage classes that have matrices in memory."""
 
 _WIDEST_ALIGNMENT = 16
 
@@ -70,7 +67,7 @@ def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size:
 def _operands(translation: Translation, words: Words, matrix: MatrixType, pointer: int, what: str, writes: bool) -> _Operands:
     """``words`` begin with the layout."""
     storage = translation.storage(pointer)
-    if storage not in MATRIX_STORAGE:
+    if storage not in SHARED_STORAGE:
         raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"{what}: a pointer to {storage.name} storage")
     pointee = translation.pointee(pointer)
     if not isinstance(pointee, Number | Vector):

@@ -106,10 +106,13 @@ class Machine:
     Attributes:
         values: by id.
         lanes: invocations; ``subgroup_size``; ``subgroups``.
+        everyone: a mask of all invocations.
         mask: which invocations execute; ``full``: whether all do.
         clock: for races.
         strict: whether what the specification forbids raises Violation.
         index: number of the instruction that is being executed, for messages.
+        constants: what ``values`` holds when a workgroup begins.
+        workgroup: its number in x, y and z; ``workgroups``: how many there are.
         callback: whether a function runs for elements, not for invocations (``call_for_elements``).
     """
 

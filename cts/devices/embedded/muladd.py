@@ -19,7 +19,10 @@ from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import Op
 from generators.types import MatrixOperands, Use
 
-_KNOWN = 0x1F
+_SIGNED = (MatrixOperands.A_SIGNED, MatrixOperands.B_SIGNED, MatrixOperands.C_SIGNED, MatrixOperands.RESULT_SIGNED)
+"""The sign flags of A, B, C and the result."""
+
+_KNOWN = sum(MatrixOperands)
 _EXACT_FLOAT_BITS = 53
 _EXACT_INT_BITS = 62
 
@@ -34,9 +37,9 @@ def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType, flag
         raise Violation("KHR-MAD-02", "operands of different scopes")
     if flags & ~_KNOWN:
         raise Violation("SPIR-V 3.X Cooperative Matrix Operands", f"operands {flags:#x} have bits that mean nothing")
-    for matrix, flag in ((a, 1), (b, 2), (c, 4), (result, 8)):
+    for matrix, flag in zip((a, b, c, result), _SIGNED, strict=True):
         if flags & flag and matrix.number.is_float:
-            raise Violation("KHR-MAD-11", f"{MatrixOperands(flag).name} with a {matrix}")
+            raise Violation("KHR-MAD-11", f"{flag.name} with a {matrix}")
     kinds = {m.number.is_float for m in (a, b, c, result)}
     if len(kinds) > 1:
         raise Violation("KHR-MAD-13", "a multiply-add of integer and floating-point matrices")
@@ -91,7 +94,7 @@ def _extended(number: Number, signed: bool) -> Callable[[np.ndarray], np.ndarray
 
 
 def _integers(machine: Machine, a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType, flags: int) -> _Multiply:
-    signs = [bool(flags & flag) for flag in (1, 2, 4, 8)]
+    signs = [bool(flags & flag) for flag in _SIGNED]
     read_a, read_b, read_c = (_extended(m.number, s) for m, s in zip((a, b, c), signs, strict=False))
     product_bits = a.number.bits + b.number.bits + max(a.columns - 1, 1).bit_length()
     dtype = result.number.dtype

@@ -1,4 +1,4 @@
-"""Vulkan's property commands on a profile (facts.md D.2)."""
+"""Vulkan's property commands on a profile (Vulkan, "Cooperative Matrices")."""
 
 from __future__ import annotations
 

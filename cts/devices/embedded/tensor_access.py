@@ -11,17 +11,17 @@ import numpy as np
 
 from cts.devices.embedded.decode import Decode
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
-from cts.devices.embedded.load_store import MATRIX_STORAGE, robust_load, robust_store
+from cts.devices.embedded.load_store import robust_load, robust_store
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, member_type
 from cts.devices.embedded.tensor_addressing import Layout, Places, View, tensor_places
-from cts.devices.embedded.tensor_state import layout_state, view_state, wide, wide_signed
+from cts.devices.embedded.tensor_state import layout_state, view_state, wide_signed
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import UNDEFINED, Partly, Value, partly, settle, signed_index
-from cts.devices.embedded.variables import not_writable
+from cts.devices.embedded.values import UNDEFINED, Partly, Value, partly, settle, signed_index, wide
+from cts.devices.embedded.variables import SHARED_STORAGE, not_writable
 from generators.kernel import StrayWrite
 from generators.spirv.enumerants import PARAMETERS, MemoryAccess, Op, TensorAddressingOperands
 from generators.types import Scope
@@ -71,7 +71,7 @@ class _Operands:
 def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: int, layout: int, masks: Words, writes: bool) -> _Operands:
     """``masks`` are the Memory Operands and the Tensor Addressing Operands, with what they ask for."""
     storage = translation.storage(pointer)
-    if storage not in MATRIX_STORAGE:
+    if storage not in SHARED_STORAGE:
         raise Unsupported(f"a tensor access to {storage.name} storage")
     layout_type = translation.type_of[layout]
     if not isinstance(layout_type, TensorLayoutType):

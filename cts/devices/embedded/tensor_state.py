@@ -17,7 +17,7 @@ from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.spirv_types import TensorLayoutType, TensorViewType, Type
 from cts.devices.embedded.tensor_types import is_int32
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import UNDEFINED, Value, expand, settle
+from cts.devices.embedded.values import UNDEFINED, Value, expand, settle, wide
 from generators.spirv.enumerants import Op
 
 Numbers = tuple[Value, ...]
@@ -76,11 +76,6 @@ def _defined(value: Value, count: int) -> Numbers:
 
 def _settled(machine: Machine, numbers: Value, count: int) -> Numbers:
     return tuple(settle(number, machine.mask) for number in expand(numbers, count))
-
-
-def wide(value: Value) -> Value:
-    """A u32 as a Python int, or an int64 array, in which sums and small products do not wrap."""
-    return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value)
 
 
 def wide_signed(value: Value) -> Value:

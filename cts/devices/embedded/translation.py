@@ -39,6 +39,7 @@ from generators.spirv.enumerants import (
     BuiltIn,
     Decoration,
     ExecutionMode,
+    MemoryAccess,
     MemoryModel,
     Op,
     StorageClass,
@@ -61,7 +62,12 @@ class Translation:
     """One kernel's module, specialized.
 
     Attributes:
+        kernel: whose module it is. ``strict``: see Machine.
         machine: what runs it; ``values``: the machine's.
+        instructions: of the whole module; ``function_instructions``: from ``first_function``, the place of the first function, on.
+        index: number of the instruction that is being translated, for messages.
+        names: debug names by id. ``instruction_sets``: names of extended instruction sets by id.
+        entry: id of the entry point's function.
         types: by id. ``type_of``: by id of a value its type. ``type_ids``: by id of a value the id of its type.
         decorations: by id, then by decoration its parameters; ``member_decorations``: by (id, member).
         variables: module-scope variables: id, storage class, type of the contents, id of the initializer or 0.
@@ -187,7 +193,7 @@ class Translation:
         """How an access with Memory Operands ``mask`` takes part in ordering."""
         if not self.private_model:
             return Manner(False, Reach.BEYOND, Reach.BEYOND)
-        return Manner(not mask & 0x20, available, visible)
+        return Manner(not mask & MemoryAccess.NonPrivatePointer, available, visible)
 
     def zero(self, type_: Type) -> Value:
         """The null value of a type (OpConstantNull)."""
@@ -316,7 +322,8 @@ class Translation:
     def _find_local_size(self) -> tuple[int, int, int]:
         for id_, decorations in self.decorations.items():
             if decorations.get(Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,) and self.values[id_] is not None:
-                return self.values[id_]  # type: ignore[no-any-return]
+                x, y, z = self.values[id_]
+                return x, y, z
         if self._local_size_words is None:
             raise Violation("VUID-StandaloneSpirv-None-10685", f"no entry point '{self.kernel.entry_point}' with a LocalSize")
         is_id, words = self._local_size_words

@@ -8,15 +8,13 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Violation
-from cts.devices.embedded.elementwise import use_may_change
+from cts.devices.embedded.elementwise import USE_CONVERSIONS, use_may_change
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.spirv_types import MatrixType
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Partly, Undefined, Value
 from generators.spirv.enumerants import Capability, Op
 from generators.types import Use
-
-_CAPABILITIES = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
 
 
 def _types(translation: Translation, words: Words, rule: str, what: str) -> tuple[MatrixType, MatrixType]:
@@ -29,7 +27,7 @@ def _types(translation: Translation, words: Words, rule: str, what: str) -> tupl
 
 def _convert(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixConvertNV"
-    if translation.capabilities.isdisjoint(_CAPABILITIES):
+    if translation.capabilities.isdisjoint(USE_CONVERSIONS):
         raise Violation("CM2-CAP-02", f"{what} without the capability CooperativeMatrixConversionsNV")
     from_, to = _types(translation, words, "CM2-CVT-03", what)
     if from_.number != to.number:

@@ -96,6 +96,11 @@ def to_signed(value: Value, bits: int, dtype: np.dtype) -> Value:
     return value.view(dtype)
 
 
+def wide(value: Value) -> Value:
+    """An unsigned integer as a Python int, or an int64 array; of a u32, sums and small products do not wrap there."""
+    return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value)
+
+
 def signed_index(value: Value, type_: Number) -> Value:
     """An integer as an index or offset: a Python int, or an int64 array, by its type's own signedness."""
     if value.__class__ is int:

@@ -19,6 +19,9 @@ from generators.spirv.enumerants import Decoration, Op, StorageClass
 CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageClass.Input})
 """Storage classes whose variables have no bytes."""
 
+SHARED_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
+"""Storage classes of bytes that invocations share and may write: where atomics go, and whole matrices are loaded and stored."""
+
 _Step = tuple[int, Number, int, int | None]
 """Id of an index, its type, bytes from one constituent to the next, and how many there are (None: unknown)."""
 

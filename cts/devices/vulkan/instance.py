@@ -43,9 +43,10 @@ class Instance:
         layers: list[CData] = []
         extensions: list[CData] = []
         if validation:
-            names = {
-                ffi.string(p.layerName).decode() for p in enumerate_all("", lib.vkEnumerateInstanceLayerProperties, "VkLayerProperties")
-            }
+            layer_properties = enumerate_all(
+                "vkEnumerateInstanceLayerProperties", lib.vkEnumerateInstanceLayerProperties, "VkLayerProperties"
+            )
+            names = {ffi.string(properties.layerName).decode() for properties in layer_properties}
             if VALIDATION_LAYER not in names:
                 raise DeviceError(f"--validation needs {VALIDATION_LAYER}: install the Vulkan validation layers, or leave the option out")
             layers.append(ffi.new("char[]", VALIDATION_LAYER.encode()))

@@ -7,7 +7,7 @@ from typing import Any
 
 from cts.devices.capabilities import STATED_FEATURES
 from cts.devices.device import DeviceDescription, MatrixRow
-from cts.devices.vulkan.api import CData, address, enumerate_all, load
+from cts.devices.vulkan.api import INCOMPLETE, CData, address, check, enumerate_all, load
 from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
 from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, supported
 from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, STRUCTURE_TYPES, supplement
@@ -62,7 +62,11 @@ class PhysicalDevice:
 
 
 def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
-    """Asks a physical device for everything that kernels may need."""
+    """Asks a physical device for everything that kernels may need.
+
+    Raises:
+        DeviceLost, DriverRefused: a query fails.
+    """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
     listed = enumerate_all(
@@ -76,37 +80,11 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
 
     features = Chain(supported(FEATURES, version, extensions))
     properties = Chain(supported(PROPERTIES, version, extensions))
-    all_features = ffi.new(
-        "VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": features.head}
-    )
-    all_properties = ffi.new(
-        "VkPhysicalDeviceProperties2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, "pNext": properties.head}
-    )
-    if version >= (1, 1):
-        lib.vkGetPhysicalDeviceFeatures2(handle, all_features)
-        lib.vkGetPhysicalDeviceProperties2(handle, all_properties)
-    else:
-        lib.vkGetPhysicalDeviceFeatures(handle, ffi.addressof(all_features, "features"))
-        lib.vkGetPhysicalDeviceProperties(handle, ffi.addressof(all_properties, "properties"))
-
-    core = all_features.features
-    core_limits = all_properties.properties.limits
+    core, core_limits = _filled(handle, version, features, properties)
     further = properties.read()
-    flags = {name: getattr(core, name) for name, _ in ffi.typeof("VkPhysicalDeviceFeatures").fields} | features.read()
-    stated = {name: bool(value) for name, value in flags.items() if name in STATED_FEATURES or name.startswith("cooperative")}
-    # Some properties say what shaders may do and are VkBool32 like features.
-    stated |= {name: bool(value) for name, value in further.items() if name in STATED_FEATURES or name.endswith("Accumulation")}
-    limits = {name: int(getattr(core_limits, name)) for name in _CORE_LIMITS}
-    limits |= {f"maxComputeWorkGroupSize[{axis}]": int(core_limits.maxComputeWorkGroupSize[axis]) for axis in range(3)}
-    limits["maxComputeWorkGroupCount[0]"] = int(core_limits.maxComputeWorkGroupCount[0])
-    limits |= {name: value for name, value in further.items() if name in _LIMITS or (name.startswith("cooperative") and name not in stated)}
-
-    identity = next((node for structure, node in properties.nodes.items() if structure.name == "VkPhysicalDeviceVulkan11Properties"), None)
-    driver = next((node for structure, node in properties.nodes.items() if structure.name == "VkPhysicalDeviceVulkan12Properties"), None)
-    uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()
-    driver_text = ".".join(map(str, split_version(basic.driverVersion)))
-    if driver is not None:
-        driver_text = f"{ffi.string(driver.driverName).decode()} {ffi.string(driver.driverInfo).decode()}".strip()
+    stated = _stated(core, features, further)
+    limits = _limits(core_limits, further, stated)
+    uuid, driver = _identity(basic, properties)
     extra: dict[str, Any] = {
         "index": index,
         "type": _DEVICE_TYPES.get(basic.deviceType, "other"),
@@ -117,7 +95,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     }
     description = DeviceDescription(
         name=ffi.string(basic.deviceName).decode(),
-        driver=driver_text,
+        driver=driver,
         uuid=uuid,
         kind="vulkan",
         api_version=".".join(map(str, api_version)),
@@ -130,6 +108,57 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         extra=extra,
     )
     return PhysicalDevice(handle, index, description, extensions, version, features, core)
+
+
+def _filled(handle: CData, version: tuple[int, int], features: Chain, properties: Chain) -> tuple[CData, CData]:
+    """VkPhysicalDeviceFeatures and VkPhysicalDeviceLimits; both chains are filled in."""
+    vulkan = load()
+    ffi, lib = vulkan.ffi, vulkan.lib
+    all_features = ffi.new(
+        "VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": features.head}
+    )
+    all_properties = ffi.new(
+        "VkPhysicalDeviceProperties2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, "pNext": properties.head}
+    )
+    if version >= (1, 1):
+        lib.vkGetPhysicalDeviceFeatures2(handle, all_features)
+        lib.vkGetPhysicalDeviceProperties2(handle, all_properties)
+    else:
+        lib.vkGetPhysicalDeviceFeatures(handle, ffi.addressof(all_features, "features"))
+        lib.vkGetPhysicalDeviceProperties(handle, ffi.addressof(all_properties, "properties"))
+    # Copies: the structures are freed here, and their parts with them.
+    core = ffi.new("VkPhysicalDeviceFeatures*", all_features.features)
+    limits = ffi.new("VkPhysicalDeviceLimits*", all_properties.properties.limits)
+    return core[0], limits[0]
+
+
+def _stated(core: CData, features: Chain, further: dict[str, int]) -> dict[str, bool]:
+    """By name, whether the device has a feature."""
+    flags = {name: getattr(core, name) for name, _ in load().ffi.typeof("VkPhysicalDeviceFeatures").fields} | features.read()
+    stated = {name: bool(value) for name, value in flags.items() if name in STATED_FEATURES or name.startswith("cooperative")}
+    # Some properties say what shaders may do and are VkBool32 like features.
+    return stated | {name: bool(value) for name, value in further.items() if name in STATED_FEATURES or name.endswith("Accumulation")}
+
+
+def _limits(core: CData, further: dict[str, int], stated: dict[str, bool]) -> dict[str, int]:
+    """Limits by Vulkan's names."""
+    limits = {name: int(getattr(core, name)) for name in _CORE_LIMITS}
+    limits |= {f"maxComputeWorkGroupSize[{axis}]": int(core.maxComputeWorkGroupSize[axis]) for axis in range(3)}
+    limits["maxComputeWorkGroupCount[0]"] = int(core.maxComputeWorkGroupCount[0])
+    return limits | {
+        name: value for name, value in further.items() if name in _LIMITS or (name.startswith("cooperative") and name not in stated)
+    }
+
+
+def _identity(basic: CData, properties: Chain) -> tuple[str, str]:
+    """The UUID and the driver in words, as far as the device's version tells them."""
+    ffi = load().ffi
+    nodes = {structure.name: node for structure, node in properties.nodes.items()}
+    identity, driver = (nodes.get(f"VkPhysicalDeviceVulkan{version}Properties") for version in (11, 12))
+    uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()
+    if driver is None:
+        return uuid, ".".join(map(str, split_version(basic.driverVersion)))
+    return uuid, f"{ffi.string(driver.driverName).decode()} {ffi.string(driver.driverInfo).decode()}".strip()
 
 
 def _component(vk: int) -> str:
@@ -187,16 +216,21 @@ def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) 
 
 
 def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any, s_type: int) -> list[CData]:
-    """The entries that a property query of the device tells."""
+    """The entries that a property query of the device tells, asked again while they become more.
+
+    Raises:
+        DeviceLost, DriverRefused: the query fails; that is not a device without entries.
+    """
     query_rows = supplement().cast("QueryRows", address(instance.address(function)))
     device = supplement().cast("void*", address(handle))
     count = supplement().new("uint32_t*")
-    query_rows(device, count, supplement().NULL)
-    entries = ffi.new(f"{type_}[]", max(1, count[0]))
-    for entry in entries:
-        entry.sType = s_type
-    query_rows(device, count, supplement().cast("void*", int(ffi.cast("uintptr_t", entries))))
-    return list(entries[0 : count[0]])
+    while True:
+        check(function, query_rows(device, count, supplement().NULL))
+        entries = ffi.new(f"{type_}[]", max(1, count[0]))
+        for entry in entries:
+            entry.sType = s_type
+        if check(function, query_rows(device, count, supplement().cast("void*", int(ffi.cast("uintptr_t", entries))))) != INCOMPLETE:
+            return list(entries[0 : count[0]])
 
 
 def describe_all() -> list[DeviceDescription]:

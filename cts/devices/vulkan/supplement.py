@@ -1,4 +1,4 @@
-"""What the ``vulkan`` package does not have yet: structures newer than Vulkan 1.3.275 (facts.md D.1), declared for cffi."""
+"""What the ``vulkan`` package does not have yet: structures newer than Vulkan 1.3.275, as vulkan_core.h has them, declared for cffi."""
 
 from __future__ import annotations
 

@@ -1,0 +1,204 @@
+"""Reads what a module says of itself, instruction by instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+
+from cts.devices.module_needs import Composite, Constant, Default, Expression, MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
+from generators.errors import GeneratorError
+from generators.spirv.enumerants import OPERANDS, BuiltIn, Decoration, ExecutionMode, Op, StorageClass
+from generators.spirv.reader import read_header, read_string, read_words
+
+_TYPED = frozenset(int(op) for op, pattern in OPERANDS.items() if pattern.startswith("T R"))
+_FLOAT_MODES = (
+    ExecutionMode.DenormPreserve,
+    ExecutionMode.DenormFlushToZero,
+    ExecutionMode.SignedZeroInfNanPreserve,
+    ExecutionMode.RoundingModeRTE,
+    ExecutionMode.RoundingModeRTZ,
+)
+_Operands = tuple[int, ...]
+
+
+@dataclass
+class _Found:
+    """What has been read of a module so far; the attributes of the same names are those of ModuleNeeds.
+
+    Attributes:
+        workgroup_size: the id of the constant that is decorated with BuiltIn WorkgroupSize.
+        matrix_of: id of a cooperative matrix -> its type's id.
+        pointers: type id of a pointer -> type id of what it points to.
+        vectors_of_constants: id of a composite constant -> the ids of its constituents.
+        spec_ids: id of a constant -> its SpecId.
+    """
+
+    capabilities: list[int] = field(default_factory=list)
+    extensions: list[str] = field(default_factory=list)
+    float_modes: list[tuple[int, int]] = field(default_factory=list)
+    local_size: tuple[int, int, int] | None = None
+    local_size_ids: bool = False
+    local_size_mode: bool = False
+    matrices: dict[int, MatrixTypeIds] = field(default_factory=dict)
+    muladds: dict[MulAddIds, None] = field(default_factory=dict)
+    scalars: dict[int, Scalar] = field(default_factory=dict)
+    composites: dict[int, Composite] = field(default_factory=dict)
+    workgroup: list[int] = field(default_factory=list)
+    blocks: set[int] = field(default_factory=set)
+    constants: dict[int, Constant] = field(default_factory=dict)
+    workgroup_size: int | None = None
+    matrix_of: dict[int, int] = field(default_factory=dict)
+    pointers: dict[int, int] = field(default_factory=dict)
+    vectors_of_constants: dict[int, _Operands] = field(default_factory=dict)
+    spec_ids: dict[int, int] = field(default_factory=dict)
+
+
+def _capability(found: _Found, _: int, operands: _Operands) -> None:
+    found.capabilities.append(operands[0])
+
+
+def _extension(found: _Found, _: int, operands: _Operands) -> None:
+    found.extensions.append(read_string(operands)[0])
+
+
+def _execution_mode(found: _Found, _: int, operands: _Operands) -> None:
+    if operands[1] == ExecutionMode.LocalSize:
+        found.local_size = operands[2], operands[3], operands[4]
+    elif operands[1] in _FLOAT_MODES:
+        found.float_modes.append((operands[1], operands[2]))
+
+
+def _execution_mode_id(found: _Found, _: int, operands: _Operands) -> None:
+    if operands[1] == ExecutionMode.LocalSizeId:
+        found.local_size = operands[2], operands[3], operands[4]
+        found.local_size_ids = found.local_size_mode = True
+
+
+def _decoration(found: _Found, _: int, operands: _Operands) -> None:
+    if operands[1] == Decoration.SpecId:
+        found.spec_ids[operands[0]] = operands[2]
+    elif operands[1] == Decoration.Block:
+        found.blocks.add(operands[0])
+    elif operands[1] == Decoration.BuiltIn and operands[2] == BuiltIn.WorkgroupSize:
+        found.workgroup_size = operands[0]
+
+
+def _type(found: _Found, op: int, operands: _Operands) -> None:
+    type_id, *parts = operands
+    match op:
+        case Op.TypeInt:
+            found.scalars[type_id] = Scalar(parts[0], parts[1])
+        case Op.TypeFloat:
+            found.scalars[type_id] = Scalar(parts[0], None, parts[1] if len(parts) > 1 else None)
+        case Op.TypeVector | Op.TypeMatrix:
+            found.composites[type_id] = Composite(Op(op), operands[1:2], operands[2])
+        case Op.TypeArray:
+            found.composites[type_id] = Composite(Op.TypeArray, operands[1:2], operands[2], True)
+        case Op.TypeStruct:
+            found.composites[type_id] = Composite(Op.TypeStruct, operands[1:])
+        case Op.TypePointer:
+            found.pointers[type_id] = operands[2]
+        case Op.TypeCooperativeMatrixKHR:
+            found.matrices[type_id] = MatrixTypeIds(*operands[1:6])
+
+
+def _constant(found: _Found, op: int, operands: _Operands) -> None:
+    type_id, id_, *parts = operands
+    match op:
+        case Op.Constant | Op.SpecConstant:
+            value = parts[0] | (parts[1] << 32 if len(parts) > 1 else 0)
+            found.constants[id_] = value if op == Op.Constant else Default(found.spec_ids.get(id_), value)
+        case Op.ConstantTrue | Op.ConstantFalse:
+            found.constants[id_] = int(op == Op.ConstantTrue)
+        case Op.SpecConstantTrue | Op.SpecConstantFalse:
+            found.constants[id_] = Default(found.spec_ids.get(id_), int(op == Op.SpecConstantTrue))
+        case Op.ConstantNull:
+            found.constants[id_] = 0
+        case Op.SpecConstantOp:
+            scalar = found.scalars.get(type_id)
+            found.constants[id_] = Expression(operands[2], operands[3:], scalar.width if scalar else 32)
+        case Op.ConstantComposite | Op.SpecConstantComposite:
+            found.vectors_of_constants[id_] = operands[2:]
+
+
+def _variable(found: _Found, _: int, operands: _Operands) -> None:
+    if operands[2] == StorageClass.Workgroup:
+        found.workgroup.append(found.pointers[operands[0]])
+
+
+def _matrix_value(found: _Found, op: int, operands: _Operands) -> None:
+    found.matrix_of[operands[1]] = operands[0]
+    if op == Op.CooperativeMatrixMulAddKHR:
+        try:
+            a, b, c = (found.matrix_of[operand] for operand in operands[2:5])
+        except KeyError as unknown:
+            raise GeneratorError(f"id {unknown} is an operand of a multiply-add, and it is no cooperative matrix") from None
+        found.muladds[MulAddIds(operands[0], a, b, c, operands[5] if len(operands) > 5 else 0)] = None
+
+
+_READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyType(
+    {
+        Op.Capability: _capability,
+        Op.Extension: _extension,
+        Op.ExecutionMode: _execution_mode,
+        Op.ExecutionModeId: _execution_mode_id,
+        Op.Decorate: _decoration,
+        Op.TypeInt: _type,
+        Op.TypeFloat: _type,
+        Op.TypeVector: _type,
+        Op.TypeMatrix: _type,
+        Op.TypeArray: _type,
+        Op.TypeStruct: _type,
+        Op.TypePointer: _type,
+        Op.TypeCooperativeMatrixKHR: _type,
+        Op.Constant: _constant,
+        Op.ConstantTrue: _constant,
+        Op.ConstantFalse: _constant,
+        Op.ConstantNull: _constant,
+        Op.ConstantComposite: _constant,
+        Op.SpecConstant: _constant,
+        Op.SpecConstantTrue: _constant,
+        Op.SpecConstantFalse: _constant,
+        Op.SpecConstantOp: _constant,
+        Op.SpecConstantComposite: _constant,
+        Op.Variable: _variable,
+    }
+)
+
+
+@lru_cache(maxsize=512)
+def read_needs(module: bytes) -> ModuleNeeds:
+    """Reads what ``module`` says of itself. Instructions that say nothing of it are passed over.
+
+    Raises:
+        GeneratorError: it is no SPIR-V module, or an instruction runs past its end.
+    """
+    header = read_header(module)
+    found = _Found()
+    for opcode, operands, _ in read_words(module):
+        if opcode in _TYPED and operands[0] in found.matrices:
+            _matrix_value(found, opcode, operands)
+        elif opcode in _READERS:
+            _READERS[opcode](found, opcode, operands)
+    if found.workgroup_size in found.vectors_of_constants:
+        # The decorated constant takes precedence over the execution mode.
+        x, y, z = found.vectors_of_constants[found.workgroup_size]
+        found.local_size, found.local_size_ids = (x, y, z), True
+    return ModuleNeeds(
+        header.version,
+        tuple(found.capabilities),
+        tuple(found.extensions),
+        tuple(found.float_modes),
+        found.local_size,
+        found.local_size_ids,
+        found.local_size_mode,
+        found.matrices,
+        tuple(found.muladds),
+        found.scalars,
+        found.composites,
+        tuple(found.workgroup),
+        frozenset(found.blocks),
+        found.constants,
+    )

@@ -1,0 +1,33 @@
+"""The case files, where they are at hand: a report can do without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cts.checkout import find_root
+from generators.errors import CtsError
+
+
+def case_folder() -> Path:
+    """The folder ``cases`` of the checkout that the command runs in or that this package lies in; it need not exist."""
+    try:
+        return find_root(Path.cwd()) / "cases"
+    except CtsError:
+        return Path("cases")
+
+
+def family_files(cases: Path) -> Mapping[str, Path]:
+    """Family -> its YAML file in the folder ``cases``."""
+    return {path.stem: path for path in sorted(cases.glob("*/*.yaml")) if path.parent.name != "requirements"}
+
+
+def document(path: Path) -> Any:
+    """The content of a YAML file; None if it cannot be read."""
+    try:
+        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (OSError, yaml.YAMLError):
+        return None

@@ -1,0 +1,49 @@
+"""The embedded device with a defect around it, and the verdict on a case that runs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cts.devices.device import DeviceDescription
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.runner import judge
+from cts.session import DeviceHolder
+from cts.verdict import CaseResult
+from generators.casebook import find_case
+from generators.kernel import Dispatch, Kernel, Outcome
+from tests.families.evidence import casebook
+
+
+class Broken:
+    """The embedded device, with a defect in the module that it runs, in what it reads or in what it leaves behind."""
+
+    def __init__(
+        self,
+        module: Callable[[bytes], bytes] = lambda module: module,
+        contents: Callable[[Kernel, Dispatch], Dispatch] = lambda kernel, dispatch: dispatch,
+        outcome: Callable[[Kernel, Dispatch, Outcome], Outcome] = lambda kernel, dispatch, outcome: outcome,
+    ) -> None:
+        self._device = EmbeddedDevice(load_profile("universal"), strict=False)
+        self._module, self._contents, self._outcome = module, contents, outcome
+
+    @property
+    def description(self) -> DeviceDescription:
+        return self._device.description
+
+    def missing(self, kernel: Kernel) -> str:
+        return self._device.missing(kernel)
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        broken = replace(kernel, spirv=self._module(kernel.spirv))
+        outcomes = self._device.run(broken, [self._contents(kernel, dispatch) for dispatch in dispatches])
+        return [self._outcome(kernel, dispatch, outcome) for dispatch, outcome in zip(dispatches, outcomes, strict=True)]
+
+    def close(self) -> None:
+        self._device.close()
+
+
+def judged(case_id: str, device: Broken) -> CaseResult:
+    """The verdict on a case, of the suite's own."""
+    return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke")

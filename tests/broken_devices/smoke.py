@@ -1,0 +1,46 @@
+"""Whether the cases of the smoke tier notice what a device does wrong."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from cts.compare import compare
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.kinds.kernel import Arrangement, arrange, compile_module
+from generators.casebook import Case, build_program, expand, find_case
+from generators.dispatch import kernel
+from generators.kernel import Kernel
+from generators.program.program import Program
+from tests.families.evidence import casebook
+
+
+@cache
+def smoke_cases(family: str) -> list[Case]:
+    """The cases of a family in the smoke tier."""
+    return expand(casebook().family(family), "smoke")
+
+
+@cache
+def prepared(case_id: str) -> tuple[Kernel, Program, Arrangement]:
+    """The kernel of a case, its program, and what goes in and may come out."""
+    case = find_case(casebook(), case_id)
+    program = build_program(case)
+    return kernel(program, compile_module(program, "spirv")), program, arrange(case, program)
+
+
+def fails(case_id: str, device: EmbeddedDevice) -> bool:
+    """Whether the device supports the case, and does it wrong."""
+    built, program, plan = prepared(case_id)
+    if device.missing(built):
+        return False
+    outcomes = device.run(built, plan.dispatches)
+    return any(compare(program, *judged) for judged in zip(plan.expected, plan.before, outcomes, strict=True))
+
+
+def noticed(family: str, profile: str, *words: str, device: type[EmbeddedDevice] = EmbeddedDevice) -> bool:
+    """Whether a smoke case of the family whose id has all ``words`` fails."""
+    cases = [case.id for case in smoke_cases(family) if all(word in case.id for word in words)]
+    assert cases, f"no smoke case of {family} has {words}"
+    broken = device(load_profile(profile), strict=False)
+    return any(fails(case_id, broken) for case_id in cases)

@@ -1,0 +1,98 @@
+"""What becomes of the answers to a property query; no Vulkan loader is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import cffi
+import pytest
+
+from cts.devices.device import DriverRefused
+from cts.devices.vulkan import api, query
+from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
+
+COMMAND = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
+TYPE = "VkCooperativeVectorPropertiesNV"
+OUT_OF_HOST_MEMORY = -1
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The entries that the query gives, of a driver that does what a function of (count, entries) says and returns."""
+    ffi = supplement()
+    vulkan = SimpleNamespace(ffi=ffi, VK_ERROR_OUT_OF_HOST_MEMORY=OUT_OF_HOST_MEMORY)
+    for module in (api, query):
+        monkeypatch.setattr(module, "load", lambda: vulkan)
+    monkeypatch.setattr(api, "_result_names", lambda: {OUT_OF_HOST_MEMORY: "VK_ERROR_OUT_OF_HOST_MEMORY"})
+
+    def ask(driver: Callable):
+        called = ffi.callback("QueryRows", lambda _, count, entries: driver(count, ffi.cast(f"{TYPE}*", entries)))
+        instance = SimpleNamespace(address=lambda name: called)
+        return query._ask(instance, ffi.NULL, COMMAND, TYPE, ffi, STRUCTURE_TYPES[TYPE])
+
+    return ask
+
+
+def test_the_entries_of_a_driver(asked) -> None:
+    def driver(count, entries) -> int:
+        if entries:
+            entries[0].inputType, entries[1].inputType = 4, 7
+        count[0] = 2
+        return api.SUCCESS
+
+    assert [entry.inputType for entry in asked(driver)] == [4, 7]
+
+
+@pytest.mark.parametrize("fails_with_entries", [False, True])
+def test_a_query_that_fails_is_no_device_without_rows(asked, fails_with_entries) -> None:
+    def driver(count, entries) -> int:
+        count[0] = 0 if entries else 1
+        return OUT_OF_HOST_MEMORY if bool(entries) is fails_with_entries else api.SUCCESS
+
+    with pytest.raises(DriverRefused, match=f"{COMMAND} returned VK_ERROR_OUT_OF_HOST_MEMORY"):
+        asked(driver)
+
+
+def test_rows_that_become_more_are_asked_for_again(asked) -> None:
+    told = iter([1, 2])
+
+    def driver(count, entries) -> int:
+        if not entries:
+            count[0] = next(told)
+            return api.SUCCESS
+        for i in range(count[0]):
+            entries[i].inputType = i
+        return api.INCOMPLETE if count[0] < 2 else api.SUCCESS
+
+    assert [entry.inputType for entry in asked(driver)] == [0, 1]
+
+
+STRUCTURES = """
+typedef struct { uint32_t shaderInt16; uint32_t shaderInt64; } VkPhysicalDeviceFeatures;
+typedef struct { uint32_t maxComputeWorkGroupInvocations; uint32_t more[63]; } VkPhysicalDeviceLimits;
+typedef struct { uint32_t apiVersion; VkPhysicalDeviceLimits limits; } VkPhysicalDeviceProperties;
+typedef struct { int sType; void* pNext; VkPhysicalDeviceFeatures features; } VkPhysicalDeviceFeatures2;
+typedef struct { int sType; void* pNext; VkPhysicalDeviceProperties properties; } VkPhysicalDeviceProperties2;
+"""
+
+
+def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
+    """cffi frees a structure while parts of it are still held."""
+    ffi = cffi.FFI()
+    ffi.cdef(STRUCTURES)
+
+    def features(_, structure) -> None:
+        structure.features.shaderInt64 = 1
+
+    def properties(_, structure) -> None:
+        structure.properties.limits.maxComputeWorkGroupInvocations = 1024
+
+    lib = SimpleNamespace(vkGetPhysicalDeviceFeatures2=features, vkGetPhysicalDeviceProperties2=properties)
+    types = {"VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2": 0, "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2": 1}
+    monkeypatch.setattr(query, "load", lambda: SimpleNamespace(ffi=ffi, lib=lib, **types))
+    chain = SimpleNamespace(head=ffi.NULL)
+    core, limits = query._filled(ffi.NULL, (1, 3), chain, chain)
+    later = [ffi.new(f"Vk{name}*") for _ in range(1000) for name in ("PhysicalDeviceFeatures2", "PhysicalDeviceProperties2")]
+    assert (core.shaderInt16, core.shaderInt64, limits.maxComputeWorkGroupInvocations) == (0, 1, 1024)
+    assert later

@@ -1,0 +1,50 @@
+"""Programs of matrices that can be told apart, which the reference model and the embedded device run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cts.compare import compare
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.poison import initial_contents
+from cts.reference.evaluate import evaluate
+from generators.dispatch import dispatch, kernel
+from generators.program.builder import ProgramBuilder
+from generators.program.memory import Pointee
+from generators.program.program import Subcase
+from generators.program.values import Matrix
+from generators.spirv.emit import emit
+from generators.types import Layout, Scope
+from tests.reference.programs import BUFFER, as_bytes, matrix_type
+
+TYPE = matrix_type("u16", 8, 8)
+Body = Callable[[ProgramBuilder, list[Matrix]], list[Matrix]]
+
+
+def stored(body: Body, subgroups: int = 1, pushed: int = 0) -> list[int]:
+    """Which of four different inputs each matrix that ``body`` returns is, for every instance in turn; the embedded device must give
+    what the reference expects."""
+    builder = ProgramBuilder(Scope.SUBGROUP, subgroups)
+    source = builder.array("source", Pointee(TYPE.component), 256, BUFFER, "input")
+    target = builder.array("target", Pointee(TYPE.component), 64 * 8, BUFFER, "output")
+    stride = builder.literal(8)
+    given = [builder.load(f"m{i}", TYPE, source, builder.literal(64 * i), stride, Layout.ROW_MAJOR) for i in range(4)]
+    results = body(builder, given)
+    for i, matrix in enumerate(results):
+        first = builder.offset(f"place{i}", builder.literal(i * 64), builder.instance_index(), 64 * len(results))
+        builder.store(matrix, target, first, stride, Layout.ROW_MAJOR)
+    program = builder.build()
+    data = np.arange(256, dtype=np.uint16) * 251
+    operands = {o.name: pushed for o in program.operands if o.source == "push_constant"}
+    subcase = Subcase("one", {"source": as_bytes(data)}, operands)
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    device = EmbeddedDevice(load_profile("universal"))
+    (outcome,) = device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
+    assert not compare(program, expected, before, outcome)
+    which = {data[64 * i : 64 * i + 64].tobytes(): i for i in range(4)}
+    words = outcome.outputs["target"].view(np.uint16)
+    return [which[words[64 * i : 64 * i + 64].tobytes()] for i in range(len(results) * subgroups)]

@@ -27,12 +27,18 @@ def _exchanged(first: int, second: int) -> Substitute:
     return step
 
 
+def _copied(state: State, source: object, target: object) -> None:
+    """``target`` becomes what ``source`` is, where both are matrices, or both layouts or views."""
+    if isinstance(source, Matrix) and isinstance(target, Matrix):
+        state.matrices[target.name] = state.matrices[source.name]
+    elif isinstance(source, TensorLayout | TensorView) and isinstance(target, TensorLayout | TensorView):
+        state.aggregates[target.name] = state.aggregates[source.name]
+
+
 def _returning(position: int) -> Substitute:
     def step(state: State, operation: Call) -> None:
         call(state, operation)
-        result, argument = operation.result, operation.arguments[position]
-        if isinstance(result, Matrix) and isinstance(argument, Matrix):
-            state.matrices[result.name] = state.matrices[argument.name]
+        _copied(state, operation.arguments[position], operation.result)
 
     return step
 
@@ -40,9 +46,7 @@ def _returning(position: int) -> Substitute:
 def _overwriting(position: int) -> Substitute:
     def step(state: State, operation: Call) -> None:
         call(state, operation)
-        result, argument = operation.result, operation.arguments[position]
-        if isinstance(result, Matrix) and isinstance(argument, Matrix):
-            state.matrices[argument.name] = state.matrices[result.name]
+        _copied(state, operation.result, operation.arguments[position])
 
     return step
 

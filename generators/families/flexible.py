@@ -104,9 +104,9 @@ def plan(values: Values) -> dict[str, Tiles]:
 
 
 def _reduction(component: ComponentType) -> ElementFunction:
-    """The larger of two."""
+    """The smaller of two: of positive elements it shows zeros with which a matrix is filled up to whole fragments."""
     one, other = ScalarParameter("one", component), ScalarParameter("other", component)
-    return ElementFunction("larger", (one, other), Choose(Binary("less", one, other), other, one))
+    return ElementFunction("smaller", (one, other), Choose(Binary("less", one, other), one, other))
 
 
 def _by_place(component: ComponentType) -> ElementFunction:
@@ -233,6 +233,16 @@ def _drawn(values: Values, of: Chain, rng: np.random.Generator) -> Operands:
     return (integers.edges if second else integers.wrapping)(of, rng)
 
 
+def _positive(operands: Operands, row: PropertyRow) -> Operands:
+    """``operands`` with sums above zero, as ``_reduction`` needs them: floats without their signs, integers with C so large that no sum of
+    products of bytes makes it negative, nor too large."""
+    if row.result.is_float:
+        return Operands(np.abs(operands.a), np.abs(operands.b), np.abs(operands.c))
+    if not row.result.is_signed:
+        return operands
+    return replace(operands, c=(operands.c & 0x3FFFFFFF) + operands.c.dtype.type(1 << 29))
+
+
 def _moved(of: Chain, half: int) -> dict[str, np.ndarray]:
     """Elements of which position decides the bits."""
     row, shapes = of.row, dict(zip("abc", of.shapes, strict=True))
@@ -248,6 +258,9 @@ def subcase(name: str, values: Values, program: Program, rng: np.random.Generato
         drawn = _moved(of, int(values["data"] == "second"))
     else:
         operands = _drawn(values, of, rng)
+        # The second data keep their signs, so that a comparison of the other signedness shows.
+        if values["does"] in _REDUCTIONS and values["data"] == "first":
+            operands = _positive(operands, of.row)
         drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
     arrays = {array: worked[array].place(np.ascontiguousarray(data), rng) for array, data in drawn.items()}
     writer = _Writer(values)

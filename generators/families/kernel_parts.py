@@ -95,6 +95,10 @@ class KernelWriter(TensorWriter):
         """A matrix of zeros."""
         return self.builder.splat(self.name(what), type_, self.builder.literal(0, type_.component))
 
+    def _trip_count(self, trips: int) -> ScalarValue:
+        """``trips``. As a specialization constant it has fewer for its default: more add tiles beyond the matrices, zeros."""
+        return self.number("trips", trips, signed=False, default=trips - 1 if trips else 1)
+
     def repeat(
         self, trips: int, initial: Sequence[Matrix], body: Callable[[ScalarValue, Sequence[Matrix]], Sequence[Matrix]]
     ) -> list[Matrix]:
@@ -116,7 +120,7 @@ class KernelWriter(TensorWriter):
         index = Scalar(self.name("i"), U32)
         current = [Matrix(self.name("carried"), matrix.type) for matrix in initial]
         carried: list[Carried] = []
-        count = self.number("trips", trips, signed=False)
+        count = self._trip_count(trips)
         with self.builder.loop(index, count, carried, self.hint):
             following = body(index, current)
             carried += [Carried(*matrices) for matrices in zip(initial, current, following, strict=True)]
@@ -130,7 +134,7 @@ class KernelWriter(TensorWriter):
         for variable, matrix in zip(variables, initial, strict=True):
             builder.set(variable, (), matrix)
         index = Scalar(self.name("i"), U32)
-        with builder.loop(index, self.number("trips", trips, signed=False), [], self.hint):
+        with builder.loop(index, self._trip_count(trips), [], self.hint):
             current = [builder.get_matrix(self.name("current"), variable) for variable in variables]
             for variable, matrix in zip(variables, body(index, current), strict=True):
                 builder.set(variable, (), matrix)

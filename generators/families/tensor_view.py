@@ -5,6 +5,7 @@ Axis values are those of cases/nv_cooperative_matrix2/tensor_view.yaml.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,9 +23,11 @@ from generators.families.tensor_view_shapes import (
     reached,
     row_major,
     slice_spans,
+    view_elements,
     view_sizes,
     view_strides,
     window_elements,
+    window_numbers,
 )
 from generators.families.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
 from generators.inputs.patterns import PATTERNS
@@ -109,11 +112,16 @@ def geometry(values: Values) -> Geometry | None:
         # Windows over an image are seen as such in a slice of its width.
         line = strides[0] if strides and form == "sliding" and len(dimensions) == 4 else None
     spans = slice_spans(rank, needed, values["spans"] == "odd", line)
+    lines = 0
+    if values["edge"] == "over":
+        seen = view_elements(window_numbers(clip, rows, columns), permutation, dimensions or spans, strides)
+        # Where no element is seen, none has to stay inside.
+        lines = int(seen.max()) // math.prod(spans[1:]) if seen.size else spans[0]
     sizes, offsets = [], []
     for dimension, span in enumerate(spans):
         over = values["edge"] == "over" and dimension in (0, rank - 1)
-        # The first dimension is left at its beginning, the last one at its end, neither of them wholly.
-        offsets.append((-max(1, span // 4) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
+        # The first dimension is left at its beginning, the last one at its end, neither of them by all that the clip window lets see.
+        offsets.append((-min(max(1, span // 4), lines) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
         sizes.append(max(2, span - (0 if dimension else max(1, span // 4))) if over else span + 3 + dimension)
     tensor_strides = row_major(sizes, 1)
     if tensor_elements(sizes, tensor_strides) * instances(values) > _limit(values):

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
 WHOLE = 0xFFFFFFFF
 """Both spans of the clip window of a new view (TA-VCR-01)."""
 
@@ -67,6 +69,27 @@ def clip_window(word: str, rows: int, columns: int) -> Clip | None:
 def window_elements(clip: Clip | None, rows: int, columns: int) -> int:
     """Elements of the window as the text counts them: its lines are ``min(columns, span)`` wide (F-TA-9)."""
     return rows * columns if clip is None else min(rows, clip.row_span) * min(columns, clip.column_span)
+
+
+def window_numbers(clip: Clip | None, rows: int, columns: int) -> np.ndarray:
+    """The numbers that the elements of the matrix that the window lets see have in its lines (F-TA-9); int64, one dimension."""
+    if clip is None:
+        return np.arange(rows * columns)
+    width = min(columns, clip.column_span)
+    seen_rows = max(0, min(rows - clip.row_offset, clip.row_span))
+    seen_columns = max(0, min(columns - clip.column_offset, clip.column_span))
+    return (np.arange(seen_rows)[:, None] * width + np.arange(seen_columns)).ravel()
+
+
+def view_elements(numbers: np.ndarray, permutation: Sequence[int], sizes: Sequence[int], strides: Sequence[int] | None) -> np.ndarray:
+    """The elements of the slice that a view has for ``numbers``: coordinates in the order of ``permutation``, put together by ``strides``,
+    which are those of adjacent elements if None."""
+    strides = strides or row_major(sizes)
+    elements, left = np.zeros_like(numbers), numbers
+    for dimension in reversed(permutation):
+        elements = elements + left % sizes[dimension] * strides[dimension]
+        left = left // sizes[dimension]
+    return elements
 
 
 _LAYOUT_FACTORS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0,), 2: (4, 0), 3: (2, 0, 8), 4: (2, 0, 2, 4), 5: (2, 0, 4, 2, 2)})

@@ -59,13 +59,13 @@ class TensorWriter:
         self.signed = signed
         self.operands: dict[str, int] = {}
 
-    def number(self, name: str, value: int, signed: bool | None = None) -> ScalarValue:
-        """``value`` from the writer's source; modulo 2^32. A specialization constant has another default."""
+    def number(self, name: str, value: int, signed: bool | None = None, default: int | None = None) -> ScalarValue:
+        """``value`` from the writer's source; modulo 2^32. A specialization constant has another ``default``, the next number if None."""
         component = S32 if (self.signed if signed is None else signed) else U32
         value %= _WORD
         if self.source == "literal":
             return self.builder.literal(value, component)
-        operand = self.builder.operand(name, component, self.source, value, (value + 1) % _WORD)
+        operand = self.builder.operand(name, component, self.source, value, (value + 1 if default is None else default) % _WORD)
         if self.source != "specialization":
             self.operands[name] = value
         return operand

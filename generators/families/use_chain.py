@@ -187,7 +187,9 @@ class _Writer:
         """P: ``scores`` of the component type and use of a factor of the second product."""
         builder, conversion = self.builder, _conversion(self.values)
         if self.values["between"] == "scaled":
-            bits = np.array([_SCALE], self.chain.first.dtype).view(self.chain.first.bits_dtype)
+            kinds = (self.chain.first, self.chain.converted)
+            scale = -_SCALE if all(kind.is_float or kind.is_signed for kind in kinds) else _SCALE
+            bits = np.array([scale], self.chain.first.dtype).view(self.chain.first.bits_dtype)
             scores = builder.times_scalar("matrix_scaled", scores, builder.literal(int(bits[0]), self.chain.first))
         if self.values["between"] == "negated_before":
             scores = builder.negate("matrix_opposite", scores)

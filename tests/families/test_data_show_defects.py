@@ -100,3 +100,14 @@ def test_the_smoke_tier_has_addresses_that_only_narrow_lines_allow(layout):
         values["component"] in ("e4m3", "e5m2", "s8", "u8") and values["load"] == values["store"] == layout and values["shape"] in short
         for values in found
     )
+
+
+@pytest.mark.parametrize("access", ["loaded", "stored"])
+def test_the_smoke_tier_shows_a_stride_whose_bytes_are_kept_in_16_bits(access):
+    far = [
+        case
+        for case in expand(casebook().family("load_store"), "smoke")
+        if "huge" in (case.values["load_stride"], case.values["store_stride"])
+    ]
+    found = {words for case in far for words, is_visible in seen(case.id, "kept in 16 bits").items() if is_visible}
+    assert any(f" {access} with" in words and "loaded and stored" not in words for words in found), found

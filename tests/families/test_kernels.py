@@ -30,7 +30,7 @@ from generators.program.tensor_access import TensorLoad
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
 from generators.types import ClampMode
-from tests.families.evidence import casebook, is_seen, outcome_of
+from tests.families.evidence import casebook, is_seen, outcome_of, seen
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = ("kernel_staged", "kernel_product", "kernel_attention", "kernel_convolution", "kernel_dequantised")
@@ -317,3 +317,11 @@ def test_every_result_of_the_smoke_tier_is_exact(family):
         program = build_program(case)
         for subcase in build_subcases(case, program):
             assert {placed.allowed.kind for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
+
+
+@pytest.mark.parametrize("family", ["kernel_attention", "kernel_dequantised", "kernel_product"])
+def test_a_specialization_constant_left_at_its_default_shows(family):
+    cases = [case.id for case in expand(casebook().family(family), "nightly") if "specialization" in case.values.values()]
+    found = [is_visible for case_id in cases[:4] for is_visible in seen(case_id, "specialization constant trips").values()]
+    assert found
+    assert all(found)

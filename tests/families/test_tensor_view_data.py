@@ -156,3 +156,16 @@ def test_a_slice_over_the_edges_of_its_tensor_is_partly_inside_in_every_dimensio
         shape = geometry(case.values)
         for size, offset, span in zip(shape.sizes, shape.offsets, shape.spans, strict=True):
             assert -span < offset < size, case.id
+
+
+def test_a_store_over_the_edges_of_its_tensor_stores_something_where_its_window_lets_it_see_elements():
+    stores = [
+        case
+        for case in expand(casebook().family("tensor_view"), "nightly")
+        if (case.values["access"], case.values["edge"]) == ("store", "over")
+    ]
+    seeing = [case for case in stores if case.values["clip"] not in ("beyond", "empty")]
+    assert {case.values["clip"] for case in seeing} >= {"none", "inside", "over_right", "corner", "columns"}
+    for case in seeing:
+        program = build_program(case)
+        assert all(evaluate(program, subcase).placed for subcase in build_subcases(case, program)), case.id

@@ -8,9 +8,9 @@ from cts.defects.tensor import tensor_defects
 from cts.diagnose import diagnose, known_defects
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, find_case
+from generators.casebook import build_program, build_subcases, expand, find_case
 from generators.errors import GeneratorError
-from tests.families.evidence import BEYOND, casebook, outcome_of
+from tests.families.evidence import BEYOND, casebook, outcome_of, seen
 
 OVER = {"offset": "over", "mode": "constant", "clamp_value": "last"}
 
@@ -153,3 +153,10 @@ def test_a_remainder_by_zero_is_named_before_strides_of_zero_which_give_the_same
     broken = evaluate(program, subcase, defect.substitutes)
     found = diagnose(program, subcase, expected, before, outcome_of(program, broken, before))
     assert found[:2] == (words, "setting the dimension does not set the strides")
+
+
+def test_a_function_that_returns_the_layout_that_it_got_shows():
+    cases = [case for case in expand(casebook().family("tensor_layout"), "smoke") if "from_function" in case.values.values()]
+    found = [is_visible for case in cases for is_visible in seen(case.id, "returns its argument").values()]
+    assert found
+    assert all(found)

@@ -79,3 +79,9 @@ def test_both_sums_of_a_chain_are_exact_and_need_their_bits():
     assert all(p.allowed.kind == "exact" for p in placed)
     final = next(p for p in placed if p.array == "o").allowed.bits.view(np.float16)
     assert np.abs(final).max() > 1000
+
+
+def test_a_scalar_whose_sign_is_dropped_shows_between_two_products():
+    scaled = [case for case in expand(casebook().family("use_chain"), "smoke") if case.values["between"] == "scaled"]
+    found = [seen(case.id, "the scalar's sign dropped") for case in scaled]
+    assert any(any(one.values()) for one in found)

@@ -228,17 +228,6 @@ def _array_length(translation: Translation, words: Words) -> Run:
     return run
 
 
-def _pointer_equal(translation: Translation, words: Words) -> Run:
-    values, a, b = translation.values, words[2], words[3]
-
-    def run() -> Value:
-        x, y = values[a], values[b]
-        same = x.address == y.address
-        return same if varies(same) else bool(same)
-
-    return run
-
-
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
         Op.Variable: variable,
@@ -250,7 +239,6 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.Store: _store,
         Op.CopyMemory: _copy_memory,
         Op.ArrayLength: _array_length,
-        Op.PtrEqual: _pointer_equal,
     }
 )
 """Handlers of variables and plain accesses."""

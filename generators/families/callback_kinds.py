@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from generators.families.callback_writer import CallbackWriter
-from generators.families.element_functions import bits_of
+from generators.families.component_bits import bits_of
 from generators.program.builder import U32
 from generators.program.callbacks import (
     Binary,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from generators.families.element_functions import Arithmetic, bits_of
+from generators.families.component_bits import bits_of
+from generators.families.element_functions import Arithmetic
 from generators.program.builder import U32
 from generators.program.callbacks import (
     Converted,

@@ -122,3 +122,8 @@ def parse_shape(text: str) -> tuple[int, int]:
     if not by or not rows.isdecimal() or not columns.isdecimal():
         raise GeneratorError(f"'{text}' is no shape; write rows x columns, for example 16x8")
     return int(rows), int(columns)
+
+
+def counts_instances(values: Values) -> bool:
+    """The instance of a scope that is not known cannot be counted."""
+    return len(set(labels(values["scope"]))) == 1 or str(values["subgroups"]) == "1"

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from generators.families.axes import LAYOUTS, SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
-from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, float_bits, initializer, replicates
+from generators.families.component_bits import bits_of
+from generators.families.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, initializer, replicates
 from generators.inputs.exactness import largest_finite, smallest_normal
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
@@ -54,13 +55,13 @@ def value_bits(value: str, component: ComponentType, origin: str = "constant") -
         case "bytes":
             return int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big")
         case "ones":
-            return float_bits(component, -1.0) if component.is_float else (1 << width) - 1
+            return bits_of(component, -1.0) if component.is_float else (1 << width) - 1
         case "high":
-            return float_bits(component, largest_finite(component)) if component.is_float else (1 << width - 1) - 1
+            return bits_of(component, largest_finite(component)) if component.is_float else (1 << width - 1) - 1
         case "low":
-            return float_bits(component, -largest_finite(component)) if component.is_float else 1 << width - 1
+            return bits_of(component, -largest_finite(component)) if component.is_float else 1 << width - 1
         case _:
-            return float_bits(component, smallest_normal(component)) if component.is_float and replicates(origin) else 1
+            return bits_of(component, smallest_normal(component)) if component.is_float and replicates(origin) else 1
 
 
 def _fillings(values: Values) -> dict[str, Filling]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from generators.families.component_bits import bits_of
 from generators.program.callbacks import (
     Binary,
     Called,
@@ -24,13 +23,6 @@ from generators.types import COMPONENT_TYPES, ComponentType
 FUNCTIONS = ("add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude")
 """What reductions combine by. ``circle`` is (a + 1) * (b + 1) - 1 of wrapping integers; ``magnitude`` the number farther from zero, of two
 equally far the greater."""
-
-
-def bits_of(component: ComponentType, number: float) -> int:
-    """The bits of a number that the type has; of an integer modulo its width."""
-    if component.is_float:
-        return int(np.array(number).astype(component.dtype).view(component.bits_dtype))
-    return int(number) % (1 << component.bits)
 
 
 @dataclass(frozen=True)

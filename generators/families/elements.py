@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from generators.families.axes import LAYOUT_LETTERS, SCOPES, SUBGROUPS, TakenValues, Values
+from generators.families.component_bits import bits_of
 from generators.families.row_types import row_type
 from generators.families.tile_arrays import TileArray, tame_bits, tile_array
 from generators.program.builder import U32, ProgramBuilder
@@ -50,18 +51,11 @@ def _has_arithmetic(values: Values) -> bool:
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"has_arithmetic": _has_arithmetic}
 
 
-def _bits(component: ComponentType, value: float) -> int:
-    """The bits of a small number; of an integer modulo its width."""
-    if component.is_float:
-        return int(np.array(value).astype(component.dtype).view(component.bits_dtype))
-    return int(value) % (1 << component.bits)
-
-
 def _data(builder: ProgramBuilder, name: str, component: ComponentType, source: str, value: float, default: float) -> Operand:
     if source == "literal":
-        return builder.literal(_bits(component, value), component)
+        return builder.literal(bits_of(component, value), component)
     # A float of small magnitude keeps the results exact, whichever value a defect takes.
-    return builder.operand(name, component, source, _bits(component, value), _bits(component, default))  # type: ignore[arg-type]
+    return builder.operand(name, component, source, bits_of(component, value), bits_of(component, default))  # type: ignore[arg-type]
 
 
 def _function(builder: ProgramBuilder, values: Values, component: ComponentType) -> ElementFunction:
@@ -167,5 +161,5 @@ def subcase(name: str, _: Values, program: Program, rng: np.random.Generator) ->
         if operand.name.endswith("_index"):
             operands[operand.name] = 1
         elif operand.source == "buffer":
-            operands[operand.name] = _bits(component, data[operand.name])
+            operands[operand.name] = bits_of(component, data[operand.name])
     return Subcase(name, inputs, operands)

@@ -12,7 +12,8 @@ import numpy as np
 
 from generators.families.attention_functions import LOWEST, SCALE, SpreadFunctions, powers_kept
 from generators.families.axes import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
-from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, bits_of, opened, shared_tensor, sliced, transposing
+from generators.families.component_bits import bits_of
+from generators.families.kernel_parts import CARRIES, HINTS, KernelWriter, opened, shared_tensor, sliced, transposing
 from generators.families.tensor_tiles import matrix_out
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
@@ -110,7 +111,7 @@ class _Attention:
         return MatrixType(self.row.result, self.scope, self.queries_tile, columns, Use.ACCUMULATOR)
 
     def _splat(self, name: str, type_: MatrixType, value: float) -> Matrix:
-        return self.builder.splat(self.writer.name(name), type_, self.builder.literal(bits_of(value, type_.component), type_.component))
+        return self.builder.splat(self.writer.name(name), type_, self.builder.literal(bits_of(type_.component, value), type_.component))
 
     def write(self) -> Program:
         """The whole kernel."""
@@ -182,7 +183,7 @@ class _Attention:
         narrow, wide = self._accumulator(self.keys_tile), self._accumulator(self.depth)
         scores = self._muladd("scores", q, k, self._splat("no_scores", narrow, 0))
         if row.result.is_float:
-            factor = self.builder.literal(bits_of(1 / SCALE, row.result), row.result)
+            factor = self.builder.literal(bits_of(row.result, 1 / SCALE), row.result)
             scores = self.builder.times_scalar(writer.name("scaled"), scores, factor)
         if self.values["mask"] != "none":
             scores = self._called(functions.mask, scores, key0, self.limit, *([self.first_query] if functions.causal else []))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from generators.families.kernel_parts import KernelWriter, bits_of, number
+from generators.families.component_bits import bits_of
+from generators.families.kernel_parts import KernelWriter, number
 from generators.program.builder import U32
 from generators.program.callbacks import Binary, ElementFunction, ElementRead, Expression, ScalarParameter
 from generators.program.memory import Array, Pointee
@@ -87,7 +88,7 @@ class Epilogue:
         """x * x + 3 * x by arithmetic on whole matrices."""
         builder, name = self.writer.builder, self.writer.name
         square = builder.elementwise(name("square"), "multiply", matrix, matrix)
-        triple = builder.times_scalar(name("triple"), matrix, builder.literal(bits_of(3, self.component), self.component))
+        triple = builder.times_scalar(name("triple"), matrix, builder.literal(bits_of(self.component, 3), self.component))
         return builder.elementwise(name("polynomial"), "add", square, triple)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from generators.families.component_bits import bits_of
 from generators.families.tensor_writer import LayoutStep, TensorWriter
 from generators.families.tile_arrays import tame_bits
 from generators.program.builder import U32, ProgramBuilder
@@ -45,14 +46,9 @@ def with_tail(tail: str, m: int, n: int, k: int) -> tuple[int, int, int]:
     )
 
 
-def bits_of(value: float, component: ComponentType) -> int:
-    """The bits of a number that the component type holds."""
-    return int(np.array(value).astype(component.dtype).view(component.bits_dtype))
-
-
 def number(value: float, component: ComponentType) -> Constant:
     """A constant of a function."""
-    return Constant(component, bits_of(value, component))
+    return Constant(component, bits_of(component, value))
 
 
 class KernelWriter(TensorWriter):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.families.axes import SOURCES, TakenValues, Values
-from generators.families.kernel_parts import CARRIES, HINTS, PAIR, TAILS, KernelWriter, bits_of, pair, with_tail
+from generators.families.component_bits import bits_of
+from generators.families.kernel_parts import CARRIES, HINTS, PAIR, TAILS, KernelWriter, pair, with_tail
 from generators.families.row_types import row_type
 from generators.inputs import kernels
 from generators.program.builder import ProgramBuilder
@@ -277,7 +278,7 @@ class _Product:
                 found = []
                 for total in sums:
                     square = builder.elementwise(name("square"), "multiply", total, total)
-                    three = builder.literal(bits_of(3, total.type.component), total.type.component)
+                    three = builder.literal(bits_of(total.type.component, 3), total.type.component)
                     found.append(builder.elementwise(name("result"), "add", square, builder.times_scalar(name("triple"), total, three)))
                 return found
             case "gate":

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from generators.families.component_bits import bits_of
 from generators.program.builder import ProgramBuilder
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.memory import Pointee
@@ -48,14 +49,9 @@ class Filling:
         return self.bits[0]
 
 
-def float_bits(component: ComponentType, value: float) -> int:
-    """The bits of a number in a float type that holds it."""
-    return int(np.array(value).astype(component.dtype).view(component.bits_dtype))
-
-
 def default_bits(component: ComponentType) -> int:
     """The default in the module of a specialization constant of data, which is the value of none."""
-    return float_bits(component, 2.5) if component.is_float else int.from_bytes(bytes(range(0x2A, 0x2A + component.bytes)), "big")
+    return bits_of(component, 2.5) if component.is_float else int.from_bytes(bytes(range(0x2A, 0x2A + component.bytes)), "big")
 
 
 def varies(origin: str) -> bool:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.families.callback_kinds import KINDS, Kind
 from generators.families.callback_writer import CallbackWriter
 from generators.families.placement import stage_in
@@ -53,18 +53,13 @@ AXES: TakenValues = {
 }
 
 
-def _shape(values: Values) -> tuple[int, int]:
-    rows, columns = values["shape"].split("x")
-    return int(rows), int(columns)
-
-
 class _Outside:
     """Operands, matrices and arrays of a program, as its function needs them."""
 
     def __init__(self, values: Values) -> None:
         self.values = values
         self.builder = ProgramBuilder(SCOPES[values["scope"]], subgroups=int(values["subgroups"]))
-        self.type = MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], *_shape(values), USES[values["use"]])
+        self.type = MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], *shape_of(values), USES[values["use"]])
         self.operands: dict[str, int] = {}
         self.tables: dict[str, int] = {}
         self.source = matrix_in(self.builder, "source", self.type)
@@ -112,7 +107,7 @@ class _Nothing:
 
 def _kind(values: Values, outside: _Outside | _Nothing) -> Kind:
     row, column = (COMPONENT_TYPES[name] for name in _INTEGERS[values["integers"]])
-    writer = CallbackWriter(outside, COMPONENT_TYPES[values["component"]], _shape(values), row, column, values["control"])
+    writer = CallbackWriter(outside, COMPONENT_TYPES[values["component"]], shape_of(values), row, column, values["control"])
     return KINDS[values["function"]](writer, int(values["order"]))
 
 

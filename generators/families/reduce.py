@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.families.axes import SCOPES, SHAPE, SUBGROUPS, TakenValues, Values, instances
+from generators.families.axes import SCOPES, SHAPE, SUBGROUPS, TakenValues, Values, instances, shape_of
 from generators.families.element_functions import FUNCTIONS, combining
 from generators.families.tensor_tiles import matrix_contents, matrix_in, matrix_out
 from generators.families.tile_arrays import tile_array
@@ -63,11 +63,6 @@ AXES: TakenValues = {
 }
 
 
-def _shape(values: Values) -> tuple[int, int]:
-    rows, columns = values["shape"].split("x")
-    return int(rows), int(columns)
-
-
 def _scaled(size: int, factor: tuple[int, int]) -> int | None:
     return size * factor[0] // factor[1] if size % factor[1] == 0 else None
 
@@ -92,7 +87,7 @@ def result_shape(mode: ReduceMode, shape: tuple[int, int], to: str) -> tuple[int
 
 
 def _has_size(values: Values) -> bool:
-    mode, shape = _MODES[values["mode"]], _shape(values)
+    mode, shape = _MODES[values["mode"]], shape_of(values)
     result = result_shape(mode, shape, values["to"])
     if result is None:
         return False
@@ -150,7 +145,7 @@ class _Writer:
         self.builder = ProgramBuilder(SCOPES[values["scope"]], subgroups=int(values["subgroups"]))
         self.component = COMPONENT_TYPES[values["component"]]
         self.mode = values["mode"]
-        self.type = self.sized(_shape(values))
+        self.type = self.sized(shape_of(values))
         self.function = self.named("combine", values["function"])
 
     def named(self, name: str, kind: str) -> ElementFunction:
@@ -198,7 +193,7 @@ def _shared(writer: _Writer, to: str) -> None:
 def product_types(values: Values) -> tuple[MatrixType, MatrixType]:
     """Those of A and B whose product is reduced."""
     name, depth = _PRODUCTS[values["component"]]
-    rows, columns = _shape(values)
+    rows, columns = shape_of(values)
     k = 8 if (rows, columns) == (8, 8) else depth
     component, scope = COMPONENT_TYPES[name], SCOPES[values["scope"]]
     return MatrixType(component, scope, rows, k, Use.A), MatrixType(component, scope, k, columns, Use.B)
@@ -315,7 +310,7 @@ _LOOP_GROUP = 1 << 16
 def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
     """Elements each of which the result shows."""
     component, count = COMPONENT_TYPES[values["component"]], instances(values)
-    rows, columns = _shape(values)
+    rows, columns = shape_of(values)
     type_ = MatrixType(component, SCOPES[values["scope"]], rows, columns, Use.ACCUMULATOR)
     operands = {}
     source = program.array("source")

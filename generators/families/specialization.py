@@ -14,7 +14,7 @@ import numpy as np
 
 from generators.families import constants
 from generators.families.axes import LAYOUTS, SCOPES, USES, TakenValues, Values
-from generators.families.constants import FROM, Constants, Room, described, labels, parse_shape, room, rounded_up
+from generators.families.constants import FROM, Constants, Room, counts_instances, described, labels, parse_shape, room, rounded_up
 from generators.families.placement import fills, stage_in, stage_out
 from generators.families.tiles import WORKGROUP_BYTES
 from generators.inputs.patterns import PATTERNS, pattern_bits
@@ -198,16 +198,11 @@ def _twins(values: Values) -> bool:
     return single and bool(values[f"{kind}_from"] == "specialization")
 
 
-def _counts_instances(values: Values) -> bool:
-    """The instance of a scope that is not known cannot be counted."""
-    return len(set(labels(values["scope"]))) == 1 or str(values["subgroups"]) == "1"
-
-
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "fits_workgroup_memory": _fits,
     "varies_by_constant": _varies_by_constant,
     "twins": _twins,
-    "counts_instances": _counts_instances,
+    "counts_instances": counts_instances,
 }
 
 

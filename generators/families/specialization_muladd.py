@@ -15,7 +15,7 @@ import numpy as np
 
 from generators.families import constants
 from generators.families.axes import LAYOUT_LETTERS, OPERAND_USES, SCOPES, TakenValues, Values
-from generators.families.constants import FROM, Constants, described, labels, room, rounded_up
+from generators.families.constants import FROM, Constants, counts_instances, described, labels, room, rounded_up
 from generators.families.tiles import Tiles
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
@@ -123,14 +123,9 @@ def _varies_by_constant(values: Values) -> bool:
     return not (sizes_vary or layouts_vary or scopes_vary)
 
 
-def _counts_instances(values: Values) -> bool:
-    """The instance of a scope that is not known cannot be counted."""
-    return len(set(labels(values["scope"]))) == 1 or str(values["subgroups"]) == "1"
-
-
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "varies_by_constant": _varies_by_constant,
-    "counts_instances": _counts_instances,
+    "counts_instances": counts_instances,
 }
 
 

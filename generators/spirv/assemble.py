@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 import re
 import struct
 from collections.abc import Iterator
 
 from generators.errors import GeneratorError
-from generators.spirv import enumerants
-from generators.spirv.enumerants import MAGIC, OPERANDS, PARAMETERS, GlslStd450, Op
+from generators.spirv.enumerants import MAGIC, GlslStd450, Op
+from generators.spirv.grammar import GRAMMAR
 from generators.spirv.module import VERSION_1_6, string_words
 from generators.spirv.numbers import NumberType, hexadecimal_bits
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
-_SPELLINGS = {"None": "None_", "2x2": "_2x2"}
-"""Enumerants that Python cannot name as the specification does."""
 
 
 def assemble(text: str) -> bytes:
@@ -54,18 +51,18 @@ class _Assembler:
         result = None
         if len(tokens) > 2 and tokens[1] == "=":
             result, tokens = self._id(tokens[0]), tokens[2:]
-        op = Op[tokens[0].removeprefix("Op")]
+        op = Op.named(tokens[0].removeprefix("Op"))
         rest = iter(tokens[1:])
         words: list[int] = []
-        for kind in OPERANDS[op].split():
+        for kind, quantifier in GRAMMAR.instructions[op].operands:
             if kind == "R":
                 if result is None:
                     raise ValueError("it has a result: %name = …")
                 words.append(result)
-            elif kind[-1] in "?*":
+            elif quantifier:
                 for token in rest:
-                    words += self._operand(kind[:-1], token, rest, words)
-                    if kind[-1] == "?":
+                    words += self._operand(kind, token, rest, words)
+                    if quantifier == "?":
                         break
             else:
                 words += self._operand(kind, next(rest), rest, words)
@@ -84,7 +81,7 @@ class _Assembler:
             self._numbers[words[0]] = NumberType(False, words[1], bool(words[2]))
         elif op is Op.TypeFloat:
             self._numbers[words[0]] = NumberType(True, words[1], encoding=words[2] if len(words) > 2 else None)
-        elif OPERANDS[op].startswith("T R"):
+        elif GRAMMAR.instructions[op].is_typed:
             self._types[words[1]] = words[0]
 
     def _operand(self, kind: str, token: str, rest: Iterator[str], words: list[int]) -> list[int]:
@@ -98,9 +95,9 @@ class _Assembler:
             case "number":
                 return _number(self._numbers[words[0]], token)
             case "opcode":
-                return [int(Op[token]), *(self._id(t) if t.startswith("%") else int(t, 0) for t in rest)]
+                return [int(Op.named(token)), *(self._id(t) if t.startswith("%") else int(t, 0) for t in rest)]
             case "ext":
-                return [int(GlslStd450[token])]
+                return [int(GlslStd450.named(token))]
             case "PairIdRefIdRef":
                 return [self._id(token), self._id(next(rest))]
             case "PairIdRefLiteralInteger":
@@ -110,14 +107,13 @@ class _Assembler:
         return self._enumerant(kind, token, rest, words)
 
     def _enumerant(self, kind: str, token: str, rest: Iterator[str], words: list[int]) -> list[int]:
-        names: type[enum.IntEnum] = getattr(enumerants, kind)
-        flags = []
-        for name in token.split("|"):
-            flags.append(int(name) if name.isdecimal() else int(names[_SPELLINGS.get(name, name)]))
+        enumerants = GRAMMAR.kinds[kind]
+        flags = [int(name) if name.isdecimal() else enumerants.by_name[name].value for name in token.split("|")]
         result = [sum(flags)]
         for flag in sorted(flags):
-            for extra in PARAMETERS.get(kind, {}).get(flag, "").split():
-                result += self._operand(extra, next(rest), rest, words)
+            for extra, quantifier in enumerants.parameters.get(flag, ()):
+                for parameter in rest if quantifier else (next(rest),):
+                    result += self._operand(extra, parameter, rest, words)
         return result
 
 

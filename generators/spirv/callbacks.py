@@ -214,7 +214,7 @@ class _Body:
         value = self.emit(expression.value)
         if source is target:
             return value
-        op = Op[conversions(source, target)[0].value]
+        op = Op.named(conversions(source, target)[0].value)
         if op is Op.SConvert and not source.is_signed and target.bits > source.bits:
             # Widened as the unsigned number that it is, to the unsigned type of that width, which a bitcast then names signed.
             unsigned = self.shader.module.value(Op.UConvert, self.shader.module.type(Op.TypeInt, target.bits, 0), value)

@@ -26,5 +26,5 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     result = shader.define(convert.result)
     if convert.saturating:
         shader.module.decorate(result, Decoration.SaturatedToLargestFloat8NormalConversionEXT)
-    op = Op[convert.conversion.value]
+    op = Op.named(convert.conversion.value)
     shader.module.value(op, shader.matrix_type(convert.result.type), shader.define(convert.matrix), result=result)

@@ -14,7 +14,7 @@ _FIXED = {Op.TypeVoid: "void", Op.TypeBool: "bool"}
 _CONSTANTS = {Op.ConstantTrue: "true", Op.ConstantFalse: "false"}
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _FLOATS = {16: "half", 32: "float", 64: "double"}
-_ENCODED = {FPEncoding.BFloat16KHR: "bfloat16", FPEncoding.Float8E4M3EXT: "fp8e4m3", FPEncoding.Float8E5M2EXT: "fp8e5m2"}
+_ENCODED: Mapping[int, str] = {FPEncoding.BFloat16KHR: "bfloat16", FPEncoding.Float8E4M3EXT: "fp8e4m3", FPEncoding.Float8E5M2EXT: "fp8e5m2"}
 
 _BUILT_INS: Mapping[int, str] = MappingProxyType(
     {
@@ -32,6 +32,9 @@ _BUILT_INS: Mapping[int, str] = MappingProxyType(
 )
 
 _INVALID = re.compile(r"[^0-9A-Za-z_]")
+_STORAGE: Mapping[int, str] = MappingProxyType({int(storage): storage.name for storage in StorageClass})
+_LONGEST = 256
+"""Characters of a name. Names of types have those of their parts in them, so that they double with each type that is made of two."""
 
 
 class FriendlyNames:
@@ -39,7 +42,7 @@ class FriendlyNames:
 
     def __init__(self, instructions: Iterable[Instruction], numbers: Mapping[int, NumberType]) -> None:
         self._names: dict[int, str] = {}
-        self._used: set[str] = set()
+        self._used: dict[str, int] = {}
         for instruction in instructions:
             self._read(instruction, numbers)
 
@@ -49,13 +52,14 @@ class FriendlyNames:
     def _save(self, id_: int, suggested: str) -> None:
         if id_ in self._names:
             return
-        base = _INVALID.sub("_", suggested) or "_"
-        name, number = base, 0
+        base = _INVALID.sub("_", suggested[:_LONGEST]) or "_"
+        name, number = base, self._used.get(base, 0)
         while name in self._used:
             name = f"{base}_{number}"
             number += 1
         self._names[id_] = name
-        self._used.add(name)
+        self._used[base] = number
+        self._used.setdefault(name, 0)
 
     def _read(self, instruction: Instruction, numbers: Mapping[int, NumberType]) -> None:
         op, words = instruction.op, instruction.operands
@@ -71,7 +75,7 @@ class FriendlyNames:
         elif op is Op.TypeInt:
             self._save(words[0], ("" if words[2] else "u") + _INTEGERS.get(words[1], f"int{words[1]}"))
         elif op is Op.TypeFloat:
-            encoded = _ENCODED.get(FPEncoding(words[2])) if len(words) > 2 else None
+            encoded = _ENCODED.get(words[2], f"fp{words[1]}_{words[2]}") if len(words) > 2 else None
             self._save(words[0], encoded or _FLOATS.get(words[1], f"fp{words[1]}"))
         elif op is Op.TypeVector:
             self._save(words[0], f"v{words[2]}{self[words[1]]}")
@@ -82,7 +86,7 @@ class FriendlyNames:
         elif op is Op.TypeRuntimeArray:
             self._save(words[0], f"_runtimearr_{self[words[1]]}")
         elif op is Op.TypePointer:
-            self._save(words[0], f"_ptr_{StorageClass(words[1]).name}_{self[words[2]]}")
+            self._save(words[0], f"_ptr_{_STORAGE.get(words[1], words[1])}_{self[words[2]]}")
         elif op is Op.TypeOpaque:
             self._save(words[0], f"Opaque_{read_string(words[1:])[0]}")
         elif op is Op.TypeStruct:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 
 from generators.spirv.enumerants import (
     MAGIC,
@@ -24,27 +23,21 @@ from generators.spirv.enumerants import (
     Op,
     StorageClass,
 )
+from generators.spirv.grammar import GRAMMAR
 
 VERSION_1_6 = 0x00010600
 """Version word of SPIR-V 1.6, which the Vulkan 1.3 environment accepts and which makes subgroups full (10770)."""
 
-EXTENSIONS: Mapping[Capability, str] = MappingProxyType(
-    {
-        Capability.CooperativeMatrixKHR: "SPV_KHR_cooperative_matrix",
-        Capability.BFloat16TypeKHR: "SPV_KHR_bfloat16",
-        Capability.BFloat16CooperativeMatrixKHR: "SPV_KHR_bfloat16",
-        Capability.Float8EXT: "SPV_EXT_float8",
-        Capability.Float8CooperativeMatrixEXT: "SPV_EXT_float8",
-        Capability.ReplicatedCompositesEXT: "SPV_EXT_replicated_composites",
-        Capability.TensorAddressingNV: "SPV_NV_tensor_addressing",
-        Capability.CooperativeMatrixTensorAddressingNV: "SPV_NV_cooperative_matrix2",
-        Capability.CooperativeMatrixBlockLoadsNV: "SPV_NV_cooperative_matrix2",
-        Capability.CooperativeMatrixReductionsEXT: "SPV_NV_cooperative_matrix2",
-        Capability.CooperativeMatrixConversionsNV: "SPV_NV_cooperative_matrix2",
-        Capability.CooperativeMatrixPerElementOperationsEXT: "SPV_NV_cooperative_matrix2",
-    }
-)
-"""The extension that a capability needs declared. A capability that is not here belongs to SPIR-V 1.6 itself."""
+_PREFERRED_EXTENSION = "SPV_NV_cooperative_matrix2"
+"""What declares a capability that several extensions have: what the suite uses of those belongs to this one."""
+
+
+def extension_of(capability: Capability) -> str:
+    """Return the extension that a module with ``capability`` declares; empty if it belongs to SPIR-V 1.6 itself."""
+    grammar = GRAMMAR.kinds["Capability"].by_value[capability]
+    if grammar.version or not grammar.extensions:
+        return ""
+    return _PREFERRED_EXTENSION if _PREFERRED_EXTENSION in grammar.extensions else grammar.extensions[0]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -187,7 +180,7 @@ class Module:
         words: list[int] = [MAGIC, VERSION_1_6, 0, self._bound, 0]
         for capability in sorted(self._capabilities):
             words += (2 << 16 | Op.Capability, capability)
-        for extension in sorted({EXTENSIONS[c] for c in self._capabilities if c in EXTENSIONS}):
+        for extension in sorted({extension_of(capability) for capability in self._capabilities} - {""}):
             text = string_words(extension)
             words += (len(text) + 1 << 16 | Op.Extension, *text)
         words += (3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan)

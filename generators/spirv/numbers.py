@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from generators.spirv.enumerants import FPEncoding
@@ -30,11 +31,6 @@ def number_type(type_: Instruction) -> NumberType:
     return NumberType(True, words[1], encoding=words[2] if len(words) > 2 else None)
 
 
-def number_words(type_: NumberType) -> int:
-    """How many words a literal of ``type_`` takes."""
-    return -(-type_.bits // 32)
-
-
 def number_text(type_: NumberType, words: tuple[int, ...]) -> str:
     """A literal as spirv-dis writes it: decimal, or hexadecimal floating point where decimal is not exact for every value of the
     type (narrow types, infinities, NaNs, subnormals)."""
@@ -46,18 +42,19 @@ def number_text(type_: NumberType, words: tuple[int, ...]) -> str:
         tiny = 2.0**-126 if type_.bits == 32 else 2.0**-1022
         if value == 0 or (math.isfinite(value) and abs(value) >= tiny):
             return f"{value:.{9 if type_.bits == 32 else 17}g}"
-    return _hexadecimal(bits, type_.bits, _fraction_bits(type_))
+    fraction_bits = _FRACTION_BITS.get((type_.bits, type_.encoding))
+    return f"{bits:#x}" if fraction_bits is None else _hexadecimal(bits, type_.bits, fraction_bits)
 
 
-def _fraction_bits(type_: NumberType) -> int:
-    match type_.encoding:
-        case FPEncoding.BFloat16KHR:
-            return 7
-        case FPEncoding.Float8E4M3EXT:
-            return 3
-        case FPEncoding.Float8E5M2EXT:
-            return 2
-    return {16: 10, 32: 23, 64: 52}[type_.bits]
+_FRACTION_BITS: Mapping[tuple[int, int | None], int] = {
+    (16, None): 10,
+    (32, None): 23,
+    (64, None): 52,
+    (16, FPEncoding.BFloat16KHR): 7,
+    (8, FPEncoding.Float8E4M3EXT): 3,
+    (8, FPEncoding.Float8E5M2EXT): 2,
+}
+"""By width and encoding."""
 
 
 def _hexadecimal(bits: int, width: int, fraction_bits: int) -> str:
@@ -84,7 +81,7 @@ def hexadecimal_bits(type_: NumberType, text: str) -> int | None:
     if match is None:
         return None
     sign, leading, digits, power = match.groups()
-    fraction_bits = _fraction_bits(type_)
+    fraction_bits = _FRACTION_BITS[type_.bits, type_.encoding]
     bias = (1 << type_.bits - 2 - fraction_bits) - 1
     width = 4 * -(-fraction_bits // 4)
     bits = int((digits or "0").ljust(width // 4, "0"), 16) >> width - fraction_bits

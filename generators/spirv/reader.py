@@ -11,7 +11,42 @@ from generators.errors import GeneratorError
 from generators.spirv.enumerants import MAGIC, Op
 
 HEADER_WORDS = 5
-_KNOWN = {int(op): op for op in Op}
+MAX_BOUND = 0x3FFFFF
+"""The largest bound of ids that a module may have (SPIR-V 2.17, Universal Limits)."""
+
+_FOREIGN_MAGIC = int.from_bytes(MAGIC.to_bytes(4, "little"), "big")
+_OPS = {int(op): op for op in Op}
+
+
+class NotSpirv(GeneratorError):
+    """Words that are no valid module. The message begins with the place.
+
+    Attributes:
+        word: the number of the word, from 0.
+        what: is wrong there.
+    """
+
+    def __init__(self, word: int, what: str) -> None:
+        super().__init__(f"SPIR-V word {word}: {what}")
+        self.word = word
+        self.what = what
+
+
+class UnknownInstruction(GeneratorError):
+    """An opcode that the grammar does not have.
+
+    Attributes:
+        word: the number of the instruction's first word.
+        name: ``opcode N``.
+    """
+
+    def __init__(self, word: int, opcode: int) -> None:
+        name = f"opcode {opcode}"
+        super().__init__(
+            f"SPIR-V word {word}: {name} is not in the grammar; write that with generators.spirv.registry from a newer registry"
+        )
+        self.word = word
+        self.name = name
 
 
 class Instruction(NamedTuple):
@@ -42,13 +77,21 @@ def read_header(module: bytes) -> Header:
     """The header of ``module``, little-endian words.
 
     Raises:
-        GeneratorError: not a SPIR-V module.
+        NotSpirv: it is none; the bound, which nobody may take memory by before, is no more than a module may have.
     """
     if len(module) % 4 or len(module) < 4 * HEADER_WORDS:
-        raise GeneratorError(f"a SPIR-V module is at least {HEADER_WORDS} whole words; these are {len(module)} bytes")
+        raise NotSpirv(len(module) // 4, f"a SPIR-V module is at least {HEADER_WORDS} whole words; these are {len(module)} bytes")
     magic, version, generator, bound, schema = struct.unpack_from("<5I", module)
+    if magic == _FOREIGN_MAGIC:
+        raise NotSpirv(0, "the words of a SPIR-V module are little-endian here; turn the bytes of each around")
     if magic != MAGIC:
-        raise GeneratorError(f"a SPIR-V module begins with {MAGIC:#010x}; this one with {magic:#010x}")
+        raise NotSpirv(0, f"a SPIR-V module begins with {MAGIC:#010x}; this one with {magic:#010x}")
+    if version & 0xFF0000FF or version >> 16 != 1:
+        raise NotSpirv(1, f"version word {version:#010x} is no version 1.x of SPIR-V")
+    if not 1 <= bound <= MAX_BOUND:
+        raise NotSpirv(3, f"the bound of the ids is {bound}, not from 1 to {MAX_BOUND}")
+    if schema:
+        raise NotSpirv(4, f"instruction schema {schema}; the only one is 0")
     return Header((version >> 16 & 0xFF, version >> 8 & 0xFF), generator, bound, schema)
 
 
@@ -56,20 +99,21 @@ def read_instructions(module: bytes) -> Iterator[Instruction]:
     """The instructions of ``module`` in order.
 
     Raises:
-        GeneratorError: not a SPIR-V module, an opcode that the tables do not have, or an instruction that runs past the end.
+        NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
+        UnknownInstruction: an opcode that the grammar does not have.
     """
     for opcode, operands, position in read_words(module):
-        op = _KNOWN.get(opcode)
+        op = _OPS.get(opcode)
         if op is None:
-            raise GeneratorError(f"SPIR-V word {position}: opcode {opcode} is not in generators.spirv.enumerants; add it there")
+            raise UnknownInstruction(position, opcode)
         yield Instruction(op, operands, position)
 
 
 def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    """The opcode, operands and position of each instruction of ``module`` in order, whether the tables have it or not.
+    """The opcode, operands and position of each instruction of ``module`` in order, whether the grammar has it or not.
 
     Raises:
-        GeneratorError: not a SPIR-V module, or an instruction that runs past the end.
+        NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
     """
     read_header(module)
     words = struct.unpack(f"<{len(module) // 4}I", module)
@@ -77,19 +121,23 @@ def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
     while position < len(words):
         count, opcode = words[position] >> 16, words[position] & 0xFFFF
         if count == 0 or position + count > len(words):
-            raise GeneratorError(f"SPIR-V word {position}: an instruction of {count} words does not fit")
+            raise NotSpirv(position, f"an instruction of {count} words does not fit")
         yield opcode, words[position + 1 : position + count], position
         position += count
 
 
-def read_string(words: tuple[int, ...]) -> tuple[str, int]:
+def read_string(words: tuple[int, ...], word: int = 0) -> tuple[str, int]:
     """A literal string at the start of ``words``, and how many words it takes.
 
+    Args:
+        words: it, and what follows it.
+        word: the number of the first of them in the module.
+
     Raises:
-        GeneratorError: it does not end.
+        NotSpirv: it does not end.
     """
     data = struct.pack(f"<{len(words)}I", *words)
     end = data.find(b"\0")
     if end < 0:
-        raise GeneratorError("a literal string in a SPIR-V module ends with a zero byte; this one does not end")
+        raise NotSpirv(word, "a literal string ends with a zero byte; this one does not end")
     return data[:end].decode(errors="replace"), end // 4 + 1

@@ -123,7 +123,7 @@ def _tool(name: str) -> Tool:
         pytest.skip(f"{name} (SPIRV-Tools) is not installed")
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([path, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
 
     return run
 

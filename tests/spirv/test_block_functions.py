@@ -9,7 +9,7 @@ from generators.errors import NotExpressible
 from generators.glsl.emit import emit as print_glsl
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
-from tests.families.evidence import casebook
+from tests.suite import casebook
 
 CASE = "tensor_block[f16-acc-16x16-subgroup-1-2-{}-short-straddle-undefined-before-none-one-store-{}-literal-u32-storage_buffer-u8]"
 

@@ -33,7 +33,7 @@ def test_the_instruction_is_that_of_the_operation(conversion: Conversion) -> Non
     types = COMPONENT_TYPES.values()
     for source, target in ((s, t) for s in types for t in types if conversion in conversions(s, t)):
         ops = [instruction.op for instruction in read_instructions(emit(program(source.name, target.name, conversion)))]
-        assert ops.count(Op[conversion.value]) == 1
+        assert ops.count(Op.named(conversion.value)) == 1
 
 
 def test_saturation_decorates_the_result() -> None:

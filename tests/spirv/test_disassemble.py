@@ -160,3 +160,17 @@ def test_constants_of_narrow_floats_survive_a_round_trip() -> None:
     lines = ("%f = OpTypeFloat 16 BFloat16KHR", "%c = OpConstant %f -0x1.8p+1", "%n = OpConstant %f 0x1.82p+128")
     text = disassemble(assemble("\n".join(lines)))
     assert [line.split("=")[1].split()[-1] for line in text.splitlines() if "OpConstant" in line] == ["-0x1.8p+1", "0x1.82p+128"]
+
+
+def test_many_equal_names_and_types_that_are_made_of_two_stay_cheap() -> None:
+    names = [word for id_ in range(1, 5000) for word in _name(id_, "same")]
+    assert _text(*names)[-1] == '               OpName %same_4997 "same"'
+    arrays = [word for id_ in range(2, 60) for word in (4 << 16 | Op.TypeArray, id_, id_ - 1, id_ - 1)]
+    assert all(len(line) < 1000 for line in _text(2 << 16 | Op.TypeVoid, 1, *arrays))
+
+
+def test_enumerants_and_formats_that_nobody_knows_are_shown_as_numbers() -> None:
+    pointer = (4 << 16 | Op.TypePointer, 2, 999, 1)
+    assert _text(2 << 16 | Op.TypeVoid, 1, *pointer)[1] == "%_ptr_999_void = OpTypePointer 999 %void"
+    number = (3 << 16 | Op.TypeFloat, 1, 24, 4 << 16 | Op.Constant, 1, 2, 0xABC)
+    assert _text(*number)[1].endswith("OpConstant %fp24 0xabc")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from generators.errors import GeneratorError
 from generators.spirv.enumerants import MAGIC, Op
 from generators.spirv.module import Module, string_words
-from generators.spirv.reader import read_header, read_instructions, read_string
+from generators.spirv.reader import NotSpirv, read_header, read_instructions, read_string
 
 HEADER = (MAGIC, 0x00010600, 8 << 16 | 11, 5, 0)
 
@@ -75,3 +75,21 @@ def test_an_empty_module_has_an_entry_point_of_one_block() -> None:
     module.instruction(Op.Return)
     ops = [instruction.op for instruction in read_instructions(module.assemble("main", (one, one, one)))]
     assert ops[-4:] == [Op.Function, Op.Label, Op.Return, Op.FunctionEnd]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (0, 0x03022307, "word 0: .*little-endian"),
+        (1, 0x00020000, "word 1: version"),
+        (1, 0x06010000, "word 1: version"),
+        (3, 0, "word 3: the bound of the ids is 0"),
+        (3, 0xFFFFFFFF, "word 3: the bound of the ids is 4294967295, not from 1 to 4194303"),
+        (4, 1, "word 4: instruction schema"),
+    ],
+)
+def test_a_header_that_no_module_has_is_refused(place: int, value: int, message: str) -> None:
+    words = [*HEADER[:place], value, *HEADER[place + 1 :]]
+    with pytest.raises(NotSpirv, match=message) as caught:
+        read_header(struct.pack("<5I", *words))
+    assert caught.value.word == place

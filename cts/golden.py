@@ -1,18 +1,16 @@
 """Pinned facts of a suite version: which cases there are, and digests of what each is made of.
 
-``golden/cases/<family>.tsv`` has a line for every case of the nightly tier: its first tier, its id, and digests of its SPIR-V,
-its inputs and its expected results, as the kind of case has them.
-``golden/cases/full.tsv`` has a line for every family: how many cases the full tier has, and a
-digest of their ids.
-A review of a change sees in these files which cases it adds, loses or alters.
+``golden/tiers/<family>.tsv`` has a line for every case of the nightly tier (generators.casebook.tiers). Runs read from it which cases
+the smoke and nightly tiers have. ``golden/tiers/full.tsv`` has a line for every family: how many cases the full tier has, and a digest of
+their ids. A review of a change sees in these files which cases it adds, loses or alters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from multiprocessing import get_context
@@ -20,41 +18,62 @@ from pathlib import Path
 
 from cts.kinds.table import KINDS
 from generators.casebook import Casebook, Family, expand, find_case, load_casebook
+from generators.casebook.pinning import choose_tiers, tier_faults
+from generators.casebook.tiers import COLUMNS, FOLDER, pinned_file, read_tiers, write_tiers
 from generators.digests import digest
 from generators.errors import CtsError
 
 FULL = "full.tsv"
 _BATCH = 64
+_NO_DIGESTS = ("-", "-", "-")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How a family's cases differ from the pinned ones; ids, and for ``altered`` what changed."""
+    """How a family differs from what is pinned of it.
+
+    Attributes:
+        family: its name.
+        lost: ids that are pinned and are not cases any more.
+        altered: ids of cases that are made of something else, and which digests changed.
+        notes: what is wrong with the tiers, and with the number of cases in the full tier.
+    """
 
     family: str
-    added: tuple[str, ...]
-    lost: tuple[str, ...]
-    altered: tuple[tuple[str, str], ...]
-    note: str = ""
+    lost: tuple[str, ...] = ()
+    altered: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.added or self.lost or self.altered or self.note)
+        return bool(self.lost or self.altered or self.notes)
 
 
-COLUMNS = ("tier", "id", "spirv", "inputs", "expected")
+@dataclass(frozen=True)
+class Change:
+    """What an update did to the pinned cases of a family.
+
+    Attributes:
+        cases: how many are pinned now.
+        added, lost: how many of them are new, and how many are gone.
+    """
+
+    cases: int
+    added: int
+    lost: int
 
 
-Compute = Callable[[Mapping[str, str]], list[str]]
-"""Makes the lines of cases, computed anew, from their ids and first tiers."""
+Digests = tuple[str, ...]
+Compute = Callable[[Iterable[str]], dict[str, Digests]]
+"""Compute the digests of cases from their ids."""
 
 
-def case_lines(casebook: Casebook, tiers: Mapping[str, str]) -> list[str]:
-    """The lines of some cases, in order, computed in this process."""
-    lines = []
-    for id_, tier in tiers.items():
+def case_digests(casebook: Casebook, ids: Iterable[str]) -> dict[str, Digests]:
+    """Compute the digests of some cases in this process, in order."""
+    found: dict[str, Digests] = {}
+    for id_ in ids:
         case = find_case(casebook, id_)
-        lines.append("\t".join((tier, id_, *KINDS[case.definition.kind].digests(case))))
-    return lines
+        found[id_] = KINDS[case.definition.kind].digests(case)
+    return found
 
 
 @cache
@@ -63,85 +82,111 @@ def _loaded(root: Path) -> Casebook:
     return load_casebook(root)
 
 
-def _lines_elsewhere(root: Path, tiers: Mapping[str, str]) -> list[str]:
-    return case_lines(_loaded(root), tiers)
+def _digests_elsewhere(root: Path, ids: Sequence[str]) -> dict[str, Digests]:
+    return case_digests(_loaded(root), ids)
 
 
 @contextmanager
 def computing(root: Path, casebook: Casebook, jobs: int) -> Iterator[Compute]:
-    """Computes in this process, or in ``jobs`` others, which end with the context."""
+    """Compute in this process, or in ``jobs`` others, which end with the context."""
     if jobs == 1:
-        yield partial(case_lines, casebook)
+        yield partial(case_digests, casebook)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
 
-        def spread(tiers: Mapping[str, str]) -> list[str]:
-            batches = [{id_: tiers[id_] for id_ in batch} for batch in _batched(tiers, _BATCH)]
-            return [line for lines in pool.map(partial(_lines_elsewhere, root), batches) for line in lines]
+        def spread(ids: Iterable[str]) -> dict[str, Digests]:
+            found: dict[str, Digests] = {}
+            for part in pool.map(partial(_digests_elsewhere, root), _batched(ids, _BATCH)):
+                found |= part
+            return found
 
         yield spread
 
 
-def family_lines(family: Family, compute: Compute) -> list[str]:
-    """The lines of a family's nightly tier, in its order."""
-    smoke = {case.id for case in expand(family, "smoke")}
-    return compute({case.id: "smoke" if case.id in smoke else "nightly" for case in expand(family, "nightly")})
-
-
 def full_line(family: Family) -> str:
-    """The line of a family's full tier."""
+    """Return the line of a family's full tier."""
     ids = sorted(case.id for case in expand(family, "full"))
     return f"{family.name}\t{len(ids)}\t{digest(id_.encode() for id_ in ids)}"
 
 
-def check(root: Path, casebook: Casebook, jobs: int) -> list[Difference]:
-    """The differences between the pinned facts and the suite as it is, a Difference for every family that there is or was.
+def check(root: Path, casebook: Casebook, jobs: int, names: Collection[str] = ()) -> list[Difference]:
+    """Compare the pinned facts with the suite as it is.
+
+    Args:
+        root: the checkout.
+        casebook: its families.
+        jobs: processes.
+        names: of the families to look at; by default all that there are or were.
 
     Raises:
         CtsError: nothing is pinned.
     """
-    folder = root / "golden" / "cases"
-    pinned_full = {line.split("\t")[0]: line for line in _lines(folder / FULL)}
-    if not pinned_full:
-        raise CtsError(f"{folder / FULL} has no facts: write them with 'cts golden --update'")
-    names = sorted({*casebook.families, *pinned_full})
+    full = _full_lines(root)
+    if not full:
+        raise CtsError(f"{root / FOLDER / FULL} has no facts: write them with 'cts golden --update'")
     with computing(root, casebook, jobs) as compute:
-        return [_difference(folder, name, casebook.families.get(name), pinned_full.get(name), compute) for name in names]
+        return [
+            _difference(root, name, casebook.families.get(name), full.get(name, ""), compute)
+            for name in sorted(names or {*casebook.families, *full})
+        ]
 
 
-def _difference(folder: Path, name: str, family: Family | None, pinned: str | None, compute: Compute) -> Difference:
-    """``pinned`` is the line of the full tier."""
-    old = {line.split("\t")[1]: line for line in _lines(folder / f"{name}.tsv")}
+def _difference(root: Path, name: str, family: Family | None, full: str, compute: Compute) -> Difference:
+    pinned = read_tiers(pinned_file(root, name))
+    old = {case.id: case.digests or _NO_DIGESTS for case in pinned.cases}
     if family is None:
-        return Difference(name, (), tuple(old), (), "the family is gone")
-    new = {line.split("\t")[1]: line for line in family_lines(family, compute)}
-    altered = tuple((id_, _what_changed(old[id_], new[id_])) for id_ in old if id_ in new and old[id_] != new[id_])
-    was, now = pinned or f"{name}\t0\t", full_line(family)
-    note = "" if was == now else f"full tier: {was.split(chr(9))[1]} cases pinned, {now.split(chr(9))[1]} now"
-    if note and was.split("\t")[1] == now.split("\t")[1]:
-        note += " with other ids"
-    return Difference(name, tuple(id_ for id_ in new if id_ not in old), tuple(id_ for id_ in old if id_ not in new), altered, note)
+        return Difference(name, tuple(old), notes=("the family is gone",))
+    faults = tier_faults(family, pinned)
+    new = compute(id_ for id_ in old if id_ not in faults.lost)
+    altered = tuple((id_, _what_changed(old[id_], now)) for id_, now in new.items() if old[id_] != now)
+    return Difference(name, faults.lost, altered, (*faults.notes, *_full_tier_note(full, full_line(family))))
 
 
-def update(root: Path, casebook: Casebook, jobs: int) -> dict[str, int]:
-    """Writes the facts of the suite as it is; returns how many cases are pinned in each family."""
-    folder = root / "golden" / "cases"
-    folder.mkdir(parents=True, exist_ok=True)
-    counts = {}
+def _full_tier_note(pinned: str, now: str) -> tuple[str, ...]:
+    if pinned == now:
+        return ()
+    _, before, _ = pinned.split("\t") if pinned else ("", "no", "")
+    _, after, _ = now.split("\t")
+    return (f"full tier: {before} cases pinned, {after} now" + (" with other ids" if before == after else ""),)
+
+
+def update(root: Path, casebook: Casebook, jobs: int, names: Collection[str] = (), tiers_alone: bool = False) -> dict[str, Change]:
+    """Pin the suite as it is.
+
+    Args:
+        root: the checkout.
+        casebook: its families.
+        jobs: processes.
+        names: of the families to pin; by default all, and the facts of families that are gone are removed.
+        tiers_alone: keep the digests of cases that have them, and compute none. Nothing is built, so the builder need not work yet.
+
+    Returns:
+        What changed, by family.
+    """
+    changes = {}
+    full = {name: line for name, line in _full_lines(root).items() if name in casebook.families}
     with computing(root, casebook, jobs) as compute:
-        for family in casebook.families.values():
-            lines = family_lines(family, compute)
-            _write(folder / f"{family.name}.tsv", ["# " + "\t".join(COLUMNS), *lines])
-            counts[family.name] = len(lines)
-    _write(folder / FULL, ["# family\tcases\tids", *(full_line(family) for family in casebook.families.values())])
-    for path in folder.glob("*.tsv"):
-        if path.name != FULL and path.stem not in casebook.families:
-            path.unlink()
-    return counts
+        for name in [name for name in casebook.families if not names or name in names]:
+            family, path = casebook.families[name], pinned_file(root, name)
+            old = {case.id: case.digests for case in read_tiers(path).cases}
+            tiers = choose_tiers(family, old)
+            if not tiers_alone:
+                digests = compute([case.id for case in tiers.cases])
+                tiers = replace(tiers, cases=tuple(replace(case, digests=digests[case.id]) for case in tiers.cases))
+            write_tiers(path, tiers)
+            new = {case.id for case in tiers.cases}
+            changes[name] = Change(len(new), len(new - old.keys()), len(old.keys() - new))
+            full[name] = full_line(family)
+    _write(root / FOLDER / FULL, ["# family\tcases\tids", *(full[name] for name in casebook.families if name in full)])
+    if not names:
+        for path in (root / FOLDER).glob("*.tsv"):
+            if path.name != FULL and path.stem not in casebook.families:
+                path.unlink()
+    return changes
 
 
-def _what_changed(old: str, new: str) -> str:
-    return ", ".join(name for name, was, now in zip(COLUMNS, old.split("\t"), new.split("\t"), strict=False) if was != now) or "form"
+def _what_changed(old: Digests, new: Digests) -> str:
+    return ", ".join(name for name, was, now in zip(COLUMNS[2:], old, new, strict=False) if was != now) or "form"
 
 
 def _batched(ids: Iterable[str], size: int) -> Iterator[Sequence[str]]:
@@ -150,10 +195,12 @@ def _batched(ids: Iterable[str], size: int) -> Iterator[Sequence[str]]:
         yield batch
 
 
-def _lines(path: Path) -> list[str]:
+def _full_lines(root: Path) -> dict[str, str]:
+    path = root / FOLDER / FULL
     if not path.is_file():
-        return []
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {line.split("\t")[0]: line for line in lines if line and not line.startswith("#")}
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Compares the suite with the facts pinned in golden/cases/: which cases are added, lost or altered. Exit code 1 if any is."""
+"""Pins which cases the tiers have and what each is made of, in golden/tiers/, or compares the suite with it: exit code 1 if it differs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from cts.commands.context import print_json, root
 from cts.golden import Difference, check, update
 from cts.plan import at_least_one
 from generators.casebook import load_casebook
+from generators.errors import CtsError
 
 NAME = "golden"
-HELP = "compare the cases with the pinned facts, or pin them anew"
+HELP = "compare the cases with the pinned facts, or pin them"
 
 _NAMED = 5
 
@@ -20,6 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--check", action="store_true", help="print the differences as counts per family; exit code 1 if there are any")
     which.add_argument("--update", action="store_true", help="pin the suite as it is")
+    parser.add_argument("--family", action="append", default=[], metavar="NAME", help="only this family; may be given several times")
+    parser.add_argument(
+        "--tiers", action="store_true", help="with --update: pin which cases there are, and compute no digests (quick; builds nothing)"
+    )
     parser.add_argument("--jobs", default="1", metavar="N", help="processes (default: 1)")
     parser.add_argument("--verbose", action="store_true", help="name every case that differs")
     parser.add_argument("--json", action="store_true", help="an object per family")
@@ -30,15 +35,20 @@ def run(options: argparse.Namespace) -> int:
     jobs = at_least_one("--jobs", options.jobs)
     folder = root(options)
     book = load_casebook(folder)
+    for name in options.family:
+        book.family(name)
     if options.update:
-        counts = update(folder, book, jobs)
+        changes = update(folder, book, jobs, options.family, options.tiers)
         if options.json:
-            print_json(counts)
+            print_json({name: vars(change) for name, change in changes.items()})
         else:
-            for family, count in counts.items():
-                print(f"{count:8d}  {family}")
+            for name, change in changes.items():
+                moved = f" ({change.added} added, {change.lost} lost)" if change.added or change.lost else ""
+                print(f"{change.cases:8d}  {name}{moved}")
         return 0
-    differences = check(folder, book, jobs)
+    if options.tiers:
+        raise CtsError("--tiers is for --update: leave it out, or pin the tiers with 'cts golden --update --tiers'")
+    differences = check(folder, book, jobs, options.family)
     if options.json:
         print_json([vars(difference) for difference in differences])
     else:
@@ -51,11 +61,11 @@ def _print(difference: Difference, limit: int | None) -> None:
     if not difference:
         print(f"{difference.family}: as pinned")
         return
-    print(f"{difference.family}: {len(difference.added)} added, {len(difference.lost)} lost, {len(difference.altered)} altered")
-    if difference.note:
-        print(f"    {difference.note}")
+    print(f"{difference.family}: {len(difference.lost)} lost, {len(difference.altered)} altered")
+    for note in difference.notes:
+        print(f"    {note}")
     altered = [f"{id_} ({what})" for id_, what in difference.altered]
-    for sign, ids in (("+", difference.added), ("-", difference.lost), ("~", altered)):
+    for sign, ids in (("-", difference.lost), ("~", altered)):
         for id_ in ids[:limit]:
             print(f"    {sign} {id_}")
         if limit is not None and len(ids) > limit:

@@ -3,11 +3,12 @@
 from generators.casebook.axes import Axis
 from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
-from generators.casebook.cases import Case, Tier, build_module, build_program, build_query, build_subcases, expand
+from generators.casebook.cases import Case, build_module, build_program, build_query, build_subcases, expand
 from generators.casebook.covers import Cover
 from generators.casebook.family import Family, Product, load_family
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, TestKind, load_requirements
+from generators.casebook.tiers import Tier
 
 __all__ = [
     "Axis",

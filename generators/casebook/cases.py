@@ -1,10 +1,9 @@
-"""Cases of a family: expansion by tier, and the program and subcases of each."""
+"""Cases of a family: those of a tier, and the program and subcases of each."""
 
 from __future__ import annotations
 
-import enum
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -13,26 +12,18 @@ from typing import Any, cast
 import numpy as np
 
 from generators.casebook.builders import KernelBuilder, QueryBuilder, StaticBuilder
-from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Constraint, Row, rows
-from generators.casebook.covering import covering_rows
+from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row, rows
 from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
+from generators.casebook.tiers import Tier, pinned_labels
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
 from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
-from generators.property_rows import check_property_row, is_flexible
+from generators.property_rows import by_likeness, check_property_row, is_flexible
 
 ONLY_SUBCASE = "only"
 """Name of the subcase of a family without subcase axes."""
-
-
-class Tier(enum.StrEnum):
-    """How much of a family runs. Each tier has the cases of those before it."""
-
-    SMOKE = "smoke"
-    NIGHTLY = "nightly"
-    FULL = "full"
 
 
 def _seed(text: str) -> int:
@@ -141,44 +132,9 @@ def violated(case: Case) -> str:
     return ""
 
 
-def _select(rules: Sequence[Constraint], choices: Sequence[Sequence[int]], smoke: int, nightly: int, tier: Tier) -> list[Row]:
-    if tier is Tier.FULL:
-        return rows(rules, choices)
-    chosen = covering_rows(rules, choices, smoke)
-    return chosen if tier is Tier.SMOKE else covering_rows(rules, choices, nightly, chosen)
-
-
-def _choices(family: Family, product: Product) -> list[Sequence[int]]:
+def product_choices(family: Family, product: Product) -> list[Sequence[int]]:
+    """For each axis of the family the labels that the product has, by number; none for the axes of subcases."""
     return [*product.choices, *(() for _ in family.subcase_axes)]
-
-
-def _extra_rows(family: Family, wider: Family, tier: Tier) -> list[Row]:
-    """Rows on the labels that ``wider`` adds to the property_rows axis.
-
-    The array covers what has not been covered: a combination of t labels one of which is the new row is one of t - 1 others.
-    """
-    axis = family.property_axis
-    assert axis is not None
-    found: set[Row] = set()
-    for number in range(len(family.axes[axis].values), len(wider.axes[axis].values)):
-        for product in family.products:
-            if axis not in product.whole:
-                continue
-            choices = _choices(family, product)
-            choices[axis] = (number,)
-            if tier is Tier.FULL:
-                found.update(rows(wider.rules, choices))
-                continue
-            smoke = _one_fixed(wider.rules, choices, product.smoke, [])
-            found.update(smoke if tier is Tier.SMOKE else _one_fixed(wider.rules, choices, product.nightly, smoke))
-    return sorted(found, key=lambda row: (row[axis], row))
-
-
-def _one_fixed(rules: Sequence[Constraint], choices: Sequence[Sequence[int]], strength: int, given: Sequence[Row]) -> list[Row]:
-    if strength == 0 or (strength == 1 and given):
-        return list(given)
-    # Strength 1 wants the new row once, with any other labels
-    return covering_rows(rules, choices, strength - 1, given) if strength > 1 else covering_rows(rules, choices, 1)[:1]
 
 
 @cache
@@ -198,8 +154,25 @@ def check_covers(family: Family) -> None:
             )
 
 
+def full_rows(family: Family) -> list[Row]:
+    """The cases of the full tier by label number, in order.
+
+    Raises:
+        CasebookError: the constraints leave a product empty, or a cover without a case.
+    """
+    check_covers(family)
+    found: list[Row] = []
+    for product in family.products:
+        chosen = rows(family.rules, product_choices(family, product))
+        if not chosen:
+            raise CasebookError(f"{product.place}: the constraints leave no case of the product '{product.name}'")
+        found += chosen
+    # Each product's rows are in order: to sort them, duplicates and all, takes hardly longer than to look at them
+    return list(dict.fromkeys(sorted(found)))
+
+
 def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None) -> list[Case]:
-    """The cases of a tier, in the order of the full product; every tier has the cases of the smaller tiers.
+    """The cases of a tier, in the order of the full tier; every tier has the cases of the smaller tiers. Smoke and nightly are pinned.
 
     Args:
         family: the family.
@@ -208,28 +181,74 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
             that it has, come after the others, from the products that take all rows.
 
     Raises:
-        CasebookError: unknown tier, a row of another form, or a product that the constraints leave empty.
+        CasebookError: unknown tier, a row of another form, a product that the constraints leave empty, or tiers that are not pinned.
     """
     try:
         tier = Tier(tier)
     except ValueError:
         raise CasebookError(f"unknown tier '{tier}'; expected one of {', '.join(Tier)}") from None
-    check_covers(family)
-    found: set[Row] = set()
-    for product in family.products:
-        chosen = _select(family.rules, _choices(family, product), product.smoke, product.nightly, tier)
-        if not chosen and (tier is Tier.FULL or (product.smoke if tier is Tier.SMOKE else product.nightly)):
-            raise CasebookError(f"{product.place}: the constraints leave no case of the product '{product.name}'")
-        found.update(chosen)
-    selected = sorted(found)
-    axes = family.axes
-    if extra and family.property_axis is not None:
-        flexible = family.axes[family.property_axis].flexible
-        wider = with_property_rows(family, [label for label in extra if is_flexible(label) is flexible])
-        selected += _extra_rows(family, wider, tier)
-        axes = wider.axes
-    tables = [axis.labels for axis in axes]
-    return [Case(family, tuple([table[number] for table, number in zip(tables, row, strict=False)])) for row in selected]
+    found = _labelled(family, full_rows(family)) if tier is Tier.FULL else list(pinned_labels(family).of(tier))
+    for label in _added(family, extra or ()):
+        found += _labels_on_row(family, label, tier)
+    return [Case(family, labels) for labels in found]
+
+
+def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:
+    tables = [axis.labels for axis in family.axes]
+    return [tuple([table[number] for table, number in zip(tables, row, strict=False)]) for row in selected]
+
+
+def _added(family: Family, extra: Sequence[str]) -> list[str]:
+    """The rows that the family does not name, of the kind that it has."""
+    if family.property_axis is None:
+        return []
+    axis = family.axes[family.property_axis]
+    added = list(dict.fromkeys(label for label in extra if is_flexible(label) is axis.flexible and label not in axis.values))
+    for label in added:
+        check_property_row(label, axis.flexible)
+    return added
+
+
+def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ...]]:
+    """The cases of a row that only a device has. The full tier has all those of the products that take all rows. The other tiers have the
+    pinned cases of one listed row, the first that has any and is most like this one, with the row replaced."""
+    axis = family.property_axis
+    assert axis is not None
+    products = [product for product in family.products if axis in product.whole]
+    if tier is Tier.FULL:
+        wider = _with_row(family, label)
+        found: set[Row] = set()
+        for product in products:
+            choices = product_choices(family, product)
+            choices[axis] = (len(family.axes[axis].values),)
+            found.update(rows(wider.rules, choices))
+        return _labelled(wider, sorted(found))
+    pinned = pinned_labels(family)
+    for model in by_likeness(label, family.axes[axis].labels):
+        moved = _moved(family, products, axis, model, label, pinned.nightly)
+        if moved and tier is Tier.SMOKE:
+            # The same row in both tiers, so nightly has the cases of smoke
+            return _moved(family, [product for product in products if product.smoke], axis, model, label, pinned.smoke)
+        if moved:
+            return moved
+    return []
+
+
+def _moved(
+    family: Family, products: Sequence[Product], axis: int, model: str, label: str, pinned: Iterable[tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """The pinned cases of the row ``model`` with ``label`` in its place, where a product has them and the constraints allow them."""
+    found = []
+    for labels in pinned:
+        if labels[axis] == model and any(_within(family, product, labels) for product in products):
+            moved = (*labels[:axis], label, *labels[axis + 1 :])
+            if not violated(Case(family, moved)):
+                found.append(moved)
+    return found
+
+
+def _within(family: Family, product: Product, labels: tuple[str, ...]) -> bool:
+    return all(axis.numbers[label] in chosen for axis, label, chosen in zip(family.axes, labels, product.choices, strict=True))
 
 
 def build_program(case: Case) -> Program:

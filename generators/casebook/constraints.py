@@ -222,12 +222,21 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
     return found
 
 
+def _is_idle(constraint: Constraint, choices: Choices) -> bool:
+    """Whether the constraint forbids nothing, because on one of its axes no label that it names is to choose from."""
+    return isinstance(constraint, Exclusion) and any(
+        choices[axis] and labels.isdisjoint(choices[axis]) for axis, labels in constraint.labels
+    )
+
+
 class Completion:
     """Tells whether partial rows can be completed within ``choices``."""
 
     def __init__(self, constraints: Sequence[Constraint], choices: Choices) -> None:
         self._choices = choices
-        self._constraints = constraints
+        known = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
+        # Most constraints of a family say nothing of one product's labels
+        self._constraints = [rule for rule in constraints if rule.decide(known) != ALLOWED and not _is_idle(rule, choices)]
         self._known: dict[Row, bool] = {}
 
     def possible(self, assignment: Assignment) -> bool:

@@ -3,6 +3,8 @@
 The array is covertable's. It gets one constraint: that a partial row can still be completed. So it never runs into a dead end,
 and a combination that it drops is one that no allowed row contains. Its order depends on a hash of its own, not on Python's,
 and is the same on every machine.
+
+No run computes one: only ``cts golden --update`` does, and needs covertable.
 """
 
 from __future__ import annotations
@@ -10,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import covertable
-
 from generators.casebook.constraints import UNASSIGNED, Choices, Completion, Constraint, Row, rows
+from generators.errors import CasebookError
 
 
 def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength: int, given: Sequence[Row] = ()) -> list[Row]:
@@ -49,6 +50,12 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
         return None if completion.possible(assignment) else False
 
     condition: dict[str, Any] = {"operator": "fn", "requires": [], "evaluate": impossible}
+    try:
+        import covertable
+    except ImportError:
+        raise CasebookError(
+            "choosing the cases of a tier needs covertable: install the tools for work on the suite, pip install -e '.[dev]'"
+        ) from None
     chosen = covertable.make(
         [list(narrowed[axis]) for axis in free],
         strength=strength,

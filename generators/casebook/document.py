@@ -5,6 +5,7 @@ Scalars follow the core schema of YAML 1.2: ``on``, ``off``, ``yes`` and ``no`` 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,6 +27,18 @@ _DEPTH = 100
 
 _SHOWN = 40
 """Characters of a wrong value that a message quotes."""
+
+_MOST_BYTES = 4 << 20
+"""Of a file. The longest document of the suite has 40 thousand."""
+
+_MOST_NODES = 200_000
+"""Values of a document, counted once for each place where an alias puts them. A page of nested aliases stands for more than any memory."""
+
+_MOST_KEY = 200
+"""Characters of a key."""
+
+_MOST_PROBLEM = 2_000
+"""Characters of a message, which may list all that is known."""
 
 
 class _CoreLoader(_Base):
@@ -59,13 +72,16 @@ def _construct_scalar(loader: _CoreLoader, node: yaml.Node) -> Any:
     try:
         return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
     except (ValueError, KeyError, AttributeError):
-        text = node.value if len(node.value) <= _SHOWN else f"{node.value[:_SHOWN]}…"
         kind = node.tag.rpartition(":")[2]
-        raise yaml.constructor.ConstructorError(None, None, f"'{text}' is no {kind}", node.start_mark) from None
+        raise yaml.constructor.ConstructorError(None, None, f"'{_short(node.value)}' is no {kind}", node.start_mark) from None
 
 
 for _tag in ("int", "float", "bool", "timestamp"):
     _CoreLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", _construct_scalar)
+
+
+def _short(text: str, most: int = _SHOWN) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _line(node: yaml.Node) -> int:
@@ -98,12 +114,13 @@ class Element:
 
     def error(self, problem: str) -> CasebookError:
         """An error at this place, to be raised."""
-        return CasebookError(f"{self.place}: {problem}")
+        # It may quote what the file says, on however many lines that is.
+        return CasebookError(f"{self.place}: {_short(' '.join(problem.split()), _MOST_PROBLEM)}")
 
     def _expected(self, what: str) -> CasebookError:
         found = _KINDS[type(self.node)]
         if isinstance(self.node, yaml.ScalarNode):
-            found = f"'{self.node.value}'" if self.node.value else "nothing"
+            found = f"'{_short(self.node.value)}'" if self.node.value else "nothing"
         return self.error(f"expected {what}, found {found}")
 
     @property
@@ -126,6 +143,8 @@ class Element:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self._child(key_node, "?", key_node)._expected("a scalar as key")
             key = key_node.value
+            if len(key) > _MOST_KEY:
+                raise self._child(key_node, _short(key), key_node).error(f"the key is longer than {_MOST_KEY} characters")
             if key in entries:
                 raise self._child(key_node, key, value_node).error(f"duplicate key; it was already given in line {entries[key].line}")
             entries[key] = self._child(key_node, key, value_node)
@@ -183,8 +202,31 @@ class Element:
             return loader.construct_document(self.node)
         except yaml.constructor.ConstructorError as error:
             raise self.error(f"expected plain data: {error.problem}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            # A tag may ask for what its text is not: a set of lists, a binary of letters.
+            raise self.error(f"expected plain data: {error}") from error
         finally:
             loader.dispose()
+
+
+def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
+    """How many values a node stands for, with those of the aliases in it. ``counts`` has those of the nodes that were seen; 0 for one that
+    is not done, and so contains itself.
+
+    Raises:
+        CasebookError: there are too many, or a value contains itself.
+    """
+    if id(node) in counts:
+        if not counts[id(node)]:
+            raise CasebookError(f"{path}:{_line(node)}: a value contains itself, by an alias")
+        return counts[id(node)]
+    counts[id(node)] = 0
+    children = itertools.chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+    total = 1 + (0 if isinstance(node, yaml.ScalarNode) else sum(_count(child, path, counts) for child in children))
+    if total > _MOST_NODES:
+        raise CasebookError(f"{path}:{_line(node)}: with its aliases, this stands for more than {_MOST_NODES:,} values")
+    counts[id(node)] = total
+    return total
 
 
 def read_document(path: Path) -> Element:
@@ -194,7 +236,10 @@ def read_document(path: Path) -> Element:
         CasebookError: the file cannot be read or is not one YAML document.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise CasebookError(f"{path}:1: the file is longer than {_MOST_BYTES:,} bytes")
         text = data.decode("utf-8")
     except OSError as error:
         raise CasebookError(f"{path}: cannot be read: {error.strerror}") from error
@@ -211,6 +256,10 @@ def read_document(path: Path) -> Element:
     except yaml.YAMLError as error:
         line = data.count(b"\n", 0, getattr(error, "position", 0)) + 1
         raise CasebookError(f"{path}:{line}: malformed YAML: {' '.join(str(error).split())}") from error
+    except RecursionError:
+        raise CasebookError(f"{path}:1: malformed YAML: nested too deeply") from None
     if node is None:
         raise CasebookError(f"{path}:1: the document is empty; expected a mapping")
+    if "*" in text:
+        _count(node, path, {})
     return Element(node, path, "", _line(node))

@@ -9,6 +9,7 @@ import pytest
 
 import generators.families
 from generators.casebook import Family, load_family
+from tests.suite import pin
 
 FAMILY = """\
 family: toy
@@ -108,8 +109,14 @@ def write(root: Path) -> Write:
 
 
 @pytest.fixture
-def toy(write: Write) -> Family:
-    return load_family(write(FAMILY))
+def pinned(write: Write) -> Callable[[str], Family]:
+    """Writes the text of the family ``toy``, pins its tiers and loads it."""
+    return lambda text: pin(load_family(write(text)))
+
+
+@pytest.fixture
+def toy(pinned: Callable[[str], Family]) -> Family:
+    return pinned(FAMILY)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.casebook import Casebook, expand, find_case, load_casebook
+from generators.casebook import Casebook, Family, expand, find_case, load_casebook
 from generators.errors import CasebookError
 
 Write = Callable[[str], Path]
@@ -38,9 +38,9 @@ def test_a_case_outside_of_every_product_can_be_found(book: Casebook) -> None:
     assert find_case(book, "toy[1-16-a-padded]").values["stride"] == [16, 32]
 
 
-def test_a_row_of_a_device_can_be_found(write: Write, text: str, root: Path) -> None:
+def test_a_row_of_a_device_can_be_found(pinned: Callable[[str], Family], text: str, root: Path) -> None:
     axis = "row: {property_rows: true, values: [8x8x8.f16.f16.f16.f16]}"
-    write(text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}"))
+    pinned(text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}"))
     book = load_casebook(root)
     cases = expand(book.family("toy"), "nightly", ["4x4x4.f16.f16.f16.f16"])
     assert [find_case(book, case.id) for case in cases] == cases

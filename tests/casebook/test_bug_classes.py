@@ -10,9 +10,9 @@ import pytest
 from generators.bug_classes import load_bug_classes
 from generators.casebook import Family, load_casebook
 from generators.errors import CasebookError
+from tests.suite import casebook
 
 Write = Callable[[str], Path]
-CHECKOUT = Path(__file__).parents[2]
 
 CLASSES = """\
 UNITS:
@@ -62,7 +62,7 @@ def test_what_does_not_exist_is_named(classes: Path, root: Path, old: str, new: 
 
 
 def test_the_suite_has_every_class_by_rank_and_every_one_has_an_answer() -> None:
-    found = load_bug_classes(load_casebook(CHECKOUT))
+    found = load_bug_classes(casebook())
     assert len(found) == 25
     assert [bug.bugs for bug in found] == sorted((bug.bugs for bug in found), reverse=True)
     assert all(bug.drivers <= bug.bugs for bug in found)
@@ -70,5 +70,5 @@ def test_the_suite_has_every_class_by_rank_and_every_one_has_an_answer() -> None
 
 
 def test_every_family_is_there_because_of_some_class() -> None:
-    book = load_casebook(CHECKOUT)
+    book = casebook()
     assert set(book.families) == {family for bug in load_bug_classes(book) for family in bug.families}

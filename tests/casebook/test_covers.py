@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from generators.casebook import Case, Family, expand, find_case, load_casebook, load_family
+from generators.casebook.cases import full_rows
+from generators.casebook.pinning import choose_tiers
 from generators.coverage import Unmet, coverage
 from generators.errors import CasebookError
+from tests.suite import pin
 
 Write = Callable[[str], Path]
 PLAIN = "covers: [KHR-A-01]"
@@ -64,7 +67,7 @@ ROWS = "use: {property_rows: true, values: [8x8x8.f16.f16.f32.f32, 8x8x8.s8.s8.s
 def test_a_predicate_judges_rows_that_a_device_adds_and_labels_do_not_name_them(write: Write, text: str) -> None:
     rows = text.replace("use: [a, b]", ROWS).replace("{use: [b]}", "{use: [8x8x8.s8.s8.s32.s32]}")
     entries = "{id: KHR-A-02, predicate: integers}, {id: KHR-B-01, when: {use: 8x8x8.s8.s8.s32.s32}}"
-    family = covering(write, rows, entries)
+    family = pin(covering(write, rows, entries))
     new = "16x16x16.u8.u8.u32.u32"
     added = [case for case in expand(family, "nightly", [new]) if case.labels[2] == new]
     assert added
@@ -123,15 +126,15 @@ def test_a_value_that_names_no_requirement_is_named(write: Write, text: str, axi
     ["{use: b, stride: padded}", "{bytes: 4, columns: 32}", "{columns: 3, pattern: halves}", "{stride: padded, columns: 16}"],
     ids=["excluded", "predicate", "subcases", "in no product"],
 )
-@pytest.mark.parametrize("tier", ["smoke", "full"])
-def test_a_condition_that_no_case_meets_is_an_error(write: Write, text: str, when: str, tier: str) -> None:
+@pytest.mark.parametrize("cases", [choose_tiers, full_rows])
+def test_a_condition_that_no_case_meets_is_an_error(write: Write, text: str, when: str, cases: Callable[[Family], object]) -> None:
     family = covering(write, text, f"{{id: KHR-A-02, when: {when}}}")
     with pytest.raises(CasebookError, match=r"toy\.yaml:4: covers\[1\]: no case of 'toy' exercises 'KHR-A-02': widen its 'when'"):
-        expand(family, tier)
+        cases(family)
 
 
 def test_coverage_counts_the_cases_of_the_nightly_tier(write: Write, text: str, root: Path) -> None:
-    family = covering(write, text, "{id: KHR-A-02, when: {use: b}}")
+    family = pin(covering(write, text, "{id: KHR-A-02, when: {use: b}}"))
     entries = {entry.requirement.id: entry for entry in coverage(load_casebook(root)).requirements}
     assert entries["KHR-A-01"].cases == {"toy": len(expand(family, "nightly"))}
     assert entries["KHR-A-02"].cases == {"toy": len(exercising(family, "KHR-A-02", "nightly"))}
@@ -139,14 +142,13 @@ def test_coverage_counts_the_cases_of_the_nightly_tier(write: Write, text: str, 
 
 
 def test_what_the_full_tier_alone_exercises_is_open_and_a_fault(write: Write, text: str, root: Path) -> None:
-    covering(write, text.replace("nightly: 1", "nightly: 0"), "{id: KHR-A-02, when: {stride: padded}}")
+    pin(covering(write, text.replace("nightly: 1", "nightly: 0"), "{id: KHR-A-02, when: {stride: padded}}"))
     found = coverage(load_casebook(root))
     assert [entry.requirement.id for entry in found.open] == ["KHR-A-02"]
     assert found.unmet == (Unmet("toy", "KHR-A-02"),)
     assert "no case of the nightly tier of toy exercises KHR-A-02: take a product into that tier, or the claim back" in found.faults
 
 
-def test_coverage_of_a_specification_leaves_the_others_out(write: Write, text: str, root: Path) -> None:
-    write(text)
+def test_coverage_of_a_specification_leaves_the_others_out(toy: Family, root: Path) -> None:
     assert coverage(load_casebook(root), "SPV_NV_cooperative_vector").requirements == ()
     assert len(coverage(load_casebook(root), "SPV_KHR_cooperative_matrix").requirements) == 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from generators.errors import CasebookError
-from generators.property_rows import check_property_row
+from generators.property_rows import by_likeness, check_property_row
 
 ROW = "16x8x16.f16.f16.f32.f32"
 
@@ -37,3 +37,21 @@ def test_a_row_is_written_in_one_form(text: str) -> None:
 def test_anything_else_is_refused_by_name(text: str, flexible: bool) -> None:
     with pytest.raises(CasebookError, match=f"^'{text.partition('.')[0]}"):
         check_property_row(text, flexible)
+
+
+@pytest.mark.parametrize(
+    ("label", "order"),
+    [
+        ("8x8x8.f16.f16.f32.f32", ["f16.f16.f32.f32", "bf16.bf16.f32.f32", "s8.s8.s32.s32", "s8.s8.s32.s32.sat"]),
+        ("8x8x8.bf16.bf16.f32.f32", ["bf16.bf16.f32.f32", "f16.f16.f32.f32", "s8.s8.s32.s32", "s8.s8.s32.s32.sat"]),
+        ("8x8x8.s8.s8.s32.s32.sat", ["s8.s8.s32.s32.sat", "s8.s8.s32.s32", "f16.f16.f32.f32", "bf16.bf16.f32.f32"]),
+    ],
+)
+def test_rows_are_alike_by_kind_of_components_then_types(label: str, order: list[str]) -> None:
+    rows = [f"16x16x16.{types}" for types in ("f16.f16.f32.f32", "s8.s8.s32.s32", "bf16.bf16.f32.f32", "s8.s8.s32.s32.sat")]
+    assert by_likeness(label, rows) == [f"16x16x16.{types}" for types in order]
+
+
+def test_of_rows_with_the_same_types_sizes_and_scope_decide() -> None:
+    rows = [f"{sizes}.f16.f16.f32.f32.{scope}" for sizes, scope in (("16x16x16", "flex"), ("16x8x16", "wg4"), ("16x8x16", "flex"))]
+    assert by_likeness("16x8x8.f16.f16.f32.f32.wg8", rows) == [rows[1], rows[2], rows[0]]

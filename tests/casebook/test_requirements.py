@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from generators.casebook import TestKind, load_casebook, load_requirements
+from generators.casebook import Family, TestKind, load_casebook, load_requirements
 from generators.coverage import Status, Todo, UnusedLabel, coverage
 from generators.errors import CasebookError
+from tests.suite import casebook
 
-Write = Callable[[str], Path]
+Pinned = Callable[[str], Family]
 CHECKOUT = Path(__file__).parents[2]
 
 
@@ -50,7 +51,7 @@ def test_every_requirement_that_the_code_cites_is_listed() -> None:
 
 
 def test_the_suite_has_no_fault_of_coverage() -> None:
-    assert coverage(load_casebook(CHECKOUT)).faults == ()
+    assert coverage(casebook()).faults == ()
 
 
 def test_a_requirement_has_what_its_file_says(root: Path) -> None:
@@ -90,8 +91,8 @@ def test_a_checkout_without_requirements_is_an_error(tmp_path: Path) -> None:
         load_requirements(tmp_path)
 
 
-def test_coverage_tells_covered_open_and_not_testable_apart(write: Write, text: str, root: Path) -> None:
-    write(text)
+def test_coverage_tells_covered_open_and_not_testable_apart(pinned: Pinned, text: str, root: Path) -> None:
+    pinned(text)
     entries = {entry.requirement.id: entry for entry in coverage(load_casebook(root)).requirements}
     assert entries["KHR-A-01"].families == ("toy",)
     assert {id_: entry.status for id_, entry in entries.items()} == {
@@ -104,8 +105,8 @@ def test_coverage_tells_covered_open_and_not_testable_apart(write: Write, text: 
     assert entries["KHR-B-02"].reason == "any order conforms"
 
 
-def test_coverage_counts_and_lists_what_is_missing(write: Write, text: str, root: Path) -> None:
-    write(text.replace("columns: [8, 16, 32, 3]", "columns: [8, 16, 32, 3, 5]").replace("columns: all", "columns: [8, 16, 32, 3]"))
+def test_coverage_counts_and_lists_what_is_missing(pinned: Pinned, text: str, root: Path) -> None:
+    pinned(text.replace("columns: [8, 16, 32, 3]", "columns: [8, 16, 32, 3, 5]").replace("columns: all", "columns: [8, 16, 32, 3]"))
     found = coverage(load_casebook(root))
     assert found.totals == {"SPV_KHR_cooperative_matrix": {Status.COVERED: 1, Status.OPEN: 1, Status.NOT_TESTABLE: 2}}
     assert [entry.requirement.id for entry in found.open] == ["KHR-A-02"]
@@ -117,8 +118,8 @@ OPEN = "KHR-A-02 is open: let a family cover it; if nothing can test it, say so 
 FILE = "cases/requirements/khr_cooperative_matrix.yaml"
 
 
-def test_what_is_open_is_a_fault_of_a_finished_specification_alone(write: Write, text: str, root: Path) -> None:
-    write(text)
+def test_what_is_open_is_a_fault_of_a_finished_specification_alone(pinned: Pinned, text: str, root: Path) -> None:
+    pinned(text)
     assert coverage(load_casebook(root)).faults == (OPEN,)
     path = root / FILE
     path.write_text(f"unfinished: rows may still be empty\n{path.read_text()}")
@@ -128,8 +129,8 @@ def test_what_is_open_is_a_fault_of_a_finished_specification_alone(write: Write,
     assert found.faults == ()
 
 
-def test_what_cannot_be_tested_needs_a_note(write: Write, text: str, root: Path) -> None:
-    write(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
+def test_what_cannot_be_tested_needs_a_note(pinned: Pinned, text: str, root: Path) -> None:
+    pinned(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
     assert coverage(load_casebook(root)).faults == ()
     path = root / FILE
     path.write_text(path.read_text().replace("    note: constants\n", "").replace("    note: any order conforms\n", ""))
@@ -137,8 +138,8 @@ def test_what_cannot_be_tested_needs_a_note(write: Write, text: str, root: Path)
     assert coverage(load_casebook(root)).faults == wanted
 
 
-def test_a_specification_with_nothing_open_is_finished(write: Write, text: str, root: Path) -> None:
-    write(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
+def test_a_specification_with_nothing_open_is_finished(pinned: Pinned, text: str, root: Path) -> None:
+    pinned(text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]"))
     path = root / FILE
     path.write_text(f"unfinished: nobody looked\n{path.read_text()}")
     assert coverage(load_casebook(root)).faults == (
@@ -146,7 +147,7 @@ def test_a_specification_with_nothing_open_is_finished(write: Write, text: str, 
     )
 
 
-def test_a_label_that_no_product_takes_is_a_fault(write: Write, text: str, root: Path) -> None:
+def test_a_label_that_no_product_takes_is_a_fault(pinned: Pinned, text: str, root: Path) -> None:
     whole = text.replace("[KHR-A-01]", "[KHR-A-01, KHR-A-02]").replace("columns: [8, 16, 32, 3]", "columns: [8, 16, 32, 3, 5]")
-    write(whole.replace("columns: all", "columns: [8, 16, 32, 3]"))
+    pinned(whole.replace("columns: all", "columns: [8, 16, 32, 3]"))
     assert coverage(load_casebook(root)).faults == ("no product of toy takes '5' of 'columns': use or remove it",)

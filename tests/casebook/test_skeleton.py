@@ -10,6 +10,7 @@ import generators.families
 from generators.casebook import build_program, build_subcases, expand, load_casebook, load_family
 from generators.errors import CasebookError
 from generators.skeleton import new_family
+from tests.suite import pin
 
 
 def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +18,7 @@ def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPat
     assert paths == (root / "cases/khr_cooperative_matrix/fresh_family.yaml", root / "generators/families/fresh_family.py")
     assert all(path.is_file() for path in paths)
     monkeypatch.setattr(generators.families, "__path__", [*generators.families.__path__, str(root / "generators/families")])
-    family = load_casebook(root).family("fresh_family")
+    family = pin(load_casebook(root).family("fresh_family"))
     assert len(expand(family, "smoke")) >= 3
     for case in expand(family, "full"):
         program = build_program(case)

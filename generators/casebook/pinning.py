@@ -1,0 +1,145 @@
+"""Choosing the cases of the smoke and nightly tiers, for ``cts golden --update``, and the proof that pinned ones are a good choice.
+
+Only choosing computes covering arrays. The proof needs none: it looks for combinations of labels that no pinned case has, and asks
+whether the constraints allow them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import prod
+
+import numpy as np
+
+from generators.casebook.cases import Case, check_covers, product_choices, violated
+from generators.casebook.constraints import UNASSIGNED, Completion, Row
+from generators.casebook.covering import covering_rows
+from generators.casebook.family import Family, Product
+from generators.casebook.tiers import PinnedCase, PinnedTiers, Tier, labels_of, outline
+from generators.errors import CasebookError
+
+
+def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None = None) -> PinnedTiers:
+    """Choose the cases of the family's tiers: for each product a covering array of the strength that it asks for.
+
+    Args:
+        family: the family.
+        digests: id -> digests that are known already.
+
+    Raises:
+        CasebookError: the constraints leave a product empty, or a cover without a case.
+    """
+    check_covers(family)
+    smoke: set[Row] = set()
+    nightly: set[Row] = set()
+    for part in family.products:
+        first, all_ = product_rows(family, part)
+        for strength, chosen in ((part.smoke, first), (part.nightly, all_)):
+            if strength and not chosen:
+                raise CasebookError(f"{part.place}: the constraints leave no case of the product '{part.name}'")
+        smoke.update(first)
+        nightly.update(all_)
+    known = digests or {}
+    cases = []
+    for row in sorted(nightly):
+        id_ = _case(family, row).id
+        cases.append(PinnedCase(Tier.SMOKE if row in smoke else Tier.NIGHTLY, id_, known.get(id_, ())))
+    return PinnedTiers(outline(family), tuple(cases))
+
+
+def product_rows(family: Family, part: Product) -> tuple[list[Row], list[Row]]:
+    """Compute the rows of a product in the smoke tier and in the nightly tier, each in lexicographic order."""
+    choices = product_choices(family, part)
+    smoke = covering_rows(family.rules, choices, part.smoke)
+    return smoke, covering_rows(family.rules, choices, part.nightly, smoke)
+
+
+def _case(family: Family, row: Row) -> Case:
+    return Case(family, tuple(axis.labels[number] for axis, number in zip(family.axes, row, strict=False)))
+
+
+@dataclass(frozen=True, slots=True)
+class TierFaults:
+    """What is wrong with the pinned tiers of a family.
+
+    Attributes:
+        lost: ids that the full tier does not have.
+        notes: everything else, a line each.
+    """
+
+    lost: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def tier_faults(family: Family, tiers: PinnedTiers) -> TierFaults:
+    """Find what is wrong with the pinned tiers of ``family``.
+
+    Nothing is if they were chosen for this outline of it, each case is in the full tier, in order and once, and each product has every
+    combination of labels that its strength asks for and the constraints allow.
+    """
+    rows = {pinned.id: _row(family, pinned.id) for pinned in tiers.cases}
+    nightly = [row for pinned in tiers.cases if (row := rows[pinned.id]) is not None]
+    smoke = [row for pinned in tiers.cases if (row := rows[pinned.id]) is not None and pinned.tier is Tier.SMOKE]
+    notes = []
+    if not tiers.cases:
+        notes.append("no cases are pinned")
+    elif tiers.outline != outline(family):
+        notes.append("axes, constraints or products have changed since the cases were pinned")
+    if nightly != sorted(set(nightly)):
+        notes.append("the cases are not in the order of the full tier, each once")
+    for part in family.products:
+        for tier, strength, chosen in ((Tier.SMOKE, part.smoke, smoke), (Tier.NIGHTLY, part.nightly, nightly)):
+            inside = [row for row in chosen if _within(part, row)]
+            missing = next(uncovered(family, part, strength, inside), None)
+            if missing is not None:
+                labels = ", ".join(f"{axis}: {label}" for axis, label in missing.items())
+                notes.append(f"no {tier} case of the product '{part.name}' has {labels or 'its labels'}")
+    return TierFaults(tuple(id_ for id_, row in rows.items() if row is None), tuple(notes))
+
+
+def _within(part: Product, row: Row) -> bool:
+    return all(number in chosen for number, chosen in zip(row, part.choices, strict=True))
+
+
+def _row(family: Family, id_: str) -> Row | None:
+    """The case by label number; None if the full tier does not have it."""
+    labels = labels_of(family, id_)
+    if labels is None or violated(Case(family, labels)):
+        return None
+    row = tuple(axis.numbers[label] for axis, label in zip(family.axes, labels, strict=True))
+    return row if any(_within(part, row) for part in family.products) else None
+
+
+def uncovered(family: Family, part: Product, strength: int, rows: Sequence[Row]) -> Iterator[dict[str, str]]:
+    """Find the combinations of ``strength`` labels of a product that the constraints allow and none of ``rows`` has.
+
+    Args:
+        family: the family.
+        part: one of its products.
+        strength: 0 asks for nothing; as many as there are free axes or more asks for every allowed row.
+        rows: of the product.
+
+    Yields:
+        Axis name -> label of the free axes.
+    """
+    if strength == 0:
+        return
+    choices = product_choices(family, part)
+    completion = Completion(family.rules, choices)
+    start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
+    free = [axis for axis, labels in enumerate(choices) if len(labels) > 1]
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), len(family.axes))
+    for axes in combinations(free, min(strength, len(free))):
+        sizes = [len(family.axes[axis].values) for axis in axes]
+        weights = [prod(sizes[place + 1 :]) for place in range(len(axes))]
+        present = set((table[:, list(axes)] @ np.array(weights, dtype=np.int64)).tolist())
+        for labels in product(*(choices[axis] for axis in axes)):
+            if sum(weight * label for weight, label in zip(weights, labels, strict=True)) in present:
+                continue
+            assignment = list(start)
+            for axis, label in zip(axes, labels, strict=True):
+                assignment[axis] = label
+            if completion.possible(assignment):
+                yield {family.axes[axis].name: family.axes[axis].labels[label] for axis, label in zip(axes, labels, strict=True)}

@@ -1,0 +1,193 @@
+"""The pinned tiers: which cases the smoke and nightly tiers of a family have, read from ``golden/tiers/<family>.tsv``.
+
+A run reads these files and never computes a tier; ``cts golden --update`` writes them (generators.casebook.pinning). The first line
+names the outline of the family that the cases were chosen for, so a run notices when the YAML has changed since. Each further line is a
+case of the nightly tier: the first tier that has it, its id, and digests of what it is made of, if they have been computed.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from generators.casebook.family import Family
+from generators.digests import digest
+from generators.errors import CasebookError
+
+FOLDER = Path("golden", "tiers")
+"""Of the files, in a checkout."""
+
+COLUMNS = ("tier", "id", "spirv", "inputs", "expected")
+_OUTLINE = "outline"
+
+
+class Tier(enum.StrEnum):
+    """How much of a family runs. Each tier has the cases of those before it."""
+
+    SMOKE = "smoke"
+    NIGHTLY = "nightly"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedCase:
+    """A line of a family's file.
+
+    Attributes:
+        tier: the first that has the case, smoke or nightly.
+        id: of the case.
+        digests: of its SPIR-V, its inputs and its expected results; empty until they are computed.
+    """
+
+    tier: Tier
+    id: str
+    digests: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The line of the file."""
+        return "\t".join((self.tier, self.id, *self.digests))
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTiers:
+    """A family's file.
+
+    Attributes:
+        outline: of the family, when its cases were chosen.
+        cases: of the nightly tier, in the order of the full tier.
+    """
+
+    outline: str = ""
+    cases: tuple[PinnedCase, ...] = ()
+
+
+def pinned_file(root: Path, name: str) -> Path:
+    """The file that pins the tiers of the family ``name`` in the checkout ``root``."""
+    return root / FOLDER / f"{name}.tsv"
+
+
+def home(family: Family) -> Path:
+    """The checkout that has the family."""
+    return family.path.absolute().parents[2]
+
+
+def read_tiers(path: Path) -> PinnedTiers:
+    """What ``path`` pins; nothing if there is no such file.
+
+    Raises:
+        CasebookError: a line has another form.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return PinnedTiers()
+    outline = ""
+    cases = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        first, *rest = line.split("\t")
+        if first == _OUTLINE and len(rest) == 1:
+            outline = rest[0]
+        elif first in _PINNED and rest:
+            cases.append(PinnedCase(_PINNED[first], rest[0], tuple(rest[1:])))
+        else:
+            raise CasebookError(
+                f"{path}:{number}: expected a tier, smoke or nightly, and a case id; write the file with 'cts golden --update'"
+            )
+    return PinnedTiers(outline, tuple(cases))
+
+
+_PINNED = {tier.value: tier for tier in (Tier.SMOKE, Tier.NIGHTLY)}
+
+
+def write_tiers(path: Path, tiers: PinnedTiers) -> None:
+    """Write the file that pins ``tiers``."""
+    lines = ["# " + "\t".join(COLUMNS), f"{_OUTLINE}\t{tiers.outline}", *(case.line for case in tiers.cases)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def outline(family: Family) -> str:
+    """Return a digest of what decides the family's tiers: its labels, constraints and products, whatever their reasons say.
+
+    The values of labels, and the code of predicates, are not in it: ``cts golden --check`` sees whether they changed something.
+    """
+    return digest(part.encode() for part in _outline(family))
+
+
+def _outline(family: Family) -> Iterator[str]:
+    for axis in (*family.axes, *family.subcase_axes):
+        yield f"axis {axis.name} {axis.property_rows} {axis.flexible}"
+        yield from axis.labels
+    for constraint in family.constraints:
+        yield f"predicate {constraint.predicate[0]}" if constraint.predicate else "exclusions"
+        for exclusion in constraint.exclusions:
+            yield "exclusion"
+            for name, labels, inside in exclusion:
+                yield f"{name} {inside}"
+                yield from sorted(labels)
+    for product in family.products:
+        yield f"product {product.smoke} {product.nightly} {sorted(product.whole)}"
+        yield from (" ".join(map(str, numbers)) for numbers in product.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedLabels:
+    """The pinned cases of a family: for each the labels of its axes.
+
+    Attributes:
+        nightly: in the order of the full tier.
+        smoke: those of them that are in the smoke tier.
+    """
+
+    nightly: tuple[tuple[str, ...], ...]
+    smoke: tuple[tuple[str, ...], ...]
+
+    def of(self, tier: Tier) -> tuple[tuple[str, ...], ...]:
+        """The cases of the smoke or the nightly tier."""
+        return self.smoke if tier is Tier.SMOKE else self.nightly
+
+
+@cache
+def pinned_labels(family: Family) -> PinnedLabels:
+    """The pinned cases of ``family``.
+
+    Raises:
+        CasebookError: none are pinned, or they were chosen for another outline; the message says which command to run.
+    """
+    path = pinned_file(home(family), family.name)
+    pinned = read_tiers(path)
+    if not pinned.cases:
+        raise CasebookError(f"{family.path}: no cases of '{family.name}' are pinned: {remedy(family)}")
+    if pinned.outline != outline(family):
+        raise CasebookError(
+            f"{family.path}: axes, constraints or products of '{family.name}' have changed since its cases were pinned: {remedy(family)}"
+        )
+    nightly, smoke = [], []
+    for case in pinned.cases:
+        labels = labels_of(family, case.id)
+        if labels is None:
+            raise CasebookError(f"{path}: '{case.id}' is not a case of '{family.name}': {remedy(family)}")
+        nightly.append(labels)
+        if case.tier is Tier.SMOKE:
+            smoke.append(labels)
+    return PinnedLabels(tuple(nightly), tuple(smoke))
+
+
+def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
+    """The labels in ``id_``; None if the family has no such axes and labels."""
+    name, _, rest = id_.partition("[")
+    labels = tuple(rest.removesuffix("]").split("-"))
+    if name != family.name or not rest.endswith("]") or len(labels) != len(family.axes):
+        return None
+    return labels if all(label in axis.values for axis, label in zip(family.axes, labels, strict=True)) else None
+
+
+def remedy(family: Family) -> str:
+    """What to do about tiers that do not fit the family."""
+    return f"run 'cts golden --update --tiers --family {family.name}'"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.glossary import EVERY, Value
 from cts.reference.load_store import Place, load, load_from, place, store_to
 from cts.reference.state import State
 from generators.errors import GeneratorError
@@ -172,26 +173,26 @@ def _nothing(state: State, operation: MatrixStore) -> None:
 
 
 _BENDS: tuple[tuple[Bend, str], ...] = (
-    (_stride_in_elements, "with the stride counted in matrix elements instead of the array's"),
-    (_first_in_elements, "with the first element counted in matrix elements instead of the array's"),
-    (_both_in_elements, "with stride and first element counted in matrix elements instead of the array's"),
-    (_tight, "with the stride ignored (lines close together)"),
-    (_tight_the_other_way, "with the matrix's other dimension as stride"),
-    (_swapped_tight, "in the other layout with the stride ignored"),
-    (_from_zero, "with the first element ignored"),
-    (_first_rounded, "from an address rounded down to 16 bytes"),
-    (_stride_in_16_bits, "with the bytes of the stride kept in 16 bits"),
-    (_stride_rounded, "with the stride rounded down to 16 bytes"),
-    (_line_later, "one line too far"),
-    (_line_earlier, "one line too early"),
+    (_stride_in_elements, "load_store.stride_in_elements"),
+    (_first_in_elements, "load_store.first_in_elements"),
+    (_both_in_elements, "load_store.both_in_elements"),
+    (_tight, "load_store.stride_ignored"),
+    (_tight_the_other_way, "load_store.stride_of_other_dimension"),
+    (_swapped_tight, "load_store.other_layout_tight"),
+    (_from_zero, "load_store.first_ignored"),
+    (_first_rounded, "load_store.address_rounded_down"),
+    (_stride_in_16_bits, "load_store.stride_in_16_bits"),
+    (_stride_rounded, "load_store.stride_rounded_down"),
+    (_line_later, "load_store.line_too_far"),
+    (_line_earlier, "load_store.line_too_early"),
 )
 
 _ONE_UNIT = frozenset((_stride_in_elements, _first_in_elements, _both_in_elements))
 
 
-def _layout_words(verb: str, layout: Layout) -> str:
-    names = {Layout.ROW_MAJOR: "row major", Layout.COLUMN_MAJOR: "column major"}
-    return f"{verb} {names[_other(layout)]} instead of {names[layout]}"
+def _swap(matrix: str, access: str, layout: Layout) -> dict[str, Value]:
+    names = {Layout.ROW_MAJOR: "row", Layout.COLUMN_MAJOR: "column"}
+    return {"matrix": matrix, "access": access, "wrong": names[_other(layout)], "right": names[layout]}
 
 
 def address_defects(program: Program) -> Iterator[Defect]:
@@ -207,33 +208,31 @@ def address_defects(program: Program) -> Iterator[Defect]:
         return named(access.matrix)
 
     for one in loads:
-        yield Defect(f"{loaded(one)} {_layout_words('loaded', layout_value(one.layout))}", {one: swap})
+        yield Defect("load_store.layout_swapped", {one: swap}, _swap(loaded(one), "loaded", layout_value(one.layout)))
     for access in stores:
-        yield Defect(f"{stored(access)} {_layout_words('stored', layout_value(access.layout))}", {access: swap})
+        yield Defect("load_store.layout_swapped", {access: swap}, _swap(stored(access), "stored", layout_value(access.layout)))
     groups: tuple[tuple[Sequence[Access], str], ...] = (
-        (loads, "every matrix loaded"),
-        (stores, "every matrix stored"),
-        (accesses, "every matrix loaded and stored"),
+        (loads, "loaded"),
+        (stores, "stored"),
+        (accesses, "loaded and stored"),
     )
-    for several, words in groups:
+    for several, verb in groups:
         if len(several) > 1:
-            yield Defect(f"{words} in the other layout", dict.fromkeys(several, swap))
-    yield from each_and_all(loads, loaded, "every matrix", "loaded transposed", _transposed)
+            yield Defect("load_store.every_layout_swapped", dict.fromkeys(several, swap), {"matrix": EVERY, "access": verb})
+    yield from each_and_all(loads, "load_store.load_transposed", "matrix", loaded, _transposed)
     repeating = [one for one in loads if isinstance(one.stride, Operand) and one.stride.value in (0, None)]
-    yield from each_and_all(repeating, loaded, "every matrix", "loaded with stride 0 taken as close together", _bent(_without_repetition))
-    for bend, words in _BENDS:
+    yield from each_and_all(repeating, "load_store.stride_zero_as_tight", "matrix", loaded, _bent(_without_repetition))
+    for bend, id_ in _BENDS:
         if bend in _ONE_UNIT and all(one.array.pointee.bytes == _type(one)[0].bytes for one in accesses):
             continue
         step = _bent(bend)
-        yield from each_and_all(loads, loaded, "every matrix", f"loaded {words}", step)
-        yield from each_and_all(stores, stored, "every matrix", f"stored {words}", step)
+        yield from each_and_all(loads, id_, "matrix", loaded, step, access="loaded")
+        yield from each_and_all(stores, id_, "matrix", stored, step, access="stored")
         if loads and stores:
-            yield Defect(f"every matrix loaded and stored {words}", dict.fromkeys(accesses, step))
+            yield Defect(id_, dict.fromkeys(accesses, step), {"matrix": EVERY, "access": "loaded and stored"})
     decorated: list[Access] = [one for one in accesses if one.array.other_stride is not None]
     if decorated:
-        yield Defect("the ArrayStride decoration taken for the size of an element", dict.fromkeys(decorated, _bent(_by_array_stride)))
+        yield Defect("load_store.array_stride_as_element", dict.fromkeys(decorated, _bent(_by_array_stride)))
     if program.instances > 1:
-        yield from each_and_all(
-            loads, loaded, "every matrix", "of every scope instance loaded from the place of instance 0", _bent(_from_first_instance)
-        )
-    yield from each_and_all(stores, stored, "every matrix", "not stored", _nothing)
+        yield from each_and_all(loads, "load_store.place_of_first_instance", "matrix", loaded, _bent(_from_first_instance))
+    yield from each_and_all(stores, "load_store.not_stored", "matrix", stored, _nothing)

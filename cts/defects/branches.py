@@ -41,11 +41,13 @@ def _bent(bend: _Bend) -> Substitute:
     return step
 
 
+_OF_FIRST_INSTANCE = "branch.arm_of_first_instance"
+
 _BENDS: tuple[tuple[_Bend, str], ...] = (
-    (lambda taken, count: (taken + 1) % count, "takes another arm than that of its condition"),
-    (lambda taken, _: np.zeros_like(taken), "always takes its first arm"),
-    (lambda taken, count: np.full_like(taken, count - 1), "always takes its last arm"),
-    (lambda taken, _: np.full_like(taken, taken[0]), "takes the arm of the first scope instance in all"),
+    (lambda taken, count: (taken + 1) % count, "branch.other_arm"),
+    (lambda taken, _: np.zeros_like(taken), "branch.first_arm"),
+    (lambda taken, count: np.full_like(taken, count - 1), "branch.last_arm"),
+    (lambda taken, _: np.full_like(taken, taken[0]), _OF_FIRST_INSTANCE),
 )
 
 
@@ -108,27 +110,28 @@ def branch_defects(program: Program) -> Iterator[Defect]:
     operations = program.operations
     deciding: list[_Deciding] = [*every(operations, Branch), *every(operations, Switch)]
     for operation in deciding:
-        what = "the branch" if isinstance(operation, Branch) else "the switch"
-        for bend, words in _BENDS:
-            if "first scope instance" not in words or program.instances > 1:
-                yield Defect(f"{what} {words}", {operation: _bent(bend)})
+        selection = "branch" if isinstance(operation, Branch) else "switch"
+        for bend, id_ in _BENDS:
+            if id_ != _OF_FIRST_INSTANCE or program.instances > 1:
+                yield Defect(id_, {operation: _bent(bend)}, {"selection": selection})
     for branch in every(operations, Branch):
         if branch.condition.relation not in ("equal", "not_equal"):
-            yield Defect("the branch compares with the other signedness", {branch: _by_other_signedness})
+            yield Defect("branch.other_sign", {branch: _by_other_signedness})
     for exit_ in every(operations, Exit):
         if exit_.kind == "return":
-            yield Defect("the return is not taken", {exit_: _stays})
-            yield Defect("the return is taken where its condition does not hold", {exit_: _leaves_otherwise})
+            yield Defect("branch.return_ignored", {exit_: _stays})
+            yield Defect("branch.return_inverted", {exit_: _leaves_otherwise})
     for both in every(operations, ReturnBoth):
-        yield Defect("the other arm returns", {both: _returns_otherwise})
-        yield Defect("the first arm returns always", {both: _returns_first})
-        yield Defect("the second arm returns always", {both: _returns_second})
+        yield Defect("branch.other_arm_returns", {both: _returns_otherwise})
+        yield Defect("branch.first_arm_returns", {both: _returns_first})
+        yield Defect("branch.second_arm_returns", {both: _returns_second})
     for call_ in every(operations, Call):
         # Where nothing follows, the end of the function is not reached and there is nothing that could run.
         if any(isinstance(inner, ReturnBoth) for inner in call_.function.body[:-1]):
             follows: dict[Operation, Substitute] = {inner: _stays for inner in call_.function.body if isinstance(inner, ReturnBoth)}
-            yield Defect("what follows two returns runs", follows)
+            yield Defect("branch.returns_ignored", follows)
     for around in every(operations, Loop):
         for kind in sorted({inner.kind for inner in around.body if isinstance(inner, Exit)}):
-            yield Defect(f"the {kind} is not taken", {around: _without(kind)})
-            yield Defect(f"the {kind} taken for a {'continue' if kind == 'break' else 'break'}", {around: _exchanged(kind)})
+            yield Defect("branch.exit_ignored", {around: _without(kind)}, {"exit": kind})
+            other = "continue" if kind == "break" else "break"
+            yield Defect("branch.exit_exchanged", {around: _exchanged(kind)}, {"exit": kind, "other": other})

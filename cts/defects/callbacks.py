@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import TypeVar, cast
@@ -11,6 +11,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every
 from cts.defects.expressions import Change, rewritten
+from cts.defects.glossary import Value
 from cts.reference.callbacks import applied, bits_of
 from cts.reference.per_element import per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
@@ -81,8 +82,12 @@ def _changed(operations: list[Calling], change: Change) -> list[Calling]:
     return [o for o in operations if rewritten(o.function, change) != o.function]
 
 
-def _what(operation: Reduce | PerElement) -> str:
-    return f"{operation.function.name} for {operation.result.name}"
+def _name(operation: Reduce | PerElement) -> str:
+    return operation.result.name
+
+
+def _function(operation: Reduce | PerElement) -> Mapping[str, Value]:
+    return {"function": operation.function.name}
 
 
 def _with_function(change: Change) -> Substitute:
@@ -164,42 +169,43 @@ def _first_line_of_fragments(fragment: int) -> Substitute:
 
 
 def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
-    def of(words: str, step: Substitute, chosen: list[Reduce] | None = None) -> Iterator[Defect]:
-        return each_and_all(operations if chosen is None else chosen, _what, "every reduction", words, step)
+    def of(name: str, step: Substitute, chosen: list[Reduce] | None = None, **kinds: str | int) -> Iterator[Defect]:
+        those = operations if chosen is None else chosen
+        return each_and_all(those, f"reduce.{name}", "reduction", _name, step, _function, **kinds)
 
-    yield from of("without the last element", _of_groups(lambda groups: groups[..., :-1]))
-    yield from of("without the first element", _of_groups(lambda groups: groups[..., 1:]))
+    yield from of("last_element_missing", _of_groups(lambda groups: groups[..., :-1]))
+    yield from of("first_element_missing", _of_groups(lambda groups: groups[..., 1:]))
     counted = [o for o in operations if not _is_idempotent(o.function)]
-    yield from of("with the last element twice", _of_groups(lambda groups: np.concatenate([groups, groups[..., -1:]], -1)), counted)
-    yield from of("with every element twice", _of_groups(lambda groups: np.concatenate([groups, groups], -1)), counted)
+    yield from of("last_element_twice", _of_groups(lambda groups: np.concatenate([groups, groups[..., -1:]], -1)), counted)
+    yield from of("every_element_twice", _of_groups(lambda groups: np.concatenate([groups, groups], -1)), counted)
     padded = [o for o in operations if not _ignores_zero(o.function)]
-    yield from of("padded with zeros", _of_groups(lambda groups: np.concatenate([groups, np.zeros_like(groups[..., :1])], -1)), padded)
-    yield from of("not combined: the first element", _first_only)
-    yield from of("given to the first element only", _not_replicated, [o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO])
+    yield from of("padded_with_zeros", _of_groups(lambda groups: np.concatenate([groups, np.zeros_like(groups[..., :1])], -1)), padded)
+    yield from of("not_combined", _first_only)
+    yield from of("first_element_set", _not_replicated, [o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO])
     for fragment in _FRAGMENTS:
         split = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN) and _group_size(o) > fragment]
-        yield from of(f"within fragments of {fragment}", _within(fragment), split)
+        yield from of("within_fragments", _within(fragment), split, fragment=fragment)
         lines = [o for o in split if o.matrix.type.shape[o.mode is ReduceMode.COLUMN] > fragment]
-        yield from of(f"across the first line of fragments of {fragment} only", _first_line_of_fragments(fragment), lines)
-    for words, wrong, right in (
-        ("by columns in place of rows", ReduceMode.COLUMN, (ReduceMode.ROW,)),
-        ("by rows in place of columns", ReduceMode.ROW, (ReduceMode.COLUMN,)),
-        ("by rows in place of all", ReduceMode.ROW, (ReduceMode.ROW_AND_COLUMN,)),
-        ("by columns in place of all", ReduceMode.COLUMN, (ReduceMode.ROW_AND_COLUMN,)),
-        ("of all elements in place of each line", ReduceMode.ROW_AND_COLUMN, (ReduceMode.ROW, ReduceMode.COLUMN)),
+        yield from of("first_line_of_fragments", _first_line_of_fragments(fragment), lines, fragment=fragment)
+    for name, wrong, right in (
+        ("columns_for_rows", ReduceMode.COLUMN, (ReduceMode.ROW,)),
+        ("rows_for_columns", ReduceMode.ROW, (ReduceMode.COLUMN,)),
+        ("rows_for_all", ReduceMode.ROW, (ReduceMode.ROW_AND_COLUMN,)),
+        ("columns_for_all", ReduceMode.COLUMN, (ReduceMode.ROW_AND_COLUMN,)),
+        ("all_for_lines", ReduceMode.ROW_AND_COLUMN, (ReduceMode.ROW, ReduceMode.COLUMN)),
     ):
         same = wrong is not ReduceMode.ROW_AND_COLUMN
-        yield from of(words, _by(wrong), [o for o in operations if o.mode in right and not (same and o.matrix.type != o.result.type)])
-    for words, change in _FUNCTION_DEFECTS:
+        yield from of(name, _by(wrong), [o for o in operations if o.mode in right and not (same and o.matrix.type != o.result.type)])
+    for name, change in _FUNCTION_DEFECTS:
         # The order of the two parameters of a reduction's function is free.
         if change is not _turned_arguments:
-            yield from of(words, _with_function(change), _changed(operations, change))
+            yield from of(name, _with_function(change), _changed(operations, change))
 
 
 _FUNCTION_DEFECTS: tuple[tuple[str, Change], ...] = (
-    ("with comparisons turned", _turned_comparison),
-    ("with comparisons of the other signedness", _compared_otherwise),
-    ("with the arguments of the function that it calls exchanged", _turned_arguments),
+    ("comparisons_turned", _turned_comparison),
+    ("compared_by_other_sign", _compared_otherwise),
+    ("arguments_exchanged", _turned_arguments),
 )
 
 
@@ -242,28 +248,29 @@ def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.n
 
 
 def _element_defects(operations: list[PerElement]) -> Iterator[Defect]:
-    def of(words: str, step: Substitute, chosen: list[PerElement] | None = None) -> Iterator[Defect]:
-        return each_and_all(operations if chosen is None else chosen, _what, "every function of elements", words, step)
+    def of(name: str, step: Substitute, chosen: list[PerElement] | None = None, **kinds: str | int) -> Iterator[Defect]:
+        those = operations if chosen is None else chosen
+        return each_and_all(those, f"per_element.{name}", "element_function", _name, step, _function, **kinds)
 
     placed = [o for o in operations if _used(o, 0) and _used(o, 1)]
-    yield from of("with row and column exchanged", _of_places(lambda row, column: (column, row)), placed)
+    yield from of("row_and_column_exchanged", _of_places(lambda row, column: (column, row)), placed)
     rows, columns = [o for o in operations if _used(o, 0)], [o for o in operations if _used(o, 1)]
-    yield from of("with every row one too great", _of_places(lambda row, column: (row + row.dtype.type(1), column)), _reads_nothing(rows))
-    yield from of("with row 0 for every element", _of_places(lambda row, column: (row * row.dtype.type(0), column)), rows)
-    yield from of("with column 0 for every element", _of_places(lambda row, column: (row, column * column.dtype.type(0))), columns)
+    yield from of("row_too_great", _of_places(lambda row, column: (row + row.dtype.type(1), column)), _reads_nothing(rows))
+    yield from of("row_zero", _of_places(lambda row, column: (row * row.dtype.type(0), column)), rows)
+    yield from of("column_zero", _of_places(lambda row, column: (row, column * column.dtype.type(0))), columns)
     for fragment in _FRAGMENTS:
         tall = [o for o in rows if o.matrix.type.shape[0] > fragment]
         wide = [o for o in columns if o.matrix.type.shape[1] > fragment]
-        yield from of(f"with the row within a fragment of {fragment}", _of_places(_row_within(fragment)), tall)
-        yield from of(f"with the column within a fragment of {fragment}", _of_places(_column_within(fragment)), wide)
+        yield from of("row_in_fragment", _of_places(_row_within(fragment)), tall, fragment=fragment)
+        yield from of("column_in_fragment", _of_places(_column_within(fragment)), wide, fragment=fragment)
     changed = [o for o in operations if _used(o, 2)]
-    yield from of("with the element of the transposed place", _transposed_element, [o for o in changed if _is_square(o)])
-    yield from of("with 0 for the element", _zero_element, changed)
-    yield from of("without effect", _unchanged)
+    yield from of("element_transposed", _transposed_element, [o for o in changed if _is_square(o)])
+    yield from of("element_zero", _zero_element, changed)
+    yield from of("without_effect", _unchanged)
     for operation in operations:
         yield from _operand_defects(operation)
-    for words, change in _FUNCTION_DEFECTS:
-        yield from of(words, _with_function(change), _changed(operations, change))
+    for name, change in _FUNCTION_DEFECTS:
+        yield from of(name, _with_function(change), _changed(operations, change))
 
 
 def _row_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -319,21 +326,25 @@ def _unchanged(state: State, operation: PerElement) -> None:
 
 
 def _operand_defects(operation: PerElement) -> Iterator[Defect]:
-    name, extra = _what(operation), operation.extra
+    extra = operation.extra
+
+    def wrong(name: str, step: Substitute, **which: Value) -> Defect:
+        return Defect(f"per_element.{name}", {operation: step}, {"element_function": _name(operation), **_function(operation), **which})
+
     read = [_used(operation, i + 3) for i in range(len(extra))]
     for first, second in combinations(range(len(extra)), 2):
         if (read[first] or read[second]) and extra[first] != extra[second] and _is_like(operation, first, second):
-            yield Defect(f"{name} with operands {first} and {second} exchanged", {operation: _exchanged(first, second)})
+            yield wrong("operands_exchanged", _exchanged(first, second), first=first, second=second)
     for i, operand in enumerate(extra):
         if not read[i]:
             continue
         if isinstance(operand, Matrix) and operand != operation.matrix:
-            yield Defect(f"{name} with the element itself for operand {i}", {operation: _given(i, operation.matrix)})
+            yield wrong("element_for_operand", _given(i, operation.matrix), operand=i)
             if _is_square(operation):
-                yield Defect(f"{name} with operand {i} transposed", {operation: _transposed_operand(operand)})
+                yield wrong("operand_transposed", _transposed_operand(operand), operand=i)
         if isinstance(operand, VectorOperand):
             turned = VectorOperand(operand.lanes[::-1])
-            yield Defect(f"{name} with the components of operand {i} in the other order", {operation: _given(i, turned)})
+            yield wrong("components_reversed", _given(i, turned), operand=i)
         if isinstance(operand, StructOperand):
             types = [member.component for member in operand.members]
             for first, second in combinations(range(len(types)), 2):
@@ -341,7 +352,7 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
                     members = list(operand.members)
                     members[first], members[second] = members[second], members[first]
                     step = _given(i, StructOperand(tuple(members)))
-                    yield Defect(f"{name} with members {first} and {second} of operand {i} exchanged", {operation: step})
+                    yield wrong("members_exchanged", step, operand=i, first=first, second=second)
 
 
 def _is_like(operation: PerElement, first: int, second: int) -> bool:

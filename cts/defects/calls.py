@@ -7,12 +7,13 @@ from dataclasses import replace
 from itertools import combinations
 
 from cts.defects.defect import Defect, Substitute, every
+from cts.defects.glossary import Value
 from cts.reference.functions import call
 from cts.reference.state import State
 from cts.reference.trees import selected
 from cts.reference.variables import initialize
 from generators.program.functions import Call, PointerParameter
-from generators.program.program import Program
+from generators.program.program import Operation, Program
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix
 from generators.program.variables import Variable
@@ -92,19 +93,20 @@ def call_defects(program: Program) -> Iterator[Defect]:
     for operation in calls:
         for position, pointer in enumerate(operation.function.parameters):
             if isinstance(pointer, PointerParameter) and pointer.direction != "in":
-                words = f"{operation.function.name} writes to a copy of its argument {position}"
-                yield Defect(words, {operation: _losing(position)})
+                where: dict[str, Value] = {"function": operation.function.name, "argument": position}
+                yield Defect("call.argument_copied", {operation: _losing(position)}, where)
     for function in dict.fromkeys(call_.function for call_ in calls if call_.function.variables):
-        yield Defect(
-            f"the variables of {function.name} keep what they had", {call_: _static for call_ in calls if call_.function == function}
-        )
+        users: dict[Operation, Substitute] = {call_: _static for call_ in calls if call_.function == function}
+        yield Defect("call.variables_kept", users, {"function": function.name})
     for operation in calls:
         name, parameters = operation.function.name, operation.function.parameters
         for first, second in combinations(range(len(parameters)), 2):
             if _is_like(parameters[first], parameters[second]) and operation.arguments[first] != operation.arguments[second]:
-                yield Defect(f"{name} gets its arguments {first} and {second} exchanged", {operation: _exchanged(first, second)})
+                pair: dict[str, Value] = {"function": name, "first": first, "second": second}
+                yield Defect("call.arguments_exchanged", {operation: _exchanged(first, second)}, pair)
         returned = operation.function.returned
         for position, parameter in enumerate(parameters):
             if returned is not None and parameter != returned and _is_like(parameter, returned):
-                yield Defect(f"{name} returns its argument {position}", {operation: _returning(position)})
-                yield Defect(f"{name} writes its result to its argument {position}", {operation: _overwriting(position)})
+                one: dict[str, Value] = {"function": name, "argument": position}
+                yield Defect("call.returns_argument", {operation: _returning(position)}, one)
+                yield Defect("call.result_overwrites_argument", {operation: _overwriting(position)}, one)

@@ -72,27 +72,29 @@ def _first_instance(state: State, operation: MatrixSplat) -> None:
 
 
 _PARTS: tuple[tuple[str, Substitute], ...] = (
-    ("filled on its diagonal only", _keeping(lambda rows, columns: np.eye(rows, columns, dtype=bool))),
-    ("filled in its first row only", _keeping(_first_row)),
-    ("filled in its first column only", _keeping(_first_column)),
-    ("filled in its first element only", _keeping(lambda rows, columns: _first_row(rows, columns) & _first_column(rows, columns))),
-    ("zero instead of its value", _keeping(lambda rows, columns: np.zeros((rows, columns), bool))),
+    ("diagonal_only", _keeping(lambda rows, columns: np.eye(rows, columns, dtype=bool))),
+    ("first_row_only", _keeping(_first_row)),
+    ("first_column_only", _keeping(_first_column)),
+    ("first_element_only", _keeping(lambda rows, columns: _first_row(rows, columns) & _first_column(rows, columns))),
+    ("zero", _keeping(lambda rows, columns: np.zeros((rows, columns), bool))),
 )
+
+
+def _name(operation: _Made | MatrixNull) -> str:
+    return named(operation.result)
 
 
 def construction_defects(program: Program) -> Iterator[Defect]:
     """For every constructed matrix of ``program``, and for all of them: only a part of it has its value, or its sign."""
     splats, nulls = every(program.operations, MatrixSplat), every(program.operations, MatrixNull)
     constants = every(program.operations, MatrixConstant)
-    for words, step in _PARTS:
-        yield from each_and_all(splats, lambda one: named(one.result), "every constructed matrix", words, step)
-        yield from each_and_all(constants, lambda one: f"constant {named(one.result)}", "every constant matrix", words, step)
+    for part, step in _PARTS:
+        yield from each_and_all(splats, f"splat.{part}", "constructed", _name, step)
+        yield from each_and_all(constants, f"constant.{part}", "constant", _name, step)
     made: list[_Made] = [*constants, *splats]
     negative = [one for one in made if _is_negative(one)]
-    words = "without its sign in rows 0, 2, 4 and so on"
-    yield from each_and_all(negative, lambda one: f"constant {named(one.result)}", "every negative constant matrix", words, _unsigned_rows)
-    yield from each_and_all(nulls, lambda one: f"null {named(one.result)}", "every null matrix", "has ones", _ones)
+    yield from each_and_all(negative, "constant.sign_lost", "negative", _name, _unsigned_rows)
+    yield from each_and_all(nulls, "null_constant.ones", "null_matrix", _name, _ones)
     if program.instances > 1:
         own = [one for one in splats if isinstance(one.value, Scalar)]
-        words = "constructed of the scalar of instance 0 in every instance"
-        yield from each_and_all(own, lambda one: named(one.result), "every constructed matrix", words, _first_instance)
+        yield from each_and_all(own, "splat.scalar_of_first_instance", "constructed", _name, _first_instance)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from cts.defects.glossary import EVERY, Value, glossary
 from cts.reference.state import State
 from generators.program.control_flow import flattened
 from generators.program.program import Operation
@@ -17,10 +18,27 @@ Substitute = Callable[[State, Any], None]
 
 @dataclass(frozen=True)
 class Defect:
-    """``words`` say what is done wrong; ``substitutes`` are the wrong steps."""
+    """A mistake of the glossary at a place in a program.
 
-    words: str
+    Attributes:
+        id: of the glossary's entry.
+        substitutes: the wrong steps.
+        parameters: where in the program it is, and what kind of mistake: what the entry's text has in braces.
+    """
+
+    id: str
     substitutes: Mapping[Operation, Substitute]
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What a message says about it."""
+        return glossary().sentence(self.id, self.parameters)
+
+    @property
+    def kind(self) -> str:
+        """The id with the parameters that make another kind of mistake, which is the same in every program."""
+        return glossary().kind(self.id, self.parameters)
 
 
 def every(operations: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
@@ -28,19 +46,31 @@ def every(operations: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
     return [operation for operation in flattened(list(operations)) if isinstance(operation, kind)]
 
 
-def each_and_all(operations: Sequence[Kind], what: Callable[[Kind], str], together: str, words: str, step: Substitute) -> Iterator[Defect]:
-    """The defect in each of ``operations`` alone, then in all of them.
+def each_and_all(
+    operations: Sequence[Kind],
+    id_: str,
+    subject: str,
+    name: Callable[[Kind], str],
+    step: Substitute,
+    also: Callable[[Kind], Mapping[str, Value]] | None = None,
+    **kinds: str | int,
+) -> Iterator[Defect]:
+    """Yield the defect in each of ``operations`` alone, then in all of them.
 
     Args:
         operations: of one kind.
-        what: names one of them. ``together``: names all.
-        words: what is done wrong, after the name.
+        id_: of the defect.
+        subject: the parameter that names the operation.
+        name: its value.
         step: the wrong step.
+        also: other parameters that say where one operation is.
+        kinds: parameters that all of them share.
     """
     for operation in operations:
-        yield Defect(f"{what(operation)} {words}", {operation: step})
+        own = also(operation) if also else {}
+        yield Defect(id_, {operation: step}, {subject: name(operation), **own, **kinds})
     if len(operations) > 1:
-        yield Defect(f"{together} {words}", dict.fromkeys(operations, step))
+        yield Defect(id_, dict.fromkeys(operations, step), {subject: EVERY, **kinds})
 
 
 def named(matrix: Matrix) -> str:

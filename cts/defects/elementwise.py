@@ -197,54 +197,54 @@ def _arithmetic_defects(program: Program) -> Iterator[Defect]:
         return
     component = operations[0].result.type.component
 
-    def of(words: str, step: Substitute, chosen: list[MatrixArithmetic] | None = None) -> Iterator[Defect]:
-        return each_and_all(operations if chosen is None else chosen, _result, "every result", words, step)
+    def of(name: str, step: Substitute, chosen: list[MatrixArithmetic] | None = None, **kinds: str | int) -> Iterator[Defect]:
+        return each_and_all(operations if chosen is None else chosen, f"elementwise.{name}", "result", _result, step, None, **kinds)
 
     unlike = [o for o in operations if o.left != o.right]
-    yield from of(
-        "computed with left and right exchanged", _with(lambda x, y: (y, x)), [o for o in unlike if o.operator not in ("add", "multiply")]
-    )
-    yield from of("computed of the left operand and itself", _with(lambda x, _: (x, x)), unlike)
-    yield from of("computed of the right operand and itself", _with(lambda _, y: (y, y)), unlike)
-    yield from of("computed with the right operand transposed", _transposed, unlike)
+    ordered = [o for o in unlike if o.operator not in ("add", "multiply")]
+    yield from of("operands_exchanged", _with(lambda x, y: (y, x)), ordered)
+    yield from of("left_twice", _with(lambda x, _: (x, x)), unlike)
+    yield from of("right_twice", _with(lambda _, y: (y, y)), unlike)
+    yield from of("right_transposed", _transposed, unlike)
     for right, wrong in (("add", "subtract"), ("subtract", "add"), ("multiply", "add"), ("add", "multiply"), ("divide", "multiply")):
-        yield from of(f"computed by {wrong} in place of {right}", _as(wrong), [o for o in operations if o.operator == right])
+        those = [o for o in operations if o.operator == right]
+        yield from of("other_operator", _as(wrong), those, wrong=wrong, right=right)
     reused = [o for o in operations if _left_is_used_again(program, o)]
-    yield from of("has the place of its left operand, which is lost", _operand_overwritten, reused)
+    yield from of("left_overwritten", _operand_overwritten, reused)
     if component.is_float:
         products = {o.result: o for o in operations if o.operator == "multiply"}
         for operation in operations:
             if operation.left in products and operation.operator in ("add", "subtract") and operation.no_contraction:
-                yield Defect(f"{_result(operation)} fused with the product before", {operation: _fused(products[operation.left])})
+                step = _fused(products[operation.left])
+                yield Defect("elementwise.fused", {operation: step}, {"result": _result(operation)})
         for name in ("f32", "f16", "bf16"):
             if COMPONENT_TYPES[name].precision < component.precision:
-                yield from of(f"computed in {name}", _in_narrower(COMPONENT_TYPES[name]))
+                yield from of("float_narrowed", _in_narrower(COMPONENT_TYPES[name]), type=name)
         return
     divisions = [o for o in operations if "divide" in o.operator]
     yield from of("saturates", _saturated, [o for o in operations if o not in divisions])
-    yield from of("rounded down in place of toward zero", _floor_divided, [o for o in divisions if o.operator == "signed_divide"])
-    yield from of("divided with the other signedness", _other_signedness, divisions)
+    yield from of("rounded_down", _floor_divided, [o for o in divisions if o.operator == "signed_divide"])
+    yield from of("divided_by_other_sign", _other_signedness, divisions)
     if component.bits > 8:
-        yield from of(f"computed in {component.bits // 2} bits", _through(component, component.bits // 2))
+        half = component.bits // 2
+        yield from of("integer_narrowed", _through(component, half), bits=half)
     for name in ("f32", "f64"):
         if COMPONENT_TYPES[name].precision < component.bits - 1:
-            yield from of(f"computed in {name}", _through(COMPONENT_TYPES[name], 0))
+            yield from of("through_float", _through(COMPONENT_TYPES[name], 0), type=name)
 
 
 def elementwise_defects(program: Program) -> Iterator[Defect]:
     """Defects of the arithmetic on elements in ``program``."""
     yield from _arithmetic_defects(program)
     negations = every(program.operations, MatrixNegate)
-    yield from each_and_all(negations, _result, "every negation", "complemented, not negated", _complemented)
-    yield from each_and_all(negations, _result, "every negation", "always negative", _of_magnitude)
+    yield from each_and_all(negations, "elementwise.complemented", "negation", _result, _complemented)
+    yield from each_and_all(negations, "elementwise.always_negative", "negation", _result, _of_magnitude)
     scaled = every(program.operations, MatrixTimesScalar)
-    yield from each_and_all(
-        scaled, _result, "every multiple", "with the scalar's sign dropped", _scalar_is(lambda v, t: v & ~(1 << (t.bits - 1)))
-    )
+    unsigned = _scalar_is(lambda v, t: v & ~(1 << (t.bits - 1)))
+    yield from each_and_all(scaled, "elementwise.scalar_sign_dropped", "multiple", _result, unsigned)
     for name in ("f32", "f16", "bf16"):
         narrow = [o for o in scaled if o.scalar.component.is_float and COMPONENT_TYPES[name].precision < o.scalar.component.precision]
-        yield from each_and_all(
-            narrow, _result, "every multiple", f"with the scalar in {name}", _scalar_is(_narrow_scalar(COMPONENT_TYPES[name]))
-        )
+        step = _scalar_is(_narrow_scalar(COMPONENT_TYPES[name]))
+        yield from each_and_all(narrow, "elementwise.scalar_narrowed", "multiple", _result, step, type=name)
     plain: list[Elementwise] = [*every(program.operations, MatrixArithmetic), *negations, *scaled]
-    yield from each_and_all(plain, _result, "every result", "is its operand, unchanged", _unchanged)
+    yield from each_and_all(plain, "elementwise.unchanged", "result", _result, _unchanged)

@@ -41,8 +41,7 @@ def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
             source = operation.source.name
             earlier = plain.get(source)
             if earlier is not None and source in covered and not earlier.backwards:
-                words = f"plain loads from {source} see what plain stores left there, not the matrices stored since"
-                yield Defect(words, {operation: _from(earlier.source)})
+                yield Defect("memory.stale_plain_load", {operation: _from(earlier.source)}, {"array": source})
             plain[operation.target.name] = operation
             covered.discard(operation.target.name)
 
@@ -59,7 +58,8 @@ def _forgotten_loads(operations: Sequence[Operation]) -> Iterator[Defect]:
             def step(state: State, one: MatrixLoad, name: str = matrix.name) -> None:
                 state.matrices[one.result.name] = state.matrices[name]
 
-            yield Defect(f"{named(operation.result)} is {matrix.name} as it was stored, never loaded from memory", {operation: step})
+            parameters = {"matrix": named(operation.result), "stored": matrix.name}
+            yield Defect("memory.load_forwarded", {operation: step}, parameters)
 
 
 def _first_tile(program: Program) -> Iterator[Defect]:
@@ -74,7 +74,7 @@ def _first_tile(program: Program) -> Iterator[Defect]:
             load(state, replace(first, result=one.result))
 
         if others:
-            yield Defect(f"every load from {name} finds the tile of the first one", dict.fromkeys(others, step))
+            yield Defect("memory.first_tile", dict.fromkeys(others, step), {"array": name})
 
 
 def _array_strides(program: Program) -> Iterator[Defect]:
@@ -90,4 +90,5 @@ def _array_strides(program: Program) -> Iterator[Defect]:
         if array.other_stride is not None:
             accesses: list[Access] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
             users: list[Operation] = [access for access in accesses if access.array == array]
-            yield Defect(f"the stride in {array.name} counted in its ArrayStride of {array.array_stride} bytes", dict.fromkeys(users, step))
+            parameters = {"array": array.name, "bytes": array.array_stride}
+            yield Defect("memory.stride_in_array_strides", dict.fromkeys(users, step), parameters)

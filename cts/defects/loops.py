@@ -58,12 +58,12 @@ def _not_carried(state: State, operation: Loop) -> None:
 def loop_defects(program: Program) -> Iterator[Defect]:
     """Defects of the loops of ``program``."""
     for operation in every(program.operations, Loop):
-        yield Defect("the loop runs one iteration too few", {operation: _short})
-        yield Defect("the loop runs one iteration too many", {operation: _long})
-        yield Defect("the loop runs once", {operation: _once})
-        yield Defect("the loop runs at least once", {operation: _at_least_once})
+        yield Defect("loop.one_too_few", {operation: _short})
+        yield Defect("loop.one_too_many", {operation: _long})
+        yield Defect("loop.runs_once", {operation: _once})
+        yield Defect("loop.at_least_once", {operation: _at_least_once})
         if operation.carried:
-            yield Defect("what the loop carries is lost after it", {operation: _dropping})
-        yield Defect("the accumulator is not carried: every iteration starts from the initial one", {operation: _not_carried})
-        yield Defect("the loop index stays 0", {operation: _stuck})
-        yield Defect("the loop index starts at 1", {operation: _from_one})
+            yield Defect("loop.result_lost", {operation: _dropping})
+        yield Defect("loop.not_carried", {operation: _not_carried})
+        yield Defect("loop.index_stuck", {operation: _stuck})
+        yield Defect("loop.index_from_one", {operation: _from_one})

@@ -53,6 +53,12 @@ def overwritten_defects(program: Program) -> Iterator[Defect]:
     known = [(operation, operation.a.type.columns) for operation in every(program.operations, MatrixMulAdd)]
     for fragment in _FRAGMENTS:
         long = [operation for operation, columns in known if isinstance(columns, int) and columns > fragment]
-        words = f"overwritten by the sum over all but the last {fragment} of K: later uses of it see that"
-        step = _overwriting(fragment)
-        yield from each_and_all(long, lambda one: f"{named(one.c)}, operand C of {one.result.name},", "every operand C", words, step)
+        yield from each_and_all(
+            long,
+            "multiply_add.c_overwritten",
+            "operand_c",
+            lambda one: named(one.c),
+            _overwriting(fragment),
+            also=lambda one: {"result": one.result.name},
+            fragment=fragment,
+        )

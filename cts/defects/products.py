@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.glossary import Value
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
 from cts.reference.rounding import encode, nearest, toward_zero
@@ -186,7 +187,7 @@ def _narrow_integer(bits: int, signed: bool) -> Substitute:
 
 
 def _sum(operation: MatrixMulAdd) -> str:
-    return f"the sum {operation.result.name}"
+    return operation.result.name
 
 
 def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
@@ -208,41 +209,37 @@ def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
         def added(flags: MatrixOperands, flag: MatrixOperands = flag) -> MatrixOperands:
             return flags | flag
 
-        yield from each_and_all(
-            signed, name, f"every {letter}", f"zero-extended: Matrix{letter}SignedComponents ignored", _with_flags(cleared)
-        )
-        yield from each_and_all(
-            unsigned, name, f"every {letter}", f"sign-extended without Matrix{letter}SignedComponents", _with_flags(added)
-        )
+        yield from each_and_all(signed, "multiply_add.sign_ignored", "factor", name, _with_flags(cleared), operand=letter)
+        yield from each_and_all(unsigned, "multiply_add.sign_assumed", "factor", name, _with_flags(added), operand=letter)
     inputs = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED
-    yield Defect("A and B zero-extended: their sign flags ignored", dict.fromkeys(operations, _with_flags(lambda f: f & ~inputs)))
-    yield Defect("all sign flags ignored", dict.fromkeys(operations, _with_flags(lambda f: f & MatrixOperands.SATURATING_ACCUMULATION)))
-    yield from each_and_all(
-        operations, _sum, "every sum", "saturates with the other signedness", _with_flags(lambda f: f ^ MatrixOperands.RESULT_SIGNED)
-    )
+    saturation_only = _with_flags(lambda f: f & MatrixOperands.SATURATING_ACCUMULATION)
+    yield Defect("multiply_add.factor_signs_ignored", dict.fromkeys(operations, _with_flags(lambda f: f & ~inputs)))
+    yield Defect("multiply_add.signs_ignored", dict.fromkeys(operations, saturation_only))
+    other_sign = _with_flags(lambda f: f ^ MatrixOperands.RESULT_SIGNED)
+    yield from each_and_all(operations, "multiply_add.saturates_by_other_sign", "sum", _sum, other_sign)
     saturating = [o for o in operations if (o.operands or MatrixOperands.NONE) & MatrixOperands.SATURATING_ACCUMULATION]
     wrapping = [o for o in operations if o not in saturating]
     toggled = _with_flags(lambda f: f ^ MatrixOperands.SATURATING_ACCUMULATION)
-    yield from each_and_all(saturating, _sum, "every sum", "wraps: SaturatingAccumulation ignored", toggled)
-    yield from each_and_all(wrapping, _sum, "every sum", "saturates without SaturatingAccumulation", toggled)
+    yield from each_and_all(saturating, "multiply_add.saturation_ignored", "sum", _sum, toggled)
+    yield from each_and_all(wrapping, "multiply_add.saturation_assumed", "sum", _sum, toggled)
 
 
 _EXCHANGES: tuple[tuple[str, Exchange], ...] = (
-    ("without C", _without_c),
-    ("without the product: C alone", _without_product),
-    ("with A and B exchanged", _swapped),
-    ("with A transposed", _a_transposed),
-    ("with B transposed", _b_transposed),
-    ("with A and B transposed", _both_transposed),
-    ("with C transposed", _c_transposed),
-    ("over the first half of K only", _half(True)),
-    ("over the second half of K only", _half(False)),
+    ("multiply_add.without_c", _without_c),
+    ("multiply_add.without_product", _without_product),
+    ("multiply_add.factors_exchanged", _swapped),
+    ("multiply_add.a_transposed", _a_transposed),
+    ("multiply_add.b_transposed", _b_transposed),
+    ("multiply_add.factors_transposed", _both_transposed),
+    ("multiply_add.c_transposed", _c_transposed),
+    ("multiply_add.first_half_of_k", _half(True)),
+    ("multiply_add.second_half_of_k", _half(False)),
 )
 
 _INSTANCE_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
-    ("with A of instance 0 in every instance", lambda a, b, c: (_of_first_instance(a), b, c)),
-    ("with B of instance 0 in every instance", lambda a, b, c: (a, _of_first_instance(b), c)),
-    ("with C of instance 0 in every instance", lambda a, b, c: (a, b, _of_first_instance(c))),
+    ("multiply_add.a_of_first_instance", lambda a, b, c: (_of_first_instance(a), b, c)),
+    ("multiply_add.b_of_first_instance", lambda a, b, c: (a, _of_first_instance(b), c)),
+    ("multiply_add.c_of_first_instance", lambda a, b, c: (a, b, _of_first_instance(c))),
 )
 
 
@@ -254,21 +251,22 @@ def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
             continue
         for truncating in (False, True):
             how = "truncated" if truncating else "rounded"
-            for order, words in (
-                ("once", f"{how} to {name} at the end"),
-                ("c first", f"kept in {name} ({how} after each term)"),
-                ("c last", f"kept in {name} ({how} after each term, C added last)"),
+            for order, id_ in (
+                ("once", "multiply_add.sum_rounded"),
+                ("c first", "multiply_add.sum_narrowed"),
+                ("c last", "multiply_add.sum_narrowed_c_last"),
             ):
-                yield Defect(f"the sum {words}", dict.fromkeys(operations, _narrow_float(narrow, order, truncating)))
+                step = _narrow_float(narrow, order, truncating)
+                yield Defect(id_, dict.fromkeys(operations, step), {"type": name, "rounding": how})
         if narrow.precision < operations[0].c.type.component.precision:
-            yield Defect(f"C rounded to {name} first", dict.fromkeys(operations, _exchanged(_narrow_c(narrow))))
+            yield Defect("multiply_add.c_rounded", dict.fromkeys(operations, _exchanged(_narrow_c(narrow))), {"type": name})
     flushes: tuple[tuple[str, Exchange], ...] = (
         ("A", lambda a, b, c: (_flushed(a), b, c)),
         ("B", lambda a, b, c: (a, _flushed(b), c)),
         ("C", lambda a, b, c: (a, b, _flushed(c))),
     )
     for letter, exchange in flushes:
-        yield Defect(f"denormals of {letter} taken for zero", dict.fromkeys(operations, _exchanged(exchange)))
+        yield Defect("multiply_add.denormals_flushed", dict.fromkeys(operations, _exchanged(exchange)), {"operand": letter})
 
 
 def product_defects(program: Program) -> Iterator[Defect]:
@@ -279,9 +277,9 @@ def product_defects(program: Program) -> Iterator[Defect]:
     integers = not operations[0].result.type.component.is_float
     if integers:
         yield from _flag_defects(operations)
-    for words, exchange in _EXCHANGES + (_INSTANCE_EXCHANGES if program.instances > 1 else ()):
-        yield from each_and_all(operations, _sum, "every sum", f"computed {words}", _exchanged(exchange))
-    yield from each_and_all(operations, _sum, "every sum", "transposed", _result_transposed)
+    for id_, exchange in _EXCHANGES + (_INSTANCE_EXCHANGES if program.instances > 1 else ()):
+        yield from each_and_all(operations, id_, "sum", _sum, _exchanged(exchange))
+    yield from each_and_all(operations, "multiply_add.result_transposed", "sum", _sum, _result_transposed)
     for around in every(program.operations, Loop):
         inside = every(around.body, MatrixMulAdd)
 
@@ -291,12 +289,13 @@ def product_defects(program: Program) -> Iterator[Defect]:
             loop(state, operation)
             state.substitutes = kept
 
-        yield Defect("C taken in the first iteration only", {around: fresh})
+        yield Defect("multiply_add.c_in_first_iteration", {around: fresh})
     if integers:
         for bits in (8, 16, 32):
             if bits < operations[0].result.type.component.bits:
                 for signed in (True, False):
-                    words = f"the sum kept in {bits} bits, then {'sign' if signed else 'zero'}-extended"
-                    yield Defect(words, dict.fromkeys(operations, _narrow_integer(bits, signed)))
+                    parameters: dict[str, Value] = {"bits": bits, "extension": "sign" if signed else "zero"}
+                    steps: dict[Operation, Substitute] = dict.fromkeys(operations, _narrow_integer(bits, signed))
+                    yield Defect("multiply_add.integer_sum_narrowed", steps, parameters)
     else:
         yield from _float_defects(operations)

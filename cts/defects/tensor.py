@@ -97,46 +97,46 @@ def _clamp_value_low(change: _Change) -> LayoutState:
     return replace(change.after, clamp_value=change.after.clamp_value & np.uint64(0xFF))
 
 
-_ROUNDED_DOWN = "the default strides of blocks rounded down"
-_IN_ELEMENTS = "the default strides of blocks counted in elements"
+_ROUNDED_DOWN = "tensor_layout.block_strides_rounded_down"
+_IN_ELEMENTS = "tensor_layout.block_strides_in_elements"
 
 _SETTINGS: Mapping[LayoutSetting, tuple[tuple[Bend, str], ...]] = MappingProxyType(
     {
         "slice": (
-            (_keeps("offset"), "the offset of a slice ignored"),
-            (_keeps("span"), "the span of a slice ignored"),
-            (_offset_replaced, "the offset of a slice replaces that of the one before"),
-            (_offset_clamped, "the offset of a slice kept inside the tensor"),
-            (_span_of_dimension, "a slice with the spans of the whole tensor"),
-            (_clipped_span, "a slice of a slice never longer than that"),
-            (_turned("offset"), "the offsets of a slice taken innermost first"),
-            (_turned("span"), "the spans of a slice taken innermost first"),
+            (_keeps("offset"), "tensor_layout.slice_offset_ignored"),
+            (_keeps("span"), "tensor_layout.slice_span_ignored"),
+            (_offset_replaced, "tensor_layout.slice_offset_replaced"),
+            (_offset_clamped, "tensor_layout.slice_offset_clamped"),
+            (_span_of_dimension, "tensor_layout.slice_span_whole"),
+            (_clipped_span, "tensor_layout.slice_span_clipped"),
+            (_turned("offset"), "tensor_layout.slice_offsets_reversed"),
+            (_turned("span"), "tensor_layout.slice_spans_reversed"),
         ),
         "dimension": (
-            (_keeps("offset"), "setting the dimension does not reset the offset"),
-            (_keeps("span"), "setting the dimension does not set the span"),
-            (_keeps("stride"), "setting the dimension does not set the strides"),
-            (_only_once, "setting the dimension again ignored"),
-            (_turned("dimension"), "the dimensions taken innermost first, but not for strides and spans"),
-            (_column_major, "default strides computed outermost first"),
+            (_keeps("offset"), "tensor_layout.dimension_keeps_offset"),
+            (_keeps("span"), "tensor_layout.dimension_keeps_span"),
+            (_keeps("stride"), "tensor_layout.dimension_keeps_strides"),
+            (_only_once, "tensor_layout.dimension_set_once"),
+            (_turned("dimension"), "tensor_layout.dimensions_reversed"),
+            (_column_major, "tensor_layout.default_strides_reversed"),
             (_rounded_down, _ROUNDED_DOWN),
             (_in_elements, _IN_ELEMENTS),
         ),
         "stride": (
-            (_keeps("stride"), "the strides ignored"),
-            (_turned("stride"), "the strides taken innermost first"),
-            (_innermost_one, "the innermost stride taken for 1"),
-            (_narrow_strides, "the strides kept in 16 bits"),
+            (_keeps("stride"), "tensor_layout.strides_ignored"),
+            (_turned("stride"), "tensor_layout.strides_reversed"),
+            (_innermost_one, "tensor_layout.innermost_stride_one"),
+            (_narrow_strides, "tensor_layout.strides_in_16_bits"),
         ),
         "clamp_value": (
-            (_keeps("clamp_value"), "the clamp value ignored"),
-            (_clamp_value_zero, "the clamp value taken for zero"),
-            (_clamp_value_low, "the clamp value kept in 8 bits"),
+            (_keeps("clamp_value"), "tensor_layout.clamp_value_ignored"),
+            (_clamp_value_zero, "tensor_layout.clamp_value_zero"),
+            (_clamp_value_low, "tensor_layout.clamp_value_in_8_bits"),
         ),
         "block_size": (
-            (_keeps("block_size"), "the block sizes ignored"),
-            (_turned("block_size"), "the block sizes taken innermost first"),
-            (_recomputed, "setting the block size computes the strides again"),
+            (_keeps("block_size"), "tensor_layout.block_sizes_ignored"),
+            (_turned("block_size"), "tensor_layout.block_sizes_reversed"),
+            (_recomputed, "tensor_layout.block_size_resets_strides"),
         ),
     }
 )
@@ -168,8 +168,8 @@ def tensor_defects(program: Program) -> Iterator[Defect]:
         found = [operation for operation in settings if operation.setting == setting]
         if not found:
             continue
-        for bend, words in bends:
-            if blocks or words not in (_ROUNDED_DOWN, _IN_ELEMENTS):
-                yield Defect(words, dict.fromkeys(found, _bent(bend)))
-        yield Defect(f"setting the {setting.replace('_', ' ')} changes the layout that it copies", dict.fromkeys(found, _in_place))
+        for bend, id_ in bends:
+            if blocks or id_ not in (_ROUNDED_DOWN, _IN_ELEMENTS):
+                yield Defect(id_, dict.fromkeys(found, _bent(bend)))
+        yield Defect("tensor_layout.changed_in_place", dict.fromkeys(found, _in_place), {"setting": setting.replace("_", " ")})
     yield from tensor_access_defects(program, blocks)

@@ -13,7 +13,7 @@ from cts.reference.tensor import layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place, store_at
 from cts.reference.tensor_addressing import Addresses
 from generators.errors import GeneratorError
-from generators.program.program import Program
+from generators.program.program import Operation, Program
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 from generators.types import ClampMode, ComponentType
 
@@ -61,17 +61,17 @@ def _mirrored_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 _EXACT_MIRROR = _mirrored(lambda size: 2 * size - 2)
 _CLAMPS: tuple[tuple[Clamp, str, frozenset[ClampMode]], ...] = (
-    (_to_edge, "clamped to the edge", frozenset({ClampMode.CONSTANT, ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED})),
-    (_repeated, "repeated", frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT_MIRRORED})),
-    (_EXACT_MIRROR, "mirrored", frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT})),
-    (_repeated_once, "repeated with a remainder that has the sign of the coordinate", frozenset({ClampMode.REPEAT})),
-    (_unsigned(_to_edge), "clamped to the edge as unsigned numbers", frozenset({ClampMode.CLAMP_TO_EDGE})),
-    (_unsigned(_repeated), "repeated as unsigned numbers", frozenset({ClampMode.REPEAT})),
-    (_unsigned(_EXACT_MIRROR), "mirrored as unsigned numbers", frozenset({ClampMode.REPEAT_MIRRORED})),
-    (_wrapped_once, "moved by one period at most", frozenset({ClampMode.REPEAT})),
-    (_mirrored_once, "mirrored at most once", frozenset({ClampMode.REPEAT_MIRRORED})),
-    (_mirrored(lambda size: 2 * size - 1), "mirrored with a period of 2d - 1", frozenset({ClampMode.REPEAT_MIRRORED})),
-    (_mirrored(lambda size: 2 * size), "mirrored with a period of 2d", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_to_edge, "tensor_access.clamped_to_edge", frozenset({ClampMode.CONSTANT, ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED})),
+    (_repeated, "tensor_access.repeated", frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT_MIRRORED})),
+    (_EXACT_MIRROR, "tensor_access.mirrored", frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT})),
+    (_repeated_once, "tensor_access.repeated_by_remainder", frozenset({ClampMode.REPEAT})),
+    (_unsigned(_to_edge), "tensor_access.clamped_unsigned", frozenset({ClampMode.CLAMP_TO_EDGE})),
+    (_unsigned(_repeated), "tensor_access.repeated_unsigned", frozenset({ClampMode.REPEAT})),
+    (_unsigned(_EXACT_MIRROR), "tensor_access.mirrored_unsigned", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_wrapped_once, "tensor_access.moved_by_one_period", frozenset({ClampMode.REPEAT})),
+    (_mirrored_once, "tensor_access.mirrored_once", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_mirrored(lambda size: 2 * size - 1), "tensor_access.mirrored_period_odd", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_mirrored(lambda size: 2 * size), "tensor_access.mirrored_period_even", frozenset({ClampMode.REPEAT_MIRRORED})),
 )
 
 Readdress = Callable[[State, Access, Addresses], Addresses]
@@ -234,8 +234,8 @@ def _first_in_16_bits(_: Access, at: Place) -> Place:
 
 
 _UNITS: tuple[tuple[Relocate, str], ...] = (
-    (_in_pointees, "the element's number counted in the array's pointee"),
-    (_first_in_components, "the first element of the pointer counted in components"),
+    (_in_pointees, "tensor_access.number_in_pointees"),
+    (_first_in_components, "tensor_access.pointer_in_components"),
 )
 
 
@@ -262,11 +262,8 @@ def _nothing(state: State, operation: TensorStore) -> None:
 def mirroring_defects(program: Program) -> Iterator[Defect]:
     """Defects of mirrored loads in bounds: a dimension of one element has a period of zero."""
     if mirroring := [load for load in every(program.operations, TensorLoad) if load.layout.type.clamp_value is ClampMode.REPEAT_MIRRORED]:
-        words = "coordinates in bounds mirrored, too"
-        yield Defect(words, dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
-        yield Defect(
-            f"{words}: the tensor's first element for a remainder by zero", dict.fromkeys(mirroring, _readdressed(_first_beside_one))
-        )
+        yield Defect("tensor_access.in_bounds_mirrored", dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
+        yield Defect("tensor_access.in_bounds_mirrored_to_first", dict.fromkeys(mirroring, _readdressed(_first_beside_one)))
 
 
 def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
@@ -276,39 +273,39 @@ def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
         return
     loads = [access for access in accesses if isinstance(access, TensorLoad)]
     modes = {access.layout.type.clamp_value for access in accesses}
-    for clamp, words, of in _CLAMPS:
+    for clamp, id_, of in _CLAMPS:
         those = [load for load in loads if load.layout.type.clamp_value in of]
         if those:
-            yield Defect(f"coordinates out of bounds {words}", dict.fromkeys(those, _readdressed(_clamped(clamp))))
+            yield Defect(id_, dict.fromkeys(those, _readdressed(_clamped(clamp))))
     moving = [load for load in loads if load.layout.type.clamp_value not in (ClampMode.UNDEFINED, ClampMode.CONSTANT)]
     if moving:
-        yield Defect("coordinates out of bounds give the clamp value", dict.fromkeys(moving, _readdressed(_to_constant)))
+        yield Defect("tensor_access.constant_out_of_bounds", dict.fromkeys(moving, _readdressed(_to_constant)))
     stores = [access for access in accesses if isinstance(access, TensorStore)]
     if modes - {ClampMode.UNDEFINED}:
         for which, name in ((0, "outermost"), (-1, "innermost")):
-            words = f"bounds looked at in the {name} dimension alone"
-            yield Defect(words, dict.fromkeys(accesses, _readdressed(_checked_in_one(which))))
+            steps: dict[Operation, Substitute] = dict.fromkeys(accesses, _readdressed(_checked_in_one(which)))
+            yield Defect("tensor_access.bounds_of_one_dimension", steps, {"dimension": name})
     if stores and modes - {ClampMode.UNDEFINED}:
-        yield Defect("a store out of bounds goes to the edge", dict.fromkeys(stores, _readdressed(_clamped(_to_edge))))
-        yield Defect("a store out of bounds goes where a repeated tensor has it", dict.fromkeys(stores, _readdressed(_clamped(_repeated))))
+        yield Defect("tensor_access.store_clamped", dict.fromkeys(stores, _readdressed(_clamped(_to_edge))))
+        yield Defect("tensor_access.store_repeated", dict.fromkeys(stores, _readdressed(_clamped(_repeated))))
     readdressing: tuple[tuple[Readdress, str], ...] = (
-        (_turned_matrix, "the matrix counted down its columns"),
-        (_by_rows, "rows and columns of the matrix taken for the last coordinates of the slice"),
-        (_not_wrapped, "the outermost coordinate goes on beyond its span"),
-        *([(_in_block, "the place in a block added to its address")] if blocks else []),
+        (_turned_matrix, "tensor_access.counted_down_columns"),
+        (_by_rows, "tensor_access.matrix_for_slice"),
+        (_not_wrapped, "tensor_access.outermost_without_end"),
+        *([(_in_block, "tensor_access.place_in_block_added")] if blocks else []),
     )
-    for readdress, words in readdressing:
-        yield Defect(words, dict.fromkeys(accesses, _readdressed(readdress)))
+    for readdress, id_ in readdressing:
+        yield Defect(id_, dict.fromkeys(accesses, _readdressed(readdress)))
     relocating: tuple[tuple[Relocate, str], ...] = (
-        (_in_bytes, "the element's number taken for bytes"),
-        (_from_the_beginning, "the first element of the pointer ignored"),
-        (_first_in_16_bits, "the bytes before the pointer kept in 16 bits"),
+        (_in_bytes, "tensor_access.number_in_bytes"),
+        (_from_the_beginning, "tensor_access.pointer_ignored"),
+        (_first_in_16_bits, "tensor_access.pointer_in_16_bits"),
         *(_UNITS if any(access.array.pointee.bytes != _component(access).bytes for access in accesses) else ()),
     )
-    for relocate, words in relocating:
-        yield Defect(words, dict.fromkeys(accesses, _relocated(relocate)))
+    for relocate, id_ in relocating:
+        yield Defect(id_, dict.fromkeys(accesses, _relocated(relocate)))
     if program.instances > 1:
-        yield Defect("the tensor of instance 0 in every scope instance", dict.fromkeys(accesses, _relocated(_of_first_instance)))
-        yield Defect("the layout of instance 0 in every scope instance", dict.fromkeys(accesses, _layout_of_first_instance))
+        yield Defect("tensor_access.tensor_of_first_instance", dict.fromkeys(accesses, _relocated(_of_first_instance)))
+        yield Defect("tensor_access.layout_of_first_instance", dict.fromkeys(accesses, _layout_of_first_instance))
     if stores:
-        yield Defect("the tensor is not stored to", dict.fromkeys(stores, _nothing))
+        yield Defect("tensor_access.not_stored", dict.fromkeys(stores, _nothing))

@@ -112,21 +112,21 @@ def _by_elements(reading: _Reading) -> Addresses:
 
 
 _ARGUMENTS: tuple[tuple[Bend, str], ...] = (
-    (_exchanged, "with block coordinates and coordinates in the block exchanged"),
-    (_reversed, "with coordinates in reverse order"),
-    (_block_in_elements, "with block coordinates that count elements"),
-    (_within_tensor, "with coordinates in the tensor instead of those in the block"),
-    (_block_zero, "with block coordinates of zero"),
-    (_within_zero, "with coordinates in the block of zero"),
-    (_from_slice, "with coordinates that begin at the slice"),
-    (_before_clamping, "with coordinates before clamping"),
+    (_exchanged, "tensor_block.coordinates_exchanged"),
+    (_reversed, "tensor_block.coordinates_reversed"),
+    (_block_in_elements, "tensor_block.block_coordinates_in_elements"),
+    (_within_tensor, "tensor_block.tensor_coordinates"),
+    (_block_zero, "tensor_block.block_coordinates_zero"),
+    (_within_zero, "tensor_block.coordinates_in_block_zero"),
+    (_from_slice, "tensor_block.coordinates_from_slice"),
+    (_before_clamping, "tensor_block.coordinates_unclamped"),
 )
 """What only a decode function sees."""
 
 _POINTERS: tuple[tuple[Bend, str], ...] = (
-    (_neighbour, "from the neighbour of each block"),
-    (_first_block, "from the first block"),
-    (_by_elements, "with strides that count elements"),
+    (_neighbour, "tensor_block.neighbour"),
+    (_first_block, "tensor_block.first_block"),
+    (_by_elements, "tensor_block.strides_in_elements"),
 )
 
 
@@ -195,9 +195,9 @@ def _unsigned(expression: Expression) -> Expression:
 
 
 _REWRITES: tuple[tuple[Change, str], ...] = (
-    (_other_half, "with the halves of bytes exchanged"),
-    (_unmasked, "without the fifth bit of codes"),
-    (_unsigned, "with signed bytes widened as unsigned ones"),
+    (_other_half, "tensor_block.halves_of_bytes_exchanged"),
+    (_unmasked, "tensor_block.fifth_bit_dropped"),
+    (_unsigned, "tensor_block.bytes_unsigned"),
 )
 
 
@@ -211,16 +211,16 @@ def _decoded_by(function: ElementFunction) -> Substitute:
 def _rewrites(load: TensorLoad) -> Iterator[Defect]:
     function = load.decode
     assert function is not None, "what is rewritten is a decode function"
-    for rule, words in _REWRITES:
+    for rule, id_ in _REWRITES:
         if any(rule(part) != part for part in subexpressions(function.result)):
-            yield Defect(f"{named(load.result)} decoded {words}", {load: _decoded_by(rewritten(function, rule))})
+            yield Defect(id_, {load: _decoded_by(rewritten(function, rule))}, {"matrix": named(load.result)})
 
 
 def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
     for load in loads[1:]:
         first = loads[0].decode
         if first is not None and load.decode != first:
-            yield Defect(f"{named(load.result)} decoded by the function of another load", {load: _decoded_by(first)})
+            yield Defect("tensor_block.function_of_another_load", {load: _decoded_by(first)}, {"matrix": named(load.result)})
 
 
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
@@ -234,17 +234,17 @@ def tensor_block_defects(program: Program) -> Iterator[Defect]:
 
     decoded = [load for load in loads if load.decode is not None]
     if decoded:
-        for bend, words in _ARGUMENTS:
-            yield from each_and_all(decoded, loaded, "every matrix", f"decoded {words}", _bent(bend))
-        yield from each_and_all(decoded, loaded, "every matrix", "loaded with indices that count components", _in_components)
-        yield from each_and_all(decoded, loaded, "every matrix", "loaded with indices that count bytes", _in_bytes)
-    for bend, words in _POINTERS:
-        yield from each_and_all(loads, loaded, "every matrix", f"loaded {words}", _bent(bend))
-    yield from each_and_all(loads, loaded, "every matrix", "loaded with block sizes ignored", _with_layout(_no_blocks))
-    yield from each_and_all(loads, loaded, "every matrix", "clamped to whole blocks", _with_layout(_whole_blocks))
+        for bend, id_ in _ARGUMENTS:
+            yield from each_and_all(decoded, id_, "matrix", loaded, _bent(bend))
+        yield from each_and_all(decoded, "tensor_block.index_in_components", "matrix", loaded, _in_components)
+        yield from each_and_all(decoded, "tensor_block.index_in_bytes", "matrix", loaded, _in_bytes)
+    for bend, id_ in _POINTERS:
+        yield from each_and_all(loads, id_, "matrix", loaded, _bent(bend))
+    yield from each_and_all(loads, "tensor_block.sizes_ignored", "matrix", loaded, _with_layout(_no_blocks))
+    yield from each_and_all(loads, "tensor_block.clamped_to_whole_blocks", "matrix", loaded, _with_layout(_whole_blocks))
     constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
     edge = _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE)
-    yield from each_and_all(constant, loaded, "every matrix", "decoded where it takes the clamp value", edge)
+    yield from each_and_all(constant, "tensor_block.decoded_out_of_bounds", "matrix", loaded, edge)
     for load in decoded:
         yield from _rewrites(load)
     yield from _exchanged_functions(decoded)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, every, named
+from cts.defects.glossary import EVERY, Value
 from cts.defects.tensor_access import Access, access_at
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
@@ -228,51 +229,49 @@ _shifted_before = _before_bent(lambda bits: np.roll(bits, -1, axis=2))
 
 _BENDS: Mapping[str, Bend] = MappingProxyType(
     {
-        "with the permutation inverted": _inverted,
-        "with the permutation ignored": _unpermuted,
-        "with the permutation read backwards": _backwards,
-        "with the dimensions permuted and the strides not": _sizes_only,
-        "with the strides permuted and the dimensions not": _strides_only,
-        "with strides in the order of the permuted dimensions": _strides_in_permuted_order,
-        "with the strides of the tensor in the view": _tensor_strides,
-        "with the outermost coordinate of the view without end": _without_end,
-        "with the slice's offset ignored": _without_offset,
+        "tensor_view.permutation_inverted": _inverted,
+        "tensor_view.permutation_ignored": _unpermuted,
+        "tensor_view.permutation_backwards": _backwards,
+        "tensor_view.dimensions_permuted_only": _sizes_only,
+        "tensor_view.strides_permuted_only": _strides_only,
+        "tensor_view.strides_of_permuted_dimensions": _strides_in_permuted_order,
+        "tensor_view.strides_of_tensor": _tensor_strides,
+        "tensor_view.outermost_without_end": _without_end,
+        "tensor_view.slice_offset_ignored": _without_offset,
     }
 )
 _STRIDES: Mapping[str, Bend] = MappingProxyType(
     {
-        "with the view's strides ignored": _default_strides,
-        "with the view's stride 0 taken as 1": _zero_as_one,
-        "with the view's stride 0 taken as the default": _zero_as_default,
+        "tensor_view.strides_ignored": _default_strides,
+        "tensor_view.stride_zero_as_one": _zero_as_one,
+        "tensor_view.stride_zero_as_default": _zero_as_default,
     }
 )
 _CLIPS: Mapping[str, Bend] = MappingProxyType(
     {
-        "with the clip window ignored": _unclipped,
-        "with the clip window's rows alone": _clipped_to(rows=True),
-        "with the clip window's columns alone": _clipped_to(rows=False),
-        "with rows and columns of the clip window exchanged": _clipped_by((2, 3, 0, 1)),
-        "with offsets and spans of the clip window exchanged": _clipped_by((1, 0, 3, 2)),
-        "with the operands of the clip window taken as offsets and then spans": _clipped_by((0, 2, 1, 3)),
-        "with the end of the clip window inside": _longer,
+        "tensor_view.clip_ignored": _unclipped,
+        "tensor_view.clip_rows_only": _clipped_to(rows=True),
+        "tensor_view.clip_columns_only": _clipped_to(rows=False),
+        "tensor_view.clip_axes_exchanged": _clipped_by((2, 3, 0, 1)),
+        "tensor_view.clip_offsets_and_spans_exchanged": _clipped_by((1, 0, 3, 2)),
+        "tensor_view.clip_operands_grouped": _clipped_by((0, 2, 1, 3)),
+        "tensor_view.clip_end_included": _longer,
     }
 )
 _LINES: Mapping[str, Line] = MappingProxyType(
     {
-        "with the offset of the clip window not subtracted": _not_subtracted,
-        "with elements numbered as in the whole matrix": _in_matrix,
-        "with lines of the clip window as wide as the matrix": _as_wide(lambda columns, _, span: np.full_like(span, columns)),
-        "with lines of the clip window as wide as its span": _as_wide(lambda _, __, span: span),
-        "with lines of the clip window as wide as what is seen of it": _as_wide(
-            lambda columns, offset, span: np.clip(columns - offset, 0, span)
-        ),
-        "with the spans of the clip window taken as its ends": _ends,
+        "tensor_view.clip_offset_not_subtracted": _not_subtracted,
+        "tensor_view.numbered_in_matrix": _in_matrix,
+        "tensor_view.clip_lines_of_matrix": _as_wide(lambda columns, _, span: np.full_like(span, columns)),
+        "tensor_view.clip_lines_of_span": _as_wide(lambda _, __, span: span),
+        "tensor_view.clip_lines_of_seen": _as_wide(lambda columns, offset, span: np.clip(columns - offset, 0, span)),
+        "tensor_view.clip_spans_as_ends": _ends,
     }
 )
 
 
-def _words(access: Access) -> str:
-    return f"{named(moved_matrix(access))} {'stored' if isinstance(access, TensorStore) else 'loaded'}"
+def _place(access: Access) -> dict[str, Value]:
+    return {"matrix": named(moved_matrix(access)), "access": "stored" if isinstance(access, TensorStore) else "loaded"}
 
 
 def _own(view: TensorView) -> bool:
@@ -296,45 +295,45 @@ def tensor_view_defects(program: Program) -> Iterator[Defect]:
     for access in viewed:
         yield from _of_one(program, access, changes)
     if len(viewed) > 1:
-        for words, step in _steps(changes):
+        for id_, step in _steps(changes):
             everyone: dict[Operation, Substitute] = dict.fromkeys(viewed, step)
-            yield Defect(f"every matrix loaded or stored {words}", everyone)
+            yield Defect(id_, everyone, {"matrix": EVERY, "access": "loaded or stored"})
 
 
 def _steps(changes: Sequence[ViewSet]) -> Iterator[tuple[str, Substitute]]:
     settings = {change.setting for change in changes}
-    yield "without the view", _without_view
+    yield "tensor_view.ignored", _without_view
     bends = {**_BENDS, **(_STRIDES if "stride" in settings else {}), **(_CLIPS if "clip" in settings else {})}
-    for words, bend in bends.items():
-        yield words, _bent(bend)
+    for id_, bend in bends.items():
+        yield id_, _bent(bend)
     if "clip" in settings:
-        for words, line in _LINES.items():
-            yield words, _lined(line)
+        for id_, line in _LINES.items():
+            yield id_, _lined(line)
 
 
 def _of_one(program: Program, access: Access, changes: Sequence[ViewSet]) -> Iterator[Defect]:
     view = access.view
     assert view is not None
-    verb = _words(access)
-    for words, step in _steps(changes):
-        yield Defect(f"{verb} {words}", {access: step})
+    where = _place(access)
+    for id_, step in _steps(changes):
+        yield Defect(id_, {access: step}, where)
     if not _own(view):
-        yield Defect(f"{verb} with the dimensions of the tensor as those of the view", {access: _bent(_dimensions_of_layout)})
+        yield Defect("tensor_view.dimensions_of_tensor", {access: _bent(_dimensions_of_layout)}, where)
     elif len(view.type.permutation) == extent(access.layout.type.rank):
-        yield Defect(f"{verb} with the spans of the slice as dimensions of the view", {access: _bent(_spans_of_layout)})
+        yield Defect("tensor_view.spans_of_slice", {access: _bent(_spans_of_layout)}, where)
     if isinstance(access, TensorLoad) and any(change.setting == "clip" for change in changes):
-        yield Defect(f"{verb} with zero where the clip window leaves elements out", {access: _zero_before})
-        yield Defect(f"{verb} with old elements of the next column where the clip window leaves elements out", {access: _shifted_before})
+        yield Defect("tensor_view.clipped_elements_zero", {access: _zero_before}, where)
+        yield Defect("tensor_view.clipped_elements_shifted", {access: _shifted_before}, where)
     made = list(_changes(program, view))
     for position, change in enumerate(made):
         earlier = {before.setting for before in made[position + 1 :]}
         if change.setting == "dimension" and "stride" in earlier:
-            yield Defect(f"{verb} with strides that outlive new dimensions of the view", {access: _kept(change, "stride")})
+            yield Defect("tensor_view.strides_outlive_dimensions", {access: _kept(change, "stride")}, where)
         if change.setting == "dimension" and "clip" in earlier:
-            yield Defect(f"{verb} with a clip window that new dimensions of the view end", {access: _bent(_unclipped)})
+            yield Defect("tensor_view.clip_ended_by_dimensions", {access: _bent(_unclipped)}, where)
     for change in changes:
         if change.view == view:
-            yield Defect(f"{verb} with the {change.setting} of a view that was derived from its own", {access: _as_derived(change)})
+            yield Defect("tensor_view.changed_in_place", {access: _as_derived(change)}, {**where, "setting": change.setting})
 
 
 def _kept(change: ViewSet, name: str) -> Substitute:

@@ -41,16 +41,16 @@ def _from_the_first_row(state: State, operation: TileCopy) -> None:
 
 
 def _what(operation: TileCopy) -> str:
-    return f"the tile of {operation.source.array.name}"
+    return operation.source.array.name
 
 
 def tile_copy_defects(program: Program) -> Iterator[Defect]:
     """Defects of the tile copies of ``program``."""
     copies = every(program.operations, TileCopy)
     bounded = [copy for copy in copies if copy.source.limits is not None]
-    yield from each_and_all(bounded, _what, "all tiles", "copied without the limit of rows", _one_limit(0))
-    yield from each_and_all(bounded, _what, "all tiles", "copied without the limit of columns", _one_limit(1))
+    yield from each_and_all(bounded, "tile.row_limit_ignored", "tile", _what, _one_limit(0))
+    yield from each_and_all(bounded, "tile.column_limit_ignored", "tile", _what, _one_limit(1))
     turned = [copy for copy in copies if copy.transposed]
-    yield from each_and_all(turned, _what, "all tiles", "not transposed", _not_transposed)
-    yield from each_and_all(bounded, _what, "all tiles", "copied from the first row", _from_the_first_row)
-    yield from each_and_all(bounded, _what, "all tiles", "copied from the first column", _from_the_first_column)
+    yield from each_and_all(turned, "tile.not_transposed", "tile", _what, _not_transposed)
+    yield from each_and_all(bounded, "tile.from_first_row", "tile", _what, _from_the_first_row)
+    yield from each_and_all(bounded, "tile.from_first_column", "tile", _what, _from_the_first_column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -68,15 +68,14 @@ def _first_instance(bits: np.ndarray) -> np.ndarray:
     return np.broadcast_to(bits[:1], bits.shape)
 
 
+_CHANGE, _TRANSPOSITION = "change of use", "transposition"
+
 _ARRANGEMENTS: tuple[tuple[str, _Arrangement], ...] = (
-    ("transposed", _square),
-    ("transposed within 8x8 blocks", _blocks_transposed(8)),
-    ("transposed within 16x16 blocks", _blocks_transposed(16)),
-    ("with two quadrants exchanged", _quadrants_exchanged),
-    ("with the upper and lower half exchanged", _halves_exchanged(1)),
-    ("with the left and right half exchanged", _halves_exchanged(2)),
-    ("with neighbours in a row exchanged", _pairs_exchanged(2)),
-    ("with neighbours in a column exchanged", _pairs_exchanged(1)),
+    ("use.quadrants_exchanged", _quadrants_exchanged),
+    ("use.vertical_halves_exchanged", _halves_exchanged(1)),
+    ("use.horizontal_halves_exchanged", _halves_exchanged(2)),
+    ("use.row_neighbours_exchanged", _pairs_exchanged(2)),
+    ("use.column_neighbours_exchanged", _pairs_exchanged(1)),
 )
 
 
@@ -111,10 +110,18 @@ def _lower_half(state: State, operation: _Change) -> None:
     state.matrices[operation.result.name] = MatrixValue(component, low, value.computed)
 
 
-def _words(operation: _Change) -> str:
-    if isinstance(operation, Transpose):
-        return f"the transposition {operation.result.name}"
-    return f"the change of use {operation.result.name}"
+def _name(operation: _Change) -> str:
+    return operation.result.name
+
+
+def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Iterator[Defect]:
+    """Elements at other places, whatever the operation."""
+    for size in (8, 16):
+        step = _arranged(_blocks_transposed(size))
+        yield from each_and_all(operations, "use.blocks_transposed", "changed", _name, step, operation=what, size=size)
+    own = (("use.of_first_instance", _first_instance),) if instances > 1 else ()
+    for id_, arrangement in (*_ARRANGEMENTS, *own):
+        yield from each_and_all(operations, id_, "changed", _name, _arranged(arrangement), operation=what)
 
 
 def use_defects(program: Program) -> Iterator[Defect]:
@@ -122,13 +129,11 @@ def use_defects(program: Program) -> Iterator[Defect]:
     changes: list[_Change] = [*every(program.operations, UseConvert)]
     changes += [operation for operation in every(program.operations, MatrixConvert) if changes_use(operation)]
     transpositions = every(program.operations, Transpose)
-    instances: tuple[tuple[str, _Arrangement], ...] = (
-        (("that of instance 0 in every instance", _first_instance),) if program.instances > 1 else ()
-    )
-    for words, arrangement in (*_ARRANGEMENTS, *instances):
-        yield from each_and_all(changes, _words, "every change of use", f"gives its elements {words}", _arranged(arrangement))
-    for words, arrangement in (*_ARRANGEMENTS[1:], *instances):
-        yield from each_and_all(transpositions, _words, "every transposition", f"gives its elements {words}", _arranged(arrangement))
-    yield from each_and_all(transpositions, _words, "every transposition", "left out, or done twice", _arranged(_as_before))
+    yield from each_and_all(changes, "use.transposed", "changed", _name, _arranged(_square), operation=_CHANGE)
+    yield from _rearranged(changes, _CHANGE, program.instances)
+    yield from _rearranged(transpositions, _TRANSPOSITION, program.instances)
+    left_out = _arranged(_as_before)
+    yield from each_and_all(transpositions, "use.transposition_left_out", "changed", _name, left_out, operation=_TRANSPOSITION)
     for operation in (*changes, *transpositions):
-        yield Defect(f"{_words(operation)} keeps the lower half of each element only", {operation: _lower_half})
+        what = _TRANSPOSITION if isinstance(operation, Transpose) else _CHANGE
+        yield Defect("use.lower_half_kept", {operation: _lower_half}, {"changed": _name(operation), "operation": what})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cts.defects.defect import Defect, Substitute, every
+from cts.defects.glossary import EVERY
 from cts.reference.state import State
 from cts.reference.variables import variable_load, variable_store
 from generators.program.program import Operation, Program
@@ -31,7 +32,7 @@ def variable_defects(program: Program) -> Iterator[Defect]:
     for name, loads in of.items():
         those: dict[Operation, Substitute] = {store: _without_copy(loads) for store in stores if store.variable.name == name}
         if those:
-            yield Defect(f"matrices loaded from {name} change with the next store to it", those)
+            yield Defect("variable.load_not_copied", those, {"variable": name})
             aliased |= those
     if len(of) > 1 and aliased:
-        yield Defect("matrices loaded from a variable change with the next store to it", aliased)
+        yield Defect("variable.load_not_copied", aliased, {"variable": EVERY})

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from cts.compare import compare
 from cts.defects.defect import Defect
+from cts.defects.glossary import Value
 from cts.diagnose import known_defects
 from cts.elements import scatter
 from cts.expected import Expected
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import Casebook, build_program, build_subcases, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, find_case
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
 from generators.program.program import Program, Subcase
+from tests.suite import casebook
+
+RETURN_DEFECTS = (
+    "branch.return_ignored",
+    "branch.return_inverted",
+    "branch.other_arm_returns",
+    "branch.first_arm_returns",
+    "branch.second_arm_returns",
+    "branch.returns_ignored",
+    "branch.exit_ignored",
+)
+"""What a device may do wrong with a function's returns."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Whether a case shows a defect."""
+
+    defect: Defect
+    is_visible: bool
+
 
 BEYOND = 0x5A
 """The byte that a defect's loads beyond an array give."""
-
-
-@cache
-def casebook() -> Casebook:
-    """The suite's own."""
-    return load_casebook(Path(__file__).resolve().parents[2])
 
 
 def parts(case_id: str) -> tuple[Program, list[Subcase]]:
@@ -57,7 +72,18 @@ def is_seen(program: Program, subcase: Subcase, defect: Defect) -> bool:
     return bool(compare(program, expected, before, outcome_of(program, broken, before)))
 
 
-def seen(case_id: str, words: str = "", defects: Callable[[Program], Iterable[Defect]] = known_defects) -> dict[str, bool]:
-    """For each of ``defects`` whose description has ``words``: whether a subcase of the case shows it."""
+def seen(case_id: str, *ids: str, defects: Callable[[Program], Iterable[Defect]] = known_defects, **parameters: Value) -> list[Evidence]:
+    """Return, for each of ``defects`` with one of the ids (or any), and with the parameters, whether a subcase of the case shows it."""
     program, subcases = parts(case_id)
-    return {d.words: any(is_seen(program, subcase, d) for subcase in subcases) for d in defects(program) if words in d.words}
+    found = chosen(defects(program), *ids, **parameters)
+    return [Evidence(defect, any(is_seen(program, subcase, defect) for subcase in subcases)) for defect in found]
+
+
+def chosen(defects: Iterable[Defect], *ids: str, **parameters: Value) -> list[Defect]:
+    """Return those with one of the ids (or any), and with the parameters."""
+    return [one for one in defects if (not ids or one.id in ids) and parameters.items() <= one.parameters.items()]
+
+
+def unseen(found: Iterable[Evidence]) -> list[str]:
+    """Return what messages say about the defects that nothing shows."""
+    return [one.defect.text for one in found if not one.is_visible]

@@ -4,8 +4,10 @@ import pytest
 
 from cts.defects.callbacks import callback_defects
 from generators.casebook import expand
-from tests.families.evidence import casebook, seen
+from tests.families.evidence import seen, unseen
+from tests.suite import casebook
 
+OTHER_SIGN = "per_element.compared_by_other_sign"
 REDUCE = "reduce[{}-{}-{}-{}-{}-{}-{}-none-{}-{}]"
 ELEMENTS = "per_element[{}-{}-{}-{}-{}-{}-{}-literal-storage_buffer-none-{}-{}]"
 
@@ -54,7 +56,7 @@ OTHERS = [
 def test_reductions_show_every_known_defect(case_id):
     found = seen(case_id, defects=callback_defects)
     assert len(found) >= 4
-    assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
+    assert not unseen(found)
 
 
 ELEMENT_CASES = [
@@ -81,24 +83,20 @@ ELEMENT_CASES = [
 @pytest.mark.parametrize("case_id", ELEMENT_CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_functions_of_elements_show_every_known_defect(case_id):
     # The comparison of a row with a column, whose difference no sign decides, is the form's own function.
-    found = {
-        w: visible
-        for w, visible in seen(case_id, defects=callback_defects).items()
-        if not (w.startswith(("apply_above", "apply_below")) and "sign" in w)
-    }
+    found = [
+        one
+        for one in seen(case_id, defects=callback_defects)
+        if not (one.defect.id == OTHER_SIGN and one.defect.parameters.get("function") in ("apply_above", "apply_below"))
+    ]
     assert len(found) >= 2
-    assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
+    assert not unseen(found)
 
 
 @pytest.mark.parametrize("component", ["f32", "u32", "f16"])
 def test_functions_that_others_call_show_exchanged_arguments(component):
-    found = {
-        words: visible
-        for words, visible in seen(elements("nested", component), defects=callback_defects).items()
-        if "signedness" not in words
-    }
-    assert any("arguments of the function that it calls" in words for words in found)
-    assert all(found.values()), [words for words, is_visible in found.items() if not is_visible]
+    found = [one for one in seen(elements("nested", component), defects=callback_defects) if one.defect.id != OTHER_SIGN]
+    assert "per_element.arguments_exchanged" in {one.defect.id for one in found}
+    assert not unseen(found)
 
 
 @pytest.mark.parametrize("family", ["reduce", "per_element"])

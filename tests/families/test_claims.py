@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from generators.casebook import Case, CaseKind, TestKind, build_program, expand, load_casebook
+from generators.casebook import Case, CaseKind, TestKind
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -25,9 +24,9 @@ from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, Operand
 from generators.program.variables import Variable
 from generators.types import ClampMode, Layout, MemoryAccess, ReduceMode, Scope, StorageClass
+from tests.suite import casebook, programs
 
-BOOK = load_casebook(Path(__file__).parents[2])
-KERNELS = [family.name for family in BOOK if family.kind is CaseKind.KERNEL]
+KERNELS = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 KINDS = {CaseKind.KERNEL: TestKind.DYNAMIC, CaseKind.STATIC: TestKind.STATIC, CaseKind.QUERY: TestKind.API}
 
 Parts = list[Any]
@@ -152,29 +151,28 @@ SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-C
 
 
 @cache
-def programs(name: str) -> list[tuple[Case, Parts]]:
+def parts_of_programs(name: str) -> list[tuple[Case, Parts]]:
     """The cases of the smoke tier, and what their programs are made of."""
-    made = ((case, build_program(case)) for case in expand(BOOK.family(name), "smoke"))
-    return [(case, list(parts(program))) for case, program in made]
+    return [(case, list(parts(program))) for case, program in programs(name, "smoke")]
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_program_has_what_its_case_claims_to_exercise(name):
-    for case, found in programs(name):
+    for case, found in parts_of_programs(name):
         missing = [id_ for id_ in case.requirements if id_ in SHOWN and not SHOWN[id_](found)]
         assert not missing, case.id
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_case_claims_what_its_program_has_if_others_of_its_family_do(name):
-    claimed = {cover.requirement for cover in BOOK.family(name).covers}
-    for case, found in programs(name):
+    claimed = {cover.requirement for cover in casebook().family(name).covers}
+    for case, found in parts_of_programs(name):
         had = {id_ for id_ in claimed & SHOWN.keys() if id_.startswith(SUFFICIENT) and SHOWN[id_](found)}
         assert not had - set(case.requirements), case.id
 
 
-@pytest.mark.parametrize("name", [family.name for family in BOOK])
+@pytest.mark.parametrize("name", [family.name for family in casebook()])
 def test_cases_are_of_the_kind_that_tests_what_they_cover(name):
-    family = BOOK.family(name)
+    family = casebook().family(name)
     for cover in family.covers:
-        assert KINDS[family.kind] in BOOK.requirements[cover.requirement].kinds, cover.requirement
+        assert KINDS[family.kind] in casebook().requirements[cover.requirement].kinds, cover.requirement

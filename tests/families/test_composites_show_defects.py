@@ -16,7 +16,8 @@ from generators.program.composites import CompositeConstruct, CompositeInsert, C
 from generators.program.elements import ElementFunction, ElementUpdate
 from generators.program.values import Matrix
 from generators.program.variables import VariableLoad, VariableStore
-from tests.families.evidence import casebook, is_seen
+from tests.families.evidence import is_seen
+from tests.suite import casebook
 
 ELEMENTS = "elements[16x16x16.f16.f16.f32.f32-{}-subgroup-1-rc-function-{}-{}-{}-0-pointer-literal]"
 INTEGERS = "elements[8x8x8.s8.s8.s32.s32-{}-subgroup-1-rc-function-{}-{}-{}-0-pointer-literal]"

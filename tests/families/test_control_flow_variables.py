@@ -10,7 +10,8 @@ from generators.families.control_flow_variables import AXES
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
-from tests.families.evidence import casebook, is_seen, parts
+from tests.families.evidence import RETURN_DEFECTS, chosen, is_seen, parts
+from tests.suite import casebook
 
 CASE = "control_flow_variables[{}-subgroup-{}-1-{}-function-{}-none-rrrr]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
@@ -24,17 +25,17 @@ def test_another_way_gives_another_result(row, form):
     program, subcases = parts(CASE.format(row, 1, form, "push_constant"))
     defects = [*branch_defects(program), *loop_defects(program)]
     assert defects
-    unseen = {defect.words for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)}
+    unseen = {defect.id for defect in defects if not any(is_seen(program, subcase, defect) for subcase in subcases)}
     # A loop that runs at least once however it is counted cannot tell, and small numbers are the same under either signedness.
-    free = {"the branch compares with the other signedness", "the loop runs at least once"}
+    free = {"branch.other_sign", "loop.at_least_once"}
     assert unseen <= free
 
 
 @pytest.mark.parametrize("form", ["switch", "one_arm", "both_arms", "exchange", *RETURNS])
 def test_going_the_way_of_another_scope_instance_is_seen(form):
     program, (subcase,) = parts(CASE.format(ROWS[0], 4, form, "subgroup"))
-    defects = [d for d in branch_defects(program) if "first scope instance" in d.words or "return" in d.words]
-    assert [defect.words for defect in defects if not is_seen(program, subcase, defect)] == []
+    defects = chosen(branch_defects(program), "branch.arm_of_first_instance", *RETURN_DEFECTS)
+    assert [defect.text for defect in defects if not is_seen(program, subcase, defect)] == []
 
 
 @pytest.mark.parametrize("form", RETURNS)

@@ -17,7 +17,7 @@ from generators.inputs.conversions import Step, edges, every_byte, fill, fits, o
 from generators.kernel import Outcome
 from generators.program.conversion import Conversion, MatrixConvert, conversions
 from generators.types import COMPONENT_TYPES
-from tests.families.evidence import casebook
+from tests.suite import casebook
 
 TYPES = COMPONENT_TYPES
 PAIRS = [Step(s, t, c) for s in TYPES.values() for t in TYPES.values() for c in conversions(s, t)]

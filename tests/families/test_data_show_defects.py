@@ -5,7 +5,8 @@ import pytest
 from cts.diagnose import known_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build_program, build_subcases, expand, find_case
-from tests.families.evidence import casebook, seen
+from tests.families.evidence import chosen, seen, unseen
+from tests.suite import casebook
 
 LOAD_STORE = "load_store[{}-{}-{}-subgroup-{}-copy-{}-storage_buffer-storage_buffer-{}-{}-{}-{}-literal-u32-{}-none]"
 MULADD = "muladd[{}-subgroup-{}-{}-{}-{}-{}-same-{}-tight-storage_buffer]"
@@ -32,51 +33,78 @@ def memory(form, storage="workgroup", layouts="row-column", subgroups=2, shape="
     return f"memory[f16-a-{shape}-subgroup-{subgroups}-{form}-{storage}-{handover}-{layouts}-{padding}-none]"
 
 
+def wanted(id_, **parameters):
+    """A defect of this id, with these parameters."""
+    return id_, parameters
+
+
 @pytest.mark.parametrize(
-    ("case_id", "words"),
+    ("case_id", "defect"),
     [
-        (load_store(layouts="row-column"), "loaded column major instead of row major"),
-        (load_store(component="u8", layouts="column-row"), "loaded row major instead of column major"),
-        (load_store(component="s8"), "loaded transposed"),
-        (load_store(strides=("odd", "padded"), pointees=("uvec4", "component")), "the stride ignored"),
-        (load_store(pointees=("uvec4", "component")), "loaded with the stride counted in"),
-        (load_store(component="s8", pointees=("u32", "component"), first="minimal"), "loaded with the first element counted in"),
-        (load_store(component="f32", pointees=("vec4", "vec2"), first="far"), "first element ignored"),
-        (load_store(strides=("zero", "padded")), "stride 0 taken as close together"),
-        (load_store(subgroups=2), "from the place of instance 0"),
-        (load_store(), "one line too far"),
-        (load_store(component="s8", shape="8x8", first="minimal"), "loaded from an address rounded down to 16 bytes"),
-        (load_store(component="u8", shape="8x8", strides=("tight", "padded"), first="minimal"), "loaded with the stride rounded down"),
-        (muladd("16x16x16.f16.f16.f32.f32", "exact"), "without C"),
-        (muladd("16x16x16.f16.f16.f32.f32", "exact"), "the sum kept in f16"),
-        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), "the sum kept in bf16"),
-        (muladd("16x8x16.f16.f16.f16.f16", "exact"), "the sum kept in bf16"),
-        (muladd("16x16x16.f16.f16.f32.f32", "exact"), "C rounded to f16 first"),
-        (muladd("16x16x16.s8.u8.s32.s32", "wrap"), "MatrixASignedComponents ignored"),
-        (muladd("16x16x16.u8.s8.s32.s32", "wrap"), "MatrixBSignedComponents ignored"),
-        (muladd("16x16x16.u8.u8.s32.s32", "wrap"), "sign-extended without Matrix"),
-        (muladd("16x16x16.s8.s8.s16.s32", "wrap"), "MatrixCSignedComponents ignored"),
-        (muladd("16x16x16.s8.s8.s32.s32", "wrap"), "the sum kept in"),
-        (muladd("16x16x16.s8.s8.s32.s32", "wrap"), "saturates without"),
-        (muladd("16x16x16.s8.s8.s32.s32.sat", "saturate"), "wraps: SaturatingAccumulation ignored"),
-        (muladd("16x16x16.u16.u16.u16.u16.sat", "saturate"), "with the other signedness"),
-        (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop"), "one iteration too"),
-        (muladd("16x16x16.f16.f16.f32.f32", "exact", "loop", trips=0), "at least once"),
-        (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop_fixed"), "not carried"),
-        (muladd("16x16x16.s8.s8.s32.s32", "wrap", subgroups=4), "instance 0"),
-        (memory("subgroup"), "as it was stored"),
-        (memory("workgroup", layouts="row-row"), "as it was stored"),
-        (memory("plain_around_matrix"), "see what plain stores left"),
-        (memory("tiles"), "the tile of the first one"),
-        (memory("array_stride", "storage_buffer", "row-row", subgroups=1, padding="padded"), "ArrayStride"),
-        (memory("array_stride", "storage_buffer", "column-column", subgroups=1, padding="padded"), "ArrayStride"),
+        (load_store(layouts="row-column"), wanted("load_store.layout_swapped", access="loaded", wrong="column")),
+        (load_store(component="u8", layouts="column-row"), wanted("load_store.layout_swapped", access="loaded", wrong="row")),
+        (load_store(component="s8"), wanted("load_store.load_transposed")),
+        (load_store(strides=("odd", "padded"), pointees=("uvec4", "component")), wanted("load_store.stride_ignored")),
+        (load_store(pointees=("uvec4", "component")), wanted("load_store.stride_in_elements", access="loaded")),
+        (
+            load_store(component="s8", pointees=("u32", "component"), first="minimal"),
+            wanted("load_store.first_in_elements", access="loaded"),
+        ),
+        (load_store(component="f32", pointees=("vec4", "vec2"), first="far"), wanted("load_store.first_ignored")),
+        (load_store(strides=("zero", "padded")), wanted("load_store.stride_zero_as_tight")),
+        (load_store(subgroups=2), wanted("load_store.place_of_first_instance")),
+        (load_store(), wanted("load_store.line_too_far")),
+        (load_store(component="s8", shape="8x8", first="minimal"), wanted("load_store.address_rounded_down", access="loaded")),
+        (
+            load_store(component="u8", shape="8x8", strides=("tight", "padded"), first="minimal"),
+            wanted("load_store.stride_rounded_down", access="loaded"),
+        ),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.without_c")),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed", type="f16")),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="f16")),
+        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed", type="bf16")),
+        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="bf16")),
+        (muladd("16x8x16.f16.f16.f16.f16", "exact"), wanted("multiply_add.sum_narrowed", type="bf16")),
+        (muladd("16x8x16.f16.f16.f16.f16", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="bf16")),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.c_rounded", type="f16")),
+        (muladd("16x16x16.s8.u8.s32.s32", "wrap"), wanted("multiply_add.sign_ignored", operand="A")),
+        (muladd("16x16x16.u8.s8.s32.s32", "wrap"), wanted("multiply_add.sign_ignored", operand="B")),
+        (muladd("16x16x16.u8.u8.s32.s32", "wrap"), wanted("multiply_add.sign_assumed")),
+        (muladd("16x16x16.s8.s8.s16.s32", "wrap"), wanted("multiply_add.sign_ignored", operand="C")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap"), wanted("multiply_add.integer_sum_narrowed")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap"), wanted("multiply_add.saturation_assumed")),
+        (muladd("16x16x16.s8.s8.s32.s32.sat", "saturate"), wanted("multiply_add.saturation_ignored")),
+        (muladd("16x16x16.u16.u16.u16.u16.sat", "saturate"), wanted("multiply_add.saturates_by_other_sign")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop"), wanted("loop.one_too_few")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop"), wanted("loop.one_too_many")),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact", "loop", trips=0), wanted("loop.at_least_once")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", "loop_fixed"), wanted("loop.not_carried")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", subgroups=4), wanted("multiply_add.a_of_first_instance")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", subgroups=4), wanted("multiply_add.b_of_first_instance")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", subgroups=4), wanted("multiply_add.c_of_first_instance")),
+        (muladd("16x16x16.s8.s8.s32.s32", "wrap", subgroups=4), wanted("load_store.place_of_first_instance")),
+        (memory("subgroup"), wanted("memory.load_forwarded")),
+        (memory("workgroup", layouts="row-row"), wanted("memory.load_forwarded")),
+        (memory("plain_around_matrix"), wanted("memory.stale_plain_load")),
+        (memory("tiles"), wanted("memory.first_tile")),
+        (memory("array_stride", "storage_buffer", "row-row", subgroups=1, padding="padded"), wanted("load_store.array_stride_as_element")),
+        (memory("array_stride", "storage_buffer", "row-row", subgroups=1, padding="padded"), wanted("memory.stride_in_array_strides")),
+        (
+            memory("array_stride", "storage_buffer", "column-column", subgroups=1, padding="padded"),
+            wanted("load_store.array_stride_as_element"),
+        ),
+        (
+            memory("array_stride", "storage_buffer", "column-column", subgroups=1, padding="padded"),
+            wanted("memory.stride_in_array_strides"),
+        ),
     ],
-    ids=lambda text: text.replace("[", "(").replace("]", ")"),
+    ids=lambda part: part.replace("[", "(").replace("]", ")") if isinstance(part, str) else "-".join([part[0], *part[1].values()]),
 )
-def test_the_data_show_the_defect(case_id, words):
-    found = seen(case_id, words)
-    assert found, f"no known defect of this case is described with {words!r}"
-    assert all(found.values()), [description for description, is_visible in found.items() if not is_visible]
+def test_the_data_show_the_defect(case_id, defect):
+    id_, parameters = defect
+    found = seen(case_id, id_, **parameters)
+    assert found
+    assert not unseen(found)
 
 
 def test_a_stride_kept_in_16_bits_is_not_one_that_is_ignored():
@@ -84,9 +112,8 @@ def test_a_stride_kept_in_16_bits_is_not_one_that_is_ignored():
     program = build_program(case)
     subcase = build_subcases(case, program)[0]
     placed = {
-        defect.words: evaluate(program, subcase, defect.substitutes).placed[0].allowed.bits.tobytes()
-        for defect in known_defects(program)
-        if "loaded with the stride ignored" in defect.words or "loaded with the bytes of the stride" in defect.words
+        defect.id: evaluate(program, subcase, defect.substitutes).placed[0].allowed.bits.tobytes()
+        for defect in chosen(known_defects(program), "load_store.stride_ignored", "load_store.stride_in_16_bits", access="loaded")
     }
     assert len(set(placed.values())) == len(placed) == 2
 
@@ -109,5 +136,5 @@ def test_the_smoke_tier_shows_a_stride_whose_bytes_are_kept_in_16_bits(access):
         for case in expand(casebook().family("load_store"), "smoke")
         if "huge" in (case.values["load_stride"], case.values["store_stride"])
     ]
-    found = {words for case in far for words, is_visible in seen(case.id, "kept in 16 bits").items() if is_visible}
-    assert any(f" {access} with" in words and "loaded and stored" not in words for words in found), found
+    found = [one for case in far for one in seen(case.id, "load_store.stride_in_16_bits", access=access)]
+    assert any(one.is_visible for one in found)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from cts.checkout import find_root
 from cts.diagnose import diagnose
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, find_case, load_casebook
+from generators.casebook import build_program, build_subcases, find_case
 from generators.kernel import Outcome
-
-
-@pytest.fixture(scope="module")
-def casebook():
-    return load_casebook(find_root(Path(__file__)))
+from tests.suite import casebook
 
 
 @pytest.mark.parametrize(
@@ -27,8 +20,8 @@ def casebook():
         "control_flow[16x8x16.f16.f16.f32.f32-subgroup-4-1-exchange-less-u32-subgroup-2-none-rrrr-storage_buffer]",
     ],
 )
-def test_an_outcome_that_nothing_explains_is_diagnosed(case_id, casebook):
-    case = find_case(casebook, case_id)
+def test_an_outcome_that_nothing_explains_is_diagnosed(case_id):
+    case = find_case(casebook(), case_id)
     program = build_program(case)
     subcase = build_subcases(case, program)[0]
     expected = evaluate(program, subcase)

@@ -30,7 +30,8 @@ from generators.program.tensor_access import TensorLoad
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
 from generators.types import ClampMode
-from tests.families.evidence import casebook, is_seen, outcome_of, seen
+from tests.families.evidence import chosen, is_seen, outcome_of, seen, unseen
+from tests.suite import casebook
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = ("kernel_staged", "kernel_product", "kernel_attention", "kernel_convolution", "kernel_dequantised")
@@ -272,24 +273,23 @@ STAGED_CASE = "kernel_staged[8x8x8.s8.s8.s32.s32-tiles-2x2-1x2-1-2-2-2-all-cr-so
 
 
 @pytest.mark.parametrize(
-    "words",
+    "id_",
     [
-        "without the limit of rows",
-        "without the limit of columns",
-        "not transposed",
-        "from the first row",
-        "from the first column",
-        "not carried",
+        "tile.row_limit_ignored",
+        "tile.column_limit_ignored",
+        "tile.not_transposed",
+        "tile.from_first_row",
+        "tile.from_first_column",
+        "loop.not_carried",
     ],
 )
-def test_the_data_of_staged_products_show_the_defect(words):
+def test_the_data_of_staged_products_show_the_defect(id_):
     _, program, subcase = made(STAGED_CASE)
-    found = {defect.words: is_seen(program, subcase, defect) for defect in known_defects(program) if words in defect.words}
-    assert found
-    assert any(found.values())
+    found = chosen(known_defects(program), id_)
+    shown = [defect for defect in found if is_seen(program, subcase, defect)]
+    assert shown
     # A grid of one row begins with its first row, and B is without a limit that a zero in A does not cover.
-    unseen = [text for text, seen in found.items() if not seen]
-    assert all(text.startswith(("the tile of a", "the tile of b", "the tile of c")) for text in unseen)
+    assert all(defect.parameters.get("tile") in ("a", "b", "c") for defect in found if defect not in shown)
 
 
 @pytest.mark.parametrize("buffers", [1, 2])
@@ -322,6 +322,6 @@ def test_every_result_of_the_smoke_tier_is_exact(family):
 @pytest.mark.parametrize("family", ["kernel_attention", "kernel_dequantised", "kernel_product"])
 def test_a_specialization_constant_left_at_its_default_shows(family):
     cases = [case.id for case in expand(casebook().family(family), "nightly") if "specialization" in case.values.values()]
-    found = [is_visible for case_id in cases[:4] for is_visible in seen(case_id, "specialization constant trips").values()]
+    found = [one for case_id in cases[:4] for one in seen(case_id, "specialization.default_kept", name="trips")]
     assert found
-    assert all(found)
+    assert not unseen(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,20 +10,20 @@ from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
-from generators.casebook import build_program, find_case, load_casebook
+from generators.casebook import build_program, find_case
 from generators.dispatch import kernel
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
 from generators.types import MemoryScope
+from tests.suite import casebook
 
-ROOT = Path(__file__).resolve().parents[2]
 DEVICE = EmbeddedDevice(load_profile("universal"))
 FORMS = ("workgroup", "plain_to_matrix", "matrix_to_plain", "plain_around_matrix", "in_place", "tiles")
 
 
 def case_of(form, storage="workgroup", handover="barrier"):
     name = f"memory[f16-a-16x16-subgroup-2-{form}-{storage}-{handover}-row-column-tight-none]"
-    return find_case(load_casebook(ROOT), name)
+    return find_case(casebook(), name)
 
 
 def run(case, program):

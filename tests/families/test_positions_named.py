@@ -17,7 +17,7 @@ from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import extent
 from generators.types import ClampMode, ReduceMode, Scope, StorageClass
-from tests.families.evidence import casebook
+from tests.suite import casebook
 
 FAMILIES = [
     "control_flow",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, find_case, load_casebook
+from generators.casebook import build_program, find_case
 from generators.dispatch import kernel
 from generators.errors import GeneratorError
 from generators.program.builder import U32, ProgramBuilder
@@ -26,13 +25,13 @@ from generators.program.program import Subcase
 from generators.program.values import MatrixType
 from generators.spirv.emit import emit
 from generators.types import Layout, Scope, StorageClass, Use
+from tests.suite import casebook
 
-BOOK = load_casebook(Path(__file__).resolve().parents[2])
 CUTS = ("line", "part", "first", "none", "far", "huge")
 
 
 def case_of(access="load", cut="part", layout="row", stride="padded", pointee="component", component="f16", use="a", subgroups=2):
-    return find_case(BOOK, f"robustness[{component}-{use}-16x16-{access}-{layout}-{stride}-{cut}-{pointee}-literal-{subgroups}]")
+    return find_case(casebook(), f"robustness[{component}-{use}-16x16-{access}-{layout}-{stride}-{cut}-{pointee}-literal-{subgroups}]")
 
 
 def run(case, robust=True, strict=True):

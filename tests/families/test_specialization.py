@@ -1,7 +1,6 @@
 """Specialization constants: what a device that forgets them does must show, and pipelines must share their module."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,19 +9,15 @@ from cts.compare import compare
 from cts.kinds.kernel import arrange, compile_module
 from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, expand, load_casebook
+from generators.casebook import build_program, expand
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
 from generators.program.values import MatrixType, Operand, Selected, extent
 from generators.types import COMPONENT_TYPES, Scope, Use
+from tests.suite import casebook
 
 FAMILIES = ("specialization", "specialization_length", "specialization_muladd")
 U32 = COMPONENT_TYPES["u32"]
-
-
-@pytest.fixture(scope="module")
-def book():
-    return load_casebook(Path(__file__).resolve().parents[2])
 
 
 def left_at_default(program, name):
@@ -61,9 +56,9 @@ def shows(program, subcase, broken):
 
 
 @pytest.mark.parametrize("kind", ["rows", "columns", "load_layout", "store_layout", "load_stride", "store_stride"])
-def test_a_constant_left_at_its_default_shows(book, kind):
+def test_a_constant_left_at_its_default_shows(kind):
     seen = 0
-    for case in expand(book.family("specialization"), "smoke")[::4]:
+    for case in expand(casebook().family("specialization"), "smoke")[::4]:
         program = build_program(case)
         operand = next((o for o in program.operands if o.name == kind), None)
         if operand is None or operand.default == operand.value or program.others or case.values["twin"] != "none":
@@ -75,8 +70,8 @@ def test_a_constant_left_at_its_default_shows(book, kind):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_pipelines_of_a_case_share_their_module_and_differ(book, family):
-    cases = [case for case in expand(book.family(family), "smoke") if "+" in case.id]
+def test_pipelines_of_a_case_share_their_module_and_differ(family):
+    cases = [case for case in expand(casebook().family(family), "smoke") if "+" in case.id]
     assert cases
     for case in cases:
         program = build_program(case)
@@ -85,14 +80,14 @@ def test_pipelines_of_a_case_share_their_module_and_differ(book, family):
         assert len({(one.operands, one.subgroups) for one in program.all}) > 1, case.id
 
 
-def test_programs_of_different_modules_are_refused(book):
-    first, second = (build_program(case) for case in expand(book.family("specialization"), "smoke")[:60:50])
+def test_programs_of_different_modules_are_refused():
+    first, second = (build_program(case) for case in expand(casebook().family("specialization"), "smoke")[:60:50])
     with pytest.raises(GeneratorError, match="is another module"):
         compile_module(replace(first, others=(replace(second, label="second"),)), "spirv")
 
 
-def test_every_pipeline_has_the_subcases_of_the_case(book):
-    case = next(case for case in expand(book.family("specialization"), "smoke") if case.values["subgroups"] == "1+4+2")
+def test_every_pipeline_has_the_subcases_of_the_case():
+    case = next(case for case in expand(casebook().family("specialization"), "smoke") if case.values["subgroups"] == "1+4+2")
     program = build_program(case)
     plan = arrange(case, program)
     assert len(plan.subcases) == len(case.subcases) * len(program.all)

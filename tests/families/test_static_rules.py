@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
 
 import pytest
 
 from cts.devices.validator.device import Answer
 from cts.kinds.static import what_is_wrong
-from generators.casebook import Casebook, CaseKind, TestKind, build_module, expand, load_casebook
+from generators.casebook import CaseKind, TestKind, build_module, expand
 from generators.errors import GeneratorError
 from generators.families.static_rules import ELEMENTS, element, read_rule
 from generators.property_rows import parse_row
 from generators.spirv.disassemble import disassemble
+from tests.suite import casebook
 
 SPECIFICATIONS = ("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2", "SPV_NV_tensor_addressing")
 RULE = {"requirement": "KHR-A-01", "says": "row", "broken": {"body": ["OpNop"]}}
 
 
-@cache
-def book() -> Casebook:
-    return load_casebook(Path(__file__).parents[2])
-
-
-FAMILIES = [family.name for family in book() if family.kind is CaseKind.STATIC]
+FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.STATIC]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_case_covers_the_requirement_of_its_rule_and_no_other(name):
-    family = book().family(name)
+    family = casebook().family(name)
     rules = {label: read_rule(value) for label, value in family.axes[0].values.items()}
     assert all(case.requirements == (rules[case.labels[0]].requirement,) for case in expand(family, "smoke"))
     assert all(rule.text and not re.search(rule.says, "") for rule in rules.values())
@@ -38,9 +32,9 @@ def test_a_case_covers_the_requirement_of_its_rule_and_no_other(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_rule_has_both_forms_in_the_smoke_tier_and_they_differ(name):
-    modules = {case.labels: build_module(case) for case in expand(book().family(name), "nightly")}
-    smoke = {case.labels for case in expand(book().family(name), "smoke")}
-    for rule in book().family(name).axes[0].labels:
+    modules = {case.labels: build_module(case) for case in expand(casebook().family(name), "nightly")}
+    smoke = {case.labels for case in expand(casebook().family(name), "smoke")}
+    for rule in casebook().family(name).axes[0].labels:
         assert {form for label, form, _ in smoke if label == rule} == {"legal", "broken"}
     for (rule, form, types), check in modules.items():
         assert check.accepted == (form == "legal")
@@ -51,15 +45,17 @@ def test_each_rule_has_both_forms_in_the_smoke_tier_and_they_differ(name):
 
 @pytest.mark.parametrize("specification", SPECIFICATIONS)
 def test_every_static_requirement_is_covered_or_said_to_be_missing(specification):
-    static = {id_ for id_, entry in book().requirements.items() if entry.specification == specification and TestKind.STATIC in entry.kinds}
-    covered = {cover.requirement for name in FAMILIES for cover in book().family(name).covers}
-    missing = {id_ for id_ in static - covered if not any(id_ in text for name in FAMILIES for text in book().family(name).todo)}
+    static = {
+        id_ for id_, entry in casebook().requirements.items() if entry.specification == specification and TestKind.STATIC in entry.kinds
+    }
+    covered = {cover.requirement for name in FAMILIES for cover in casebook().family(name).covers}
+    missing = {id_ for id_ in static - covered if not any(id_ in text for name in FAMILIES for text in casebook().family(name).todo)}
     assert not missing
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_validator_that_says_yes_or_no_to_everything_is_found_out(name):
-    checks = [build_module(case) for case in expand(book().family(name), "smoke")]
+    checks = [build_module(case) for case in expand(casebook().family(name), "smoke")]
     assert all(bool(what_is_wrong(check, Answer(True))) != check.accepted for check in checks)
     assert all(what_is_wrong(check, Answer(False, "error: this is not valid")) for check in checks)
 

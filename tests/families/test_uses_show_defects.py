@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.defects.uses import use_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build_program, build_subcases, expand, find_case
-from tests.families.evidence import casebook, seen
+from tests.families.evidence import seen, unseen
+from tests.suite import casebook
 
 
 def moved(from_="f16", to="same", use="a", shape="16x16", way="use", form="kept", subgroups=1):
@@ -42,15 +44,17 @@ CASES = [
 
 @pytest.mark.parametrize("case_id", CASES, ids=lambda text: text.replace("[", "(").replace("]", ")"))
 def test_elements_at_the_places_of_another_use_are_seen(case_id):
-    found = {words: shown for what in ("change of use", "transposition") for words, shown in seen(case_id, what).items()}
-    judged = {words: shown for words, shown in found.items() if "lower half" not in words or case_id.startswith("use_conversion")}
+    found = seen(case_id, defects=use_defects)
+    judged = [one for one in found if one.defect.id != "use.lower_half_kept" or case_id.startswith("use_conversion")]
     assert len(judged) >= 6
-    assert all(judged.values()), [words for words, shown in judged.items() if not shown]
+    assert not unseen(judged)
 
 
 @pytest.mark.parametrize("shape", ["16x16", "8x8", "16x32"])
 def test_a_transposition_that_is_left_out_is_seen(shape):
-    assert seen(moved(use="b", way="transpose", shape=shape), "left out").popitem()[1]
+    found = seen(moved(use="b", way="transpose", shape=shape), "use.transposition_left_out")
+    assert found
+    assert not unseen(found)
 
 
 @pytest.mark.parametrize("component", ["f16", "bf16", "f32"])
@@ -83,5 +87,5 @@ def test_both_sums_of_a_chain_are_exact_and_need_their_bits():
 
 def test_a_scalar_whose_sign_is_dropped_shows_between_two_products():
     scaled = [case for case in expand(casebook().family("use_chain"), "smoke") if case.values["between"] == "scaled"]
-    found = [seen(case.id, "the scalar's sign dropped") for case in scaled]
-    assert any(any(one.values()) for one in found)
+    found = [seen(case.id, "elementwise.scalar_sign_dropped") for case in scaled]
+    assert any(one.is_visible for each in found for one in each)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import pytest
 
-from generators.casebook import Casebook, CaseKind, build_program, expand, load_casebook
+from generators.casebook import CaseKind
 from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.program import Program
 from generators.types import StorageClass
+from tests.suite import casebook, programs
 
-
-@cache
-def book() -> Casebook:
-    return load_casebook(Path(__file__).resolve().parents[2])
-
-
-FAMILIES = [family.name for family in book().families.values() if family.kind is CaseKind.KERNEL]
+FAMILIES = [family.name for family in casebook().families.values() if family.kind is CaseKind.KERNEL]
 
 
 def needed(program: Program) -> int:
@@ -32,7 +24,6 @@ def needed(program: Program) -> int:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_what_follows_a_workgroup_array_can_be_aligned(name: str) -> None:
-    for case in expand(book().families[name], "smoke"):
-        program = build_program(case)
+    for case, program in programs(name, "smoke"):
         odd = [a for a in program.arrays if a.storage is StorageClass.WORKGROUP and a.bytes % needed(program)]
         assert not odd or program.policy, f"{case.id}: {[array.name for array in odd]}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
-from generators.casebook import build_program, find_case, load_casebook
+from generators.casebook import build_program, find_case
 from generators.dispatch import kernel
 from generators.errors import GeneratorError
 from generators.glsl.emit import emit as print_glsl
@@ -24,8 +23,7 @@ from generators.program.shape import WorkgroupShape
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import Scope
-
-BOOK = load_casebook(Path(__file__).resolve().parents[2])
+from tests.suite import casebook
 
 
 def case_of(
@@ -42,7 +40,7 @@ def case_of(
 ):
     row = "16x16x16.f16.f16.f32.f32"
     return find_case(
-        BOOK,
+        casebook(),
         f"workgroup_shapes[{row}-{scope}-{form}-{subgroups}-{arrangement}-{local_size}-{size}-{full}-{workgroups}-{storage}-{built_ins}-rccr]",
     )
 

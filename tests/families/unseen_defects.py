@@ -2,92 +2,242 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cts.defects.defect import Defect
+from cts.defects.glossary import EVERY, Value, glossary
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Defects whose words ``pattern`` finds.
+    """Defects that only some families must show.
 
     Attributes:
+        defects: their ids.
         why: nobody sees them, or who is asked for them.
         asked: the families that must show them all the same.
+        excused: families that need not show them, although nobody else is asked.
+        where: parameters that they have.
     """
 
-    pattern: str
+    defects: frozenset[str]
     why: str
     asked: frozenset[str] = frozenset()
+    excused: frozenset[str] = frozenset()
+    where: Mapping[str, Value] = field(default_factory=dict)
+
+    def covers(self, defect: Defect) -> bool:
+        """Whether the reason is about ``defect``."""
+        return defect.id in self.defects and self.where.items() <= defect.parameters.items()
 
 
-def _asked(pattern: str, why: str, *families: str) -> Unseen:
-    return Unseen(pattern, why, frozenset(families))
+def _of(area: str, *names: str) -> frozenset[str]:
+    return frozenset(f"{area}.{name}" for name in names)
 
+
+def _all_of(area: str, *but: str) -> frozenset[str]:
+    """Every defect of an area, except some."""
+    return frozenset(id_ for id_ in glossary().entries if id_.startswith(f"{area}.")) - _of(area, *but)
+
+
+def _nobody(defects: frozenset[str], why: str, **where: Value) -> Unseen:
+    return Unseen(defects, why, where=where)
+
+
+def _asked(defects: frozenset[str], why: str, *families: str, **where: Value) -> Unseen:
+    return Unseen(defects, why, frozenset(families), where=where)
+
+
+def _excused(defects: frozenset[str], why: str, *families: str, **where: Value) -> Unseen:
+    return Unseen(defects, why, excused=frozenset(families), where=where)
+
+
+_DECODED = (
+    "bytes_unsigned",
+    "decoded_out_of_bounds",
+    "fifth_bit_dropped",
+    "halves_of_bytes_exchanged",
+    "index_in_bytes",
+    "index_in_components",
+)
+_BLOCK_LAYOUTS = ("block_strides_rounded_down", "block_strides_in_elements", "block_sizes_ignored", "block_sizes_reversed")
 
 UNSEEN = (
-    Unseen("denormals of", "an implementation may take them for zero (facts.md C29)"),
-    Unseen(r"in bounds mirrored, too$", "a coordinate in bounds is its own mirror image"),
-    Unseen(r"_ stored with the (outermost coordinate|view's stride)", "elements of a store must not meet (F-KHR-1)"),
-    Unseen(
-        "remainder by zero", "dimensions of one element hang NVIDIA's devices: tensor_clamp has them in the nightly tier, which shows it"
+    _nobody(_of("multiply_add", "denormals_flushed"), "an implementation may take them for zero (facts.md C29)"),
+    _nobody(_of("tensor_access", "in_bounds_mirrored"), "a coordinate in bounds is its own mirror image"),
+    _nobody(
+        _of("tensor_access", "in_bounds_mirrored_to_first"),
+        "dimensions of one element hang NVIDIA's devices: tensor_clamp has them in the nightly tier, which shows it",
     ),
-    Unseen("_ loaded or stored with", "the same in each of them alone is asked for"),
-    Unseen("the tile of c copied without the limit", "what C has beyond the matrix is added to sums that are not stored"),
-    Unseen(
-        "setting the (clamp value|block size) changes the layout",
-        "no case uses the layout that was copied; tensor_layout does after others",
+    _nobody(
+        _of("tensor_view", "outermost_without_end", "strides_ignored", "stride_zero_as_one", "stride_zero_as_default"),
+        "stored elements must not overlap (F-KHR-1)",
+        access="stored",
     ),
+    _nobody(_all_of("tensor_view"), "the same in each of them alone is asked for", matrix=EVERY),
+    _nobody(
+        _of("tile", "row_limit_ignored", "column_limit_ignored"),
+        "what C has beyond the matrix is added to sums that are not stored",
+        tile="c",
+    ),
+    *(
+        _nobody(
+            _of("tensor_layout", "changed_in_place"),
+            "no case uses the layout that was copied; tensor_layout does after others",
+            setting=setting,
+        )
+        for setting in ("clamp value", "block size")
+    ),
+    _asked(_all_of("load_store", "not_stored", "place_of_first_instance"), "addresses are the subject of load_store", "load_store"),
+    _asked(_of("specialization", "default_kept"), "addresses are the subject of load_store", "load_store", name="stride"),
+    _excused(
+        _of("specialization", "default_kept"),
+        "the one case of the smoke tier with such a constant runs no iteration",
+        "construction_operands",
+        name="trip_count",
+    ),
+    _excused(
+        _of("specialization", "default_kept"),
+        "the one case of the smoke tier with such a constant has a grid that is as well walked by its default",
+        "kernel_convolution",
+        "kernel_product",
+        name="grid_width",
+    ),
+    _asked(_of("splat", "first_element_only"), "constructed matrices are the subject of construction", "load_store"),
+    _asked(_of("memory", "stride_in_array_strides"), "decorations of arrays are the subject of memory", "memory"),
     _asked(
-        r"layout|(row|column) major|transposed|stride|first element|address rounded|one line too|ArrayStride",
-        "addresses are the subject of load_store",
-        "load_store",
-    ),
-    _asked(
-        r"\bto (f16|bf16|e4m3|e5m2|f32)|sum kept|saturates|SaturatingAccumulation|extended|sign flags",
+        _of(
+            "multiply_add",
+            "sign_ignored",
+            "sign_assumed",
+            "factor_signs_ignored",
+            "signs_ignored",
+            "saturates_by_other_sign",
+            "saturation_ignored",
+            "saturation_assumed",
+            "integer_sum_narrowed",
+            "sum_rounded",
+            "sum_narrowed",
+            "sum_narrowed_c_last",
+            "c_rounded",
+        ),
         "precision, signs and saturation of sums are the subject of muladd",
         "muladd",
     ),
     _asked(
-        "of instance _ in every instance", "operands of several instances are the subject of muladd, and shared in some kernels", "muladd"
+        _of("multiply_add", "a_transposed", "b_transposed", "factors_transposed", "c_transposed", "result_transposed"),
+        "places of operands are the subject of muladd",
+        "muladd",
     ),
-    _asked("later uses of it", "operands that are used again are the subject of control_flow", "control_flow"),
-    _asked("scalar's sign", "scalars of real kernels are positive", "elementwise", "elementwise_muladd", "use_chain"),
     _asked(
-        r"computed in (f|bf|\d)|with the scalar in|left operand, which is lost",
+        _of("multiply_add", "a_of_first_instance", "b_of_first_instance", "c_of_first_instance"),
+        "operands of several instances are the subject of muladd, and shared in some kernels",
+        "muladd",
+    ),
+    _asked(_of("multiply_add", "c_overwritten"), "operands that are used again are the subject of control_flow", "control_flow"),
+    _asked(
+        _of("elementwise", "scalar_sign_dropped"), "scalars of real kernels are positive", "elementwise", "elementwise_muladd", "use_chain"
+    ),
+    _asked(
+        _of(
+            "elementwise",
+            "float_narrowed",
+            "integer_narrowed",
+            "through_float",
+            "scalar_narrowed",
+            "left_overwritten",
+            "right_transposed",
+            "saturates",
+        ),
         "precision is the subject of elementwise",
         "elementwise",
     ),
-    _asked("the loop|is not carried|trips", "loops are the subject of control_flow; others have bodies that are alike", "control_flow"),
-    _asked("the branch", "branches are the subject of control_flow", "control_flow"),
+    _asked(_all_of("loop"), "loops are the subject of control_flow; others have bodies that are alike", "control_flow"),
     _asked(
-        "the next store to it",
+        _of("branch", "other_arm", "first_arm", "last_arm", "arm_of_first_instance"),
+        "branches are the subject of control_flow",
+        "control_flow",
+        selection="branch",
+    ),
+    _asked(_of("branch", "other_sign"), "branches are the subject of control_flow", "control_flow"),
+    _asked(
+        _all_of("variable"),
         "copies of variables are the subject of control_flow_variables",
         "control_flow_variables",
         "function_pointers",
     ),
     _asked(
-        r"filled (on|in) its|zero instead of its value",
+        _all_of("splat", "scalar_of_first_instance") | _all_of("constant", "sign_lost"),
         "constructed matrices start sums as zeros, or are replaced; values are the subject of construction",
         "construction",
         "construction_operands",
     ),
     _asked(
-        r"^setting the|slice|strides|outermost coordinate goes|rows and columns of|pointer|taken for bytes|(tensor|layout) of inst",
+        _all_of("tensor_layout", "clamp_value_ignored", "clamp_value_zero", "clamp_value_in_8_bits"),
         "layouts are the subject of tensor_layout",
         "tensor_layout",
     ),
-    _asked("coordinates|bounds", "clamp modes are the subject of tensor_clamp", "tensor_clamp"),
-    _asked("permut|without end|view|clip window", "views are the subject of tensor_view", "tensor_view"),
-    _asked("block", "blocks are the subject of tensor_block", "tensor_block"),
-    _asked("padded with zeros", "reductions are the subject of reduce and flexible", "reduce", "flexible"),
-    _asked("comparisons of the other signedness", "places have no sign bit", "per_element"),
-    _asked("returns its argument|writes its result to", "results of functions are the subject of functions", "functions"),
+    _asked(
+        _of("tensor_layout", "block_size_resets_strides", *_BLOCK_LAYOUTS),
+        "blocks are the subject of tensor_block",
+        "tensor_block",
+    ),
+    _asked(
+        _of(
+            "tensor_access",
+            "matrix_for_slice",
+            "outermost_without_end",
+            "number_in_bytes",
+            "pointer_ignored",
+            "pointer_in_16_bits",
+            "pointer_in_components",
+            "tensor_of_first_instance",
+            "layout_of_first_instance",
+        ),
+        "layouts are the subject of tensor_layout",
+        "tensor_layout",
+    ),
+    _asked(
+        _of(
+            "tensor_access",
+            "clamped_to_edge",
+            "repeated",
+            "mirrored",
+            "repeated_by_remainder",
+            "clamped_unsigned",
+            "repeated_unsigned",
+            "mirrored_unsigned",
+            "moved_by_one_period",
+            "mirrored_once",
+            "mirrored_period_odd",
+            "mirrored_period_even",
+            "constant_out_of_bounds",
+            "bounds_of_one_dimension",
+            "store_clamped",
+            "store_repeated",
+            "matrix_for_slice",
+        ),
+        "clamp modes are the subject of tensor_clamp",
+        "tensor_clamp",
+    ),
+    _asked(_all_of("tensor_view", "numbered_in_matrix"), "views are the subject of tensor_view", "tensor_view"),
+    _asked(
+        _all_of("tensor_block", *_DECODED, "strides_in_elements", "function_of_another_load")
+        | _of("tensor_access", "place_in_block_added"),
+        "blocks are the subject of tensor_block",
+        "tensor_block",
+    ),
+    _asked(_of("reduce", "padded_with_zeros"), "reductions are the subject of reduce and flexible", "reduce", "flexible"),
+    _asked(_of("reduce", "compared_by_other_sign"), "comparisons of elements are the subject of reduce", "reduce"),
+    _asked(_of("per_element", "compared_by_other_sign"), "places have no sign bit", "per_element"),
+    _asked(_of("call", "returns_argument", "result_overwrites_argument"), "results of functions are the subject of functions", "functions"),
 )
 
 
-def why_unseen(family: str, words: str) -> str:
-    """Why ``family`` need not show the defect; empty if it must."""
-    known = [one for one in UNSEEN if re.search(one.pattern, words)]
+def why_unseen(family: str, defect: Defect) -> str:
+    """Return why ``family`` need not show the defect; empty if it must."""
+    known = [one for one in UNSEEN if one.covers(defect) and (not one.excused or family in one.excused)]
     by_nobody = next((one.why for one in known if not one.asked), "")
     if by_nobody or any(family in one.asked for one in known):
         return by_nobody

@@ -1,0 +1,65 @@
+"""The glossary of defects and the code that finds them agree."""
+
+import pytest
+
+from cts.defects.defect import Defect
+from cts.defects.glossary import EVERY, glossary, read
+from cts.diagnose import known_defects
+from generators.bug_classes import load_bug_classes
+from generators.casebook import CaseKind
+from generators.errors import CasebookError
+from generators.spirv.enumerants import Op
+from tests.suite import casebook, programs
+
+FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
+RELATIONS = {id_ for id_ in glossary().entries if id_.startswith("outcome.")}
+"""What the diagnosis says where no defect explains a failure: tests/compare/test_diagnose.py has each."""
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A defect of each id that occurs in the smoke tier; asking for its text fills in what the glossary names."""
+    return {defect.id: defect for family in FAMILIES for _, program in programs(family, "smoke") for defect in known_defects(program)}
+
+
+def test_every_defect_of_the_code_is_in_the_glossary(found):
+    assert set(found) <= set(glossary().entries)
+
+
+def test_every_entry_is_a_defect_that_the_smoke_tier_can_have(found):
+    assert set(glossary().entries) - RELATIONS == set(found)
+
+
+def test_every_text_can_be_filled_in(found):
+    assert not [defect.text for defect in found.values() if "{" in defect.text or not defect.text]
+
+
+def test_every_kind_is_told_by_parameters_that_the_defect_has(found):
+    for id_, defect in found.items():
+        assert set(glossary().entries[id_].kinds) <= defect.parameters.keys(), id_
+
+
+def test_entries_refer_to_classes_of_bugs_families_and_instructions_that_there_are():
+    classes = {one.name for one in load_bug_classes(casebook())}
+    for entry in glossary().entries.values():
+        assert set(entry.classes) <= classes, entry.id
+        assert set(entry.families) <= set(FAMILIES), entry.id
+        assert all(name.removeprefix("Op") in Op.__members__ for name in entry.instructions), entry.id
+
+
+def test_a_kind_has_no_names_of_a_program():
+    one, other = (Defect("multiply_add.sign_ignored", {}, {"factor": name, "operand": "A"}) for name in ("matrix A", "matrix X"))
+    assert one.kind == other.kind == "multiply_add.sign_ignored[operand:A]"
+    assert one.text != other.text
+
+
+def test_a_mistake_in_all_operations_is_another_kind_unless_the_subject_says_otherwise():
+    assert Defect("multiply_add.without_c", {}, {"sum": EVERY}).kind == "multiply_add.without_c[every]"
+    assert Defect("load_store.load_transposed", {}, {"matrix": EVERY}).kind == "load_store.load_transposed"
+
+
+def test_an_id_that_is_given_twice_is_refused(tmp_path):
+    area = "  a: {instructions: [], families: [], classes: [], defects: {one: {text: it}, one: {text: it}}}"
+    (tmp_path / "glossary.yaml").write_text(f"subjects: {{}}\nareas:\n{area}\n")
+    with pytest.raises(CasebookError):
+        read(tmp_path / "glossary.yaml")

@@ -33,6 +33,7 @@ def shader(
     buffer_type: str = "u32",
     input_type: str = "",
     capabilities: tuple[str, ...] = (),
+    imports: str = "",
 ) -> bytes:
     """A compute shader whose entry point is ``body``.
 
@@ -55,6 +56,7 @@ def shader(
         f"""
 OpCapability Shader
 {capability_lines}
+{imports}
 OpMemoryModel {memory_model}
 OpEntryPoint GLCompute %main "main"
 OpExecutionModeId %main LocalSizeId %local_size %u32_1 %u32_1

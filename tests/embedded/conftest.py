@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from cts.devices.device import UndefinedBehaviour
-from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.device import LIMITS, EmbeddedDevice
+from cts.devices.embedded.diagnostics import NotSupported, NotValidSpirv
+from cts.devices.embedded.limits import Limits
 from cts.devices.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
 
@@ -25,9 +27,10 @@ def run(
     mapping: str = "interleaved",
     strict: bool = True,
     specialization: tuple = (),
+    limits: Limits = LIMITS,
 ) -> Outcome:
     """Runs ``spirv`` with subgroups of four invocations; ``output`` is the output buffer, or how many zero bytes it has."""
-    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE), mapping, strict)
+    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE), mapping, strict, limits)
     given = np.zeros(16, np.uint8) if given is None else given
     out = np.zeros(output, np.uint8) if isinstance(output, int) else output
     slots = (BufferSlot("input", given.size, False, 0), BufferSlot("output", out.size, True, 1))
@@ -50,7 +53,7 @@ def forbidden() -> Callable[..., str]:
     """What the device says when it stops a module; fails if it does not."""
 
     def message(spirv: bytes, *arguments: object, **options: object) -> str:
-        with pytest.raises(UndefinedBehaviour) as caught:
+        with pytest.raises((UndefinedBehaviour, NotSupported, NotValidSpirv)) as caught:
             run(spirv, *arguments, **options)  # type: ignore[arg-type]
         return str(caught.value)
 

@@ -29,18 +29,18 @@ PARAMETERS = """
 %decode = OpFunction %u32 None %decode_type
 %b = OpFunctionParameter %ptr_block
 %at_block = OpFunctionParameter %coords
-%in_block = OpFunctionParameter %coords
+%within = OpFunctionParameter %coords
 %decode_entry = OpLabel
 """
 READ = """
-%c1 = OpCompositeExtract %u32 %in_block 1
+%c1 = OpCompositeExtract %u32 %within 1
 %word_at = OpAccessChain %ptr_word %b %s32_0 %c1
 %word = OpLoad %u32 %word_at Aligned 4
 """
 ENCODE = """
 %b0 = OpCompositeExtract %u32 %at_block 0
 %b1 = OpCompositeExtract %u32 %at_block 1
-%c0 = OpCompositeExtract %u32 %in_block 0
+%c0 = OpCompositeExtract %u32 %within 0
 %m0 = OpIMul %u32 %b0 %u32_10000
 %m1 = OpIMul %u32 %b1 %u32_100000
 %m2 = OpIMul %u32 %c0 %u32_1000000
@@ -130,7 +130,7 @@ def test_what_the_view_clips_keeps_the_value_of_the_object(result) -> None:
 
 
 def test_a_function_that_leaves_the_pointer_alone_reads_nothing(result) -> None:
-    functions = PARAMETERS + "%word = OpCompositeExtract %u32 %in_block 1\n" + ENCODE + "OpFunctionEnd"
+    functions = PARAMETERS + "%word = OpCompositeExtract %u32 %within 1\n" + ENCODE + "OpFunctionEnd"
     got = result(module(functions=functions), words(0, 0, 0, 0), 128).reshape(SHAPE)
     assert got.tolist() == (COLUMNS % 4 + 10000 * ROWS + 100000 * (COLUMNS // 4)).tolist()
 

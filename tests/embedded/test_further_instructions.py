@@ -69,14 +69,14 @@ EXTENDED = {
 
 
 def extended(text: str) -> bytes:
-    return shader(LOADED + f"%y = OpExtInst %u32 %glsl {text}\n" + store("%y"), decorations='%glsl = OpExtInstImport "GLSL.std.450"')
+    return shader(LOADED + f"%y = OpExtInst %u32 %glsl {text}\n" + store("%y"), imports='%glsl = OpExtInstImport "GLSL.std.450"')
 
 
 @pytest.mark.parametrize("text", EXTENDED)
 def test_extended_instructions_on_integers(text) -> None:
     module = extended(text)
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=10)
     @given(st.lists(st.integers(0, 2**32 - 1), min_size=4, max_size=4))
     def check(values: list[int]) -> None:
         got = run(module, words(*values), 16).outputs["output"].view(np.uint32)
@@ -111,7 +111,7 @@ def test_results_in_two_words(op, function) -> None:
 """
     module = shader(LOADED + body, PAIRS)
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=10)
     @given(st.lists(st.integers(0, 2**32 - 1), min_size=8, max_size=8))
     def check(values: list[int]) -> None:
         got = run(module, words(*values), 32).outputs["output"].view(np.uint32).tolist()
@@ -121,7 +121,7 @@ def test_results_in_two_words(op, function) -> None:
     check()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(value=st.integers(0, 2**32 - 1), offset=st.integers(0, 31), count=st.integers(0, 32))
 def test_bit_fields(value, offset, count) -> None:
     count = min(count, 32 - offset)

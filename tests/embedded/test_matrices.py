@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.devices.embedded.elements import MAPPINGS, NO_ELEMENT, component_counts, element_table
@@ -43,7 +43,6 @@ def test_element_offsets_follow_the_layout(rows, columns, row_major, stride, siz
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
-@settings(deadline=None)
 @given(rows=st.integers(1, 9), columns=st.integers(1, 9), lanes=st.sampled_from([1, 2, 4, 8, 32]))
 def test_a_mapping_gives_each_element_to_one_invocation(mapping, rows, columns, lanes) -> None:
     table = element_table(mapping, rows, columns, lanes)

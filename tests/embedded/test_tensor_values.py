@@ -79,7 +79,7 @@ def test_a_function_that_takes_and_returns_a_layout(result) -> None:
 OpReturnValue %copy
 OpFunctionEnd
 """
-    call = "%eight = OpFunctionCall %layout %onward %t2 %u32_5\n%chosen = OpFunctionCall %layout %onward %eight %s32_-2\n"
+    call = "%eight = OpFunctionCall %layout %onward %t2 %u32_5\n%chosen = OpFunctionCall %layout %onward %eight %u32_4294967294\n"
     got = result(module(call, "%layout_function = OpTypeFunction %layout %layout %u32\n", function), NUMBERS, 16)
     assert got.tolist() == [103, 104, 105, 106]
 

@@ -128,6 +128,8 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         return raw.view(type_.dtype)[0] if type_.is_float else int.from_bytes(raw.tobytes(), "little")
     active = offset if machine.full else offset[machine.mask]
     if not memory.check_bounds(int(active.min()), int(active.max()) + size):
+        if memory.size < size:
+            return np.zeros(machine.lanes, type_.dtype)
         active = np.clip(active, 0, max(memory.size - size, 0)) // size * size
     index, rest = np.divmod(active, size)
     if rest.any():

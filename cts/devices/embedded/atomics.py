@@ -12,10 +12,11 @@ from cts.devices.embedded.access import CALLBACK_STORE, SCALAR_ALIGNMENT
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.ordering import SHARED
+from cts.devices.embedded.shapes import SHARED_STORAGE
 from cts.devices.embedded.spirv_types import Number, Type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, spread, to_signed
-from cts.devices.embedded.variables import SHARED_STORAGE, not_writable
+from cts.devices.embedded.variables import not_writable
 from generators.spirv.enumerants import MemorySemantics, Op, Scope
 
 _Update = Callable[[Value, Value, Number], Value]

@@ -95,7 +95,7 @@ class Callback:
         groups = lanes.instances + 1 if lanes.scope is Scope.SUBGROUP else np.full(lanes.instances.size, int(machine.subgroups == 1))
         outer = [(id_, values[id_]) for id_ in self._cells]
         for id_, pointer in outer:
-            name = self._translation.names.get(id_, f"%{id_}")
+            name = self._translation.name(id_)
             values[id_] = self.per_element(lanes, self._translation.type_of[id_], pointer, f"'{name}', which {self.what} reads,")
         self._forget()
         index = machine.index

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.costs import cost
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
+from cts.devices.embedded.limits import MAX_CALL_DEPTH
 from cts.devices.embedded.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
 from cts.devices.embedded.spirv_types import FunctionType, Number, PointerType, Void
 from cts.devices.embedded.translation import RESULT_OPS, Handler, Translation, Words
+from cts.devices.embedded.type_rules import RULES
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import Instruction
 
@@ -27,10 +30,12 @@ def prepare_functions(translation: Translation) -> None:
     for number, instruction in enumerate(translation.function_instructions, translation.first_function):
         if instruction.op is Op.Function:
             bodies.append((number, []))
+            translation.index = number
             _declare(translation, instruction.operands)
         bodies[-1][1].append(instruction)
         if instruction.op in RESULT_OPS and instruction.op is not Op.Function:
             translation.set_type(instruction.operands[1], instruction.operands[0])
+    _check_calls(translation, bodies)
     for first, body in bodies:
         _prepare(translation, first, body)
     if translation.entry not in translation.functions:
@@ -39,13 +44,52 @@ def prepare_functions(translation: Translation) -> None:
 
 def _declare(translation: Translation, words: Words) -> None:
     type_ = translation.types[words[3]]
-    assert isinstance(type_, FunctionType)
+    if not isinstance(type_, FunctionType) or translation.types[words[0]] != type_.result:
+        raise Malformed(f"a function of type %{words[3]} that returns %{words[0]}")
     translation.functions[words[1]] = Function((), type_.result, 0)
+    translation.function_types[words[1]] = type_
+
+
+def _check_parameters(translation: Translation, body: list[Instruction]) -> tuple[int, ...]:
+    declared = translation.function_types[body[0].operands[1]].parameters
+    parameters = tuple(i.operands[1] for i in body if i.op is Op.FunctionParameter)
+    if tuple(translation.type_of[id_] for id_ in parameters) != declared:
+        raise Malformed("the parameters are not those of the function's type")
+    return parameters
+
+
+def _check_calls(translation: Translation, bodies: list[tuple[int, list[Instruction]]]) -> None:
+    """Refuses functions that call themselves, also by way of others, and calls in calls too deep to follow."""
+    called = {
+        body[0].operands[1]: {i.operands[2]: n for n, i in enumerate(body, first) if i.op is Op.FunctionCall} for first, body in bodies
+    }
+    depth: dict[int, int] = {}
+
+    def visit(id_: int, above: tuple[int, ...]) -> int:
+        if id_ in depth:
+            return depth[id_]
+        deepest = 0
+        for other, number in called[id_].items():
+            translation.index = number
+            if other == id_ or other in above:
+                raise Malformed("a function calls itself, or one that calls it")
+            if len(above) < MAX_CALL_DEPTH:
+                deepest = max(deepest, 1 + visit(other, (*above, id_)))
+                translation.index = number
+            if len(above) >= MAX_CALL_DEPTH or deepest > MAX_CALL_DEPTH:
+                raise Unsupported(f"calls in calls, more than {MAX_CALL_DEPTH} deep")
+        depth[id_] = deepest
+        return deepest
+
+    for id_ in called:
+        visit(id_, ())
 
 
 def _prepare(translation: Translation, first: int, body: list[Instruction]) -> None:
     function = translation.functions[body[0].operands[1]]
-    function.parameters = tuple(i.operands[1] for i in body if i.op is Op.FunctionParameter)
+    translation.index = first
+    function.parameters = _check_parameters(translation, body)
+    returns = not isinstance(function.result, Void)
     merges: dict[int, tuple[int, ...]] = {}
     block: Block | None = None
     for number, (op, words, _) in enumerate(body, first):
@@ -62,22 +106,33 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
         elif op is Op.SelectionMerge:
             merges[block.label] = (words[0],)
         elif op is Op.Phi:
+            RULES[op](translation, words)
             sources = dict(zip(words[3::2], words[2::2], strict=True))
             block.phis.append(Phi(words[1], translation.types[words[0]], sources))
         elif op is Op.Variable:
             function.begin.append(translation.prepare(op, words))
         elif op in _ENDS:
+            if op in RULES:
+                RULES[op](translation, words)
+            if op is Op.ReturnValue and (not returns or translation.type_of[words[0]] != function.result):
+                raise Malformed("what is returned is not of the type that the function returns")
+            if op is Op.Return and returns:
+                raise Malformed("a function returns nothing where it must return a value")
             block.end, block.end_index = _ENDS[op](translation, words), number
             block = None
         elif op not in _IGNORED:
             run = translation.prepare(op, words)
+            size = 0
             if op in RESULT_OPS:
+                size = translation.value_bytes(words[0])
+                translation.budget.take(size, "the value", words[1])
                 type_ = translation.types[words[0]]
                 block.entries.append((words[1], run, number, type_))
                 if isinstance(type_, PointerType):
                     function.pointers.append(words[1])
             else:
                 block.entries.append((0, run, number, _VOID))
+            block.cost += cost(translation, op, words, size)
     if not function.blocks:
         raise Unsupported("a function without a body")
     for order, label in enumerate(_structured_order(function, merges)):
@@ -122,7 +177,7 @@ def _branch_conditional(_: Translation, words: Words) -> Branch:
 
 def _switch(translation: Translation, words: Words) -> Branch:
     type_ = translation.type_of[words[0]]
-    assert isinstance(type_, Number)
+    assert isinstance(type_, Number), "the rule of OpSwitch"
     step = 3 if type_.bits > 32 else 2
     pairs = [words[i : i + step] for i in range(2, len(words), step)]
     literals = tuple(_literal(pair, type_.bits) for pair in pairs)

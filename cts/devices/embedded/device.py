@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
 
-from cts.devices.device import DeviceDescription, DeviceError, UndefinedBehaviour
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding, OutOfMemory, Step, UndefinedBehaviour
 from cts.devices.embedded.control_flow import prepare_functions
-from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation, instruction_text
+from cts.devices.embedded.diagnostics import (
+    Malformed,
+    NotSupported,
+    NotValidSpirv,
+    UndefinedUse,
+    Unsupported,
+    Violation,
+    instruction_text,
+)
 from cts.devices.embedded.elements import MAPPINGS
 from cts.devices.embedded.instructions import HANDLERS
+from cts.devices.embedded.limits import Exhausted, Limits
 from cts.devices.embedded.memory import Memory, stray_writes
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer
 from cts.devices.embedded.profile import Profile
@@ -19,13 +30,14 @@ from cts.devices.embedded.property_commands import ask
 from cts.devices.embedded.spirv_types import size_of
 from cts.devices.embedded.translation import Translation
 from cts.devices.embedded.values import UNDEFINED
-from cts.devices.embedded.workgroup import built_in
+from cts.devices.embedded.workgroup import built_in, check_built_in
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
-from generators.errors import GeneratorError
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Decoration, StorageClass
+from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction
 
 DEFAULT_MAPPING = "interleaved"
+LIMITS = Limits()
 
 
 class EmbeddedDevice:
@@ -35,18 +47,24 @@ class EmbeddedDevice:
         profile: what it supports.
         mapping: how elements of a matrix are spread over invocations, a name of ``elements.MAPPINGS``.
         strict: whether undefined behaviour raises; else reads that have no value give zero, and such writes are dropped.
+        limits: how much a kernel may take.
+
+    Attributes:
+        last_steps: seconds by step of the last run.
 
     Raises:
         DeviceError: no such mapping.
     """
 
-    def __init__(self, profile: Profile, mapping: str = DEFAULT_MAPPING, strict: bool = True) -> None:
+    def __init__(self, profile: Profile, mapping: str = DEFAULT_MAPPING, strict: bool = True, limits: Limits = LIMITS) -> None:
         if mapping not in MAPPINGS:
             raise DeviceError(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
         self._mapping = mapping
         self._strict = strict
+        self._limits = limits
         self._pipeline: Pipeline | None = None
+        self.last_steps: dict[str, float] = {}
 
     @property
     def description(self) -> DeviceDescription:
@@ -60,65 +78,98 @@ class EmbeddedDevice:
         return missing(kernel, self._description)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """Runs all dispatches.
+        """Run all dispatches.
 
         Raises:
-            UndefinedBehaviour: the kernel does what the specification forbids, or what the interpreter does not have.
-            DeviceTimeout: it does not end.
+            NotValidSpirv: the kernel's module is no valid one.
+            NotSupported: the module has what the interpreter does not have.
+            UndefinedBehaviour: the kernel does what the specification forbids.
+            DeviceTimeout: it does not end within the limit of steps.
+            OutOfMemory: its values would take more memory than the limit.
         """
-        if self._pipeline is None or self._pipeline.kernel is not kernel:
-            subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
-            self._pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict)
-        return [self._pipeline.run(dispatch) for dispatch in dispatches]
+        pipeline, self._pipeline = self._pipeline, None
+        self.last_steps = {}
+        with self._step(Step.PIPELINE):
+            if pipeline is None or pipeline.kernel is not kernel:
+                subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
+                pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict, self._limits)
+        with self._step(Step.DISPATCH):
+            outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
+        # One that stopped halfway is not kept.
+        self._pipeline = pipeline
+        return outcomes
+
+    @contextmanager
+    def _step(self, step: Step) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        except DeviceFailure as failure:
+            failure.step = step
+            raise
+        finally:
+            self.last_steps[step.value] = time.perf_counter() - begin
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
         """What a driver with this profile would answer."""
         return ask(self._description, call)
 
-    def close(self) -> None:
-        """Nothing is held."""
+    def close(self) -> tuple[Finding, ...]:
+        """Forget the last pipeline; nothing else is held."""
         self._pipeline = None
+        return ()
 
 
 class Pipeline:
     """One kernel, ready to run.
 
     Raises:
+        NotValidSpirv, NotSupported, OutOfMemory: see ``EmbeddedDevice.run``.
         UndefinedBehaviour: the module breaks a rule that does not depend on data.
     """
 
-    def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool) -> None:
+    def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, limits: Limits = LIMITS) -> None:
         self.kernel = kernel
         self._strict = strict
         try:
-            translation = Translation(kernel, subgroup_size, mapping, strict, HANDLERS)
-        except GeneratorError as error:
-            raise UndefinedBehaviour(f"not a SPIR-V module that can be run: {error}") from error
+            translation = Translation(kernel, subgroup_size, mapping, strict, HANDLERS, limits)
+        except NotSpirv as error:
+            raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
+        except UnknownInstruction as error:
+            raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
         try:
             translation.declare(subgroup_size)
             prepare_functions(translation)
-        except (Violation, UndefinedUse, Unsupported) as error:
-            raise _explained(kernel, translation.index, error) from error
-        self._translation = translation
-        self._by_binding: dict[int, list[int]] = {}
-        for id_, decorations in translation.decorations.items():
-            if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,):
-                self._by_binding.setdefault(decorations[Decoration.Binding][0], []).append(id_)
-        self._connect()
+            self._translation = translation
+            self._connect()
+        except (Exhausted, Malformed, Violation, UndefinedUse, Unsupported) as error:
+            raise _explained(translation, translation.index, error) from error
 
     def _connect(self) -> None:
         """What every dispatch needs of each variable."""
+        self._by_binding: dict[int, list[int]] = {}
+        self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
         self._workgroup: list[tuple[int, int, bool]] = []
         self._cells: list[tuple[int, Cell, int]] = []
         types = self._translation.types
         for id_, storage, pointee, initializer in self._translation.variables:
-            name = self._translation.names.get(id_, f"%{id_}")
+            name = self._translation.name(id_)
             if storage is StorageClass.PushConstant:
                 self._push_constants.append(id_)
             elif storage is StorageClass.Workgroup:
+                self._translation.budget.take_shared(size_of(types[pointee]), id_)
                 self._workgroup.append((id_, size_of(types[pointee]), bool(initializer)))
+            elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform):
+                decorations = self._translation.decorations.get(id_, {})
+                self._buffer_variables.append((id_, name))
+                if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,):
+                    self._by_binding.setdefault(decorations[Decoration.Binding][0], []).append(id_)
             elif storage in (StorageClass.Private, StorageClass.Input):
+                self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
+                which = self._translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
+                if which is not None:
+                    check_built_in(which[0], types[pointee])
                 self._cells.append((id_, Cell(types[pointee], name), initializer))
 
     def run(self, dispatch: Dispatch) -> Outcome:
@@ -128,7 +179,7 @@ class Pipeline:
             with np.errstate(all="ignore"):
                 return self._run(dispatch)
         except (Violation, UndefinedUse, Unsupported) as error:
-            raise _explained(self.kernel, machine.index, error) from error
+            raise _explained(self._translation, machine.index, error) from error
 
     def _run(self, dispatch: Dispatch) -> Outcome:
         translation, machine = self._translation, self._translation.machine
@@ -151,6 +202,9 @@ class Pipeline:
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
         translation.space.clear()
         memories = []
+        for id_, name in self._buffer_variables:
+            # Nothing is bound to it, so that any access is out of bounds, unless a buffer follows.
+            constants[id_] = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict), 0)
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             base = translation.space.place(slot.bytes)
             data = contents.copy() if slot.written else contents
@@ -171,7 +225,7 @@ class Pipeline:
         translation, values = self._translation, self._translation.values
         for id_, size, initialized in self._workgroup:
             data = np.zeros(size, np.uint8) if initialized or not self._strict else np.full(size, 0xCD, np.uint8)
-            name = translation.names.get(id_, f"%{id_}")
+            name = translation.name(id_)
             values[id_] = BytePointer(Memory(name, data, "workgroup", defined=initialized, strict=self._strict), 0)
         for id_, cell, initializer in self._cells:
             values[id_] = CellPointer(cell, (), translation.mapping)
@@ -184,11 +238,18 @@ class Pipeline:
                 cell.value = UNDEFINED if self._strict else translation.zero(cell.type)
 
 
-def _explained(kernel: Kernel, index: int, error: Exception) -> UndefinedBehaviour:
-    instruction = instruction_text(kernel.spirv, index)
+def _explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
+    instruction, name, word = "the module", "", HEADER_WORDS
+    if translation.instructions:
+        at = translation.instructions[index]
+        instruction, name, word = instruction_text(translation.kernel.spirv, index), f"Op{at.op.name}", at.position
+    if isinstance(error, Exhausted):
+        return OutOfMemory(f"{instruction}: {error}", step=Step.PIPELINE, spent=False)
+    if isinstance(error, Malformed):
+        return NotValidSpirv(f"not valid SPIR-V: SPIR-V word {word}: {instruction}: {error}", word)
+    if isinstance(error, Unsupported):
+        return NotSupported(f"{instruction}: the embedded device does not have this: {error}", name)
     if isinstance(error, UndefinedUse):
         return UndefinedBehaviour(f"{instruction}: {error} [SPIR-V 3.3.1 OpUndef]")
-    if isinstance(error, Unsupported):
-        return UndefinedBehaviour(f"{instruction}: the embedded device does not have this: {error}")
     what, colon, rest = str(error).partition(": ")
     return UndefinedBehaviour(f"{instruction}: {rest if colon and what in instruction.split() else error}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
 
+from cts.devices.embedded.remembering import remember_small
 from generators.errors import CtsError
 
 NO_ELEMENT = -1
@@ -40,7 +40,7 @@ MAPPINGS: Mapping[str, Callable[[int, int, int], np.ndarray]] = MappingProxyType
 rows, ``columns`` along columns, ``blocked`` gives each invocation a run of neighbours, ``scattered`` has no order."""
 
 
-@lru_cache(maxsize=1024)
+@remember_small(maxsize=256, elements=lambda _, rows, columns, *__: rows * columns)
 def element_table(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
     """The element that component i of invocation l stands for: int64 of shape (most components, lanes), NO_ELEMENT where an
     invocation has fewer.
@@ -56,7 +56,7 @@ def element_table(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarr
     return table.reshape(-1, lanes)
 
 
-@lru_cache(maxsize=1024)
+@remember_small(maxsize=256, elements=lambda _, rows, columns, *__: rows * columns)
 def component_counts(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
     """How many components each invocation has: int64 of shape (lanes,)."""
     counts: np.ndarray = (element_table(mapping, rows, columns, lanes) != NO_ELEMENT).sum(axis=0)

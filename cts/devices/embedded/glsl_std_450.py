@@ -7,11 +7,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text
 from cts.devices.embedded.elementwise import apply_to, happens
 from cts.devices.embedded.machine import Run
+from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of, type_text
 from cts.devices.embedded.spirv_types import MatrixType, Number
 from cts.devices.embedded.translation import Handler, Translation, Words
+from cts.devices.embedded.type_rules import need
 from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import GlslStd450, Op
 
@@ -80,6 +82,18 @@ _FLOAT: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
         GlslStd450.Step: lambda edge, x: np.where(np.less(x, edge), 0, 1).astype(np.asarray(x).dtype)[()],
     }
 )
+_THREE = frozenset({GlslStd450.UClamp, GlslStd450.SClamp, GlslStd450.FClamp, GlslStd450.NClamp, GlslStd450.Fma, GlslStd450.FMix})
+_TWO = frozenset(
+    {
+        *(GlslStd450.UMin, GlslStd450.UMax, GlslStd450.SMin, GlslStd450.SMax, GlslStd450.FMin, GlslStd450.FMax),
+        *(GlslStd450.NMin, GlslStd450.NMax, GlslStd450.Step),
+    }
+)
+_OPERANDS: Mapping[int, int] = MappingProxyType(
+    {int(which): 3 if which in _THREE else 2 if which in _TWO else 1 for table in (_UNSIGNED, _SIGNED, _FLOAT) for which in table}
+)
+"""By instruction, how many operands it takes."""
+
 _CLAMPS = frozenset({GlslStd450.UClamp, GlslStd450.SClamp, GlslStd450.FClamp})
 
 
@@ -96,14 +110,18 @@ def _extended(translation: Translation, words: Words) -> Run:
     name = translation.instruction_sets.get(words[2], "")
     if name != "GLSL.std.450":
         raise Unsupported(f"instruction set '{name}'")
+    if words[3] not in _OPERANDS:
+        raise Unsupported(f"GLSL.std.450 {enumerant_text(GlslStd450, words[3])}")
     which, type_ = GlslStd450(words[3]), translation.types[words[0]]
     if isinstance(type_, MatrixType):
         raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
-    function = _UNSIGNED.get(which) or _FLOAT.get(which)
-    if which in _SIGNED:
-        function = _signed(_SIGNED[which], translation.number_of(type_))
-    if function is None:
-        raise Unsupported(f"GLSL.std.450 {which.name}")
+    kind = Kind.FLOAT if which in _FLOAT else Kind.INT
+    need(kind_of(element_of(type_)) is kind, f"{which.name} gives a {type_text(type_)}")
+    need(len(words) == 4 + _OPERANDS[which], f"{which.name} has {len(words) - 4} operands; it takes {_OPERANDS[which]}")
+    for operand in (translation.type_of[id_] for id_ in words[4:]):
+        fits = shape_of(operand) == shape_of(type_) and alike(element_of(operand), element_of(type_))
+        need(fits, f"an operand of {which.name} is a {type_text(operand)} where the result is a {type_text(type_)}")
+    function = _UNSIGNED.get(which) or _FLOAT.get(which) or _signed(_SIGNED[which], translation.number_of(type_))
     if which in _CLAMPS:
         function = _checked_clamp(translation, function, translation.number_of(type_), which is GlslStd450.SClamp)
     return apply_to(translation, Op.ExtInst, type_, words[4:], function)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -15,10 +14,12 @@ from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import AddressPointer
+from cts.devices.embedded.remembering import remember_small
+from cts.devices.embedded.shapes import SHARED_STORAGE
 from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Undefined, Value, signed_index
-from cts.devices.embedded.variables import SHARED_STORAGE, not_writable
+from cts.devices.embedded.variables import not_writable
 from generators.kernel import StrayWrite, Where
 from generators.spirv.enumerants import Op
 from generators.types import Layout
@@ -56,7 +57,7 @@ class _Operands:
         return self.matrix.rows if self.row_major else self.matrix.columns
 
 
-@lru_cache(maxsize=512)
+@remember_small(maxsize=256, elements=lambda rows, columns, *_: rows * columns)
 def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size: int) -> np.ndarray:
     """Bytes from the pointer to each element: (row, column) lies at row * stride + column * size in a row major matrix, at
     column * stride + row * size in a column major one (KHR-LOAD-03, KHR-LOAD-04). int64 of shape (rows, columns)."""
@@ -186,6 +187,8 @@ def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
 def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
     """Elements at any offsets; zero out of bounds."""
     places = offsets[..., None] + np.arange(number.bytes)
+    if not memory.size:
+        return np.zeros(offsets.shape, number.dtype)
     inside = (places >= 0) & (places < memory.size)
     found = np.where(inside, memory.data[np.where(inside, places, 0)], 0).astype(np.uint8)
     return found.view(number.dtype)[..., 0]

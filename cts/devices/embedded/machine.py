@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from cts.devices.device import DeviceTimeout
+from cts.devices.device import DeviceTimeout, Step
 from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.limits import ELEMENTS_A_STEP
 from cts.devices.embedded.ordering import Clock
 from cts.devices.embedded.spirv_types import Type, Void
 from cts.devices.embedded.values import Mask, Value, blend, settle, varies
@@ -22,9 +23,6 @@ from generators.types import Scope
 Run = Callable[[], Value]
 Entry = tuple[int, Run, int, Type]
 """Result id (0: none), what computes it, number of the instruction in the module, type of the result."""
-
-MAX_BLOCKS = 2_000_000
-"""Blocks after which a kernel is taken to run forever."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,7 @@ class Block:
         label: its id. ``order``: its place in structured order.
         phis, entries: its instructions.
         end: its terminator. ``end_index``: the terminator's number in the module.
+        cost: the steps that it takes, see ``Limits``.
     """
 
     label: int
@@ -79,6 +78,7 @@ class Block:
     entries: list[Entry] = field(default_factory=list)
     end: Branch | Return | Unreachable = field(default_factory=Unreachable)
     end_index: int = 0
+    cost: int = 1
 
 
 @dataclass
@@ -113,10 +113,11 @@ class Machine:
         index: number of the instruction that is being executed, for messages.
         constants: what ``values`` holds when a workgroup begins.
         workgroup: its number in x, y and z; ``workgroups``: how many there are.
+        steps: taken in this dispatch.
         callback: whether a function runs for elements, not for invocations (``call_for_elements``).
     """
 
-    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool) -> None:
+    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int) -> None:
         self.values: list[Value] = [None] * bound
         self.lanes = lanes
         self.subgroup_size = subgroup_size
@@ -131,12 +132,14 @@ class Machine:
         self.constants: list[Value] = []
         self.workgroup = (0, 0, 0)
         self.workgroups = (1, 1, 1)
-        self._blocks = 0
+        self.steps = 0
+        self._steps_limit = steps
+        self._weight = 1
 
     def begin_dispatch(self) -> None:
         """Nothing has been accessed yet."""
         self.clock = Clock(self.subgroups, self.subgroup_size, self.lanes)
-        self._blocks = 0
+        self.steps = 0
 
     def begin_workgroup(self, workgroup: tuple[int, int, int]) -> None:
         """All invocations of ``workgroup`` are about to run."""
@@ -215,9 +218,9 @@ class Machine:
         by_order = {block.order: block for block in function.blocks.values()} if len(function.blocks) > 1 else {}
         block, arrivals = function.blocks[function.entry], [(0, self.mask)]
         while True:
-            self._blocks += 1
-            if self._blocks > MAX_BLOCKS:
-                raise DeviceTimeout(f"the kernel did not end within {MAX_BLOCKS} blocks")
+            self.steps += block.cost * self._weight
+            if self.steps > self._steps_limit:
+                raise DeviceTimeout(f"the kernel did not end within {self._steps_limit:,} steps", step=Step.DISPATCH, spent=False)
             if block.phis:
                 self._choose(block.phis, arrivals)
             self._execute(block)
@@ -262,14 +265,15 @@ class Machine:
             Violation: undefined behaviour.
             DeviceTimeout: it does not end.
         """
-        caller = self.lanes, self.everyone, self.mask, self.full
+        caller = self.lanes, self.everyone, self.mask, self.full, self._weight
         self.lanes, self.everyone = groups.size, np.ones(groups.size, bool)
         self.mask, self.full, self.callback = self.everyone, True, True
+        self._weight = 1 + groups.size // ELEMENTS_A_STEP
         try:
             with self.clock.on_behalf_of(groups):
                 return self.call(function, arguments)
         finally:
-            self.lanes, self.everyone, self.mask, self.full = caller
+            self.lanes, self.everyone, self.mask, self.full, self._weight = caller
             self.callback = False
 
     def _execute(self, block: Block) -> None:

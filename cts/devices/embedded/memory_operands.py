@@ -11,6 +11,12 @@ from cts.devices.embedded.ordering import Manner, Reach
 from cts.devices.embedded.translation import Translation, Words
 from generators.spirv.enumerants import MemoryAccess, Scope, StorageClass
 
+# Plain integers: the operators of flags are slow, and every access asks.
+_ALIGNED, _AVAILABLE, _VISIBLE, _NON_PRIVATE = (
+    int(flag)
+    for flag in (MemoryAccess.Aligned, MemoryAccess.MakePointerAvailable, MemoryAccess.MakePointerVisible, MemoryAccess.NonPrivatePointer)
+)
+
 _REACH: Mapping[int, Reach] = MappingProxyType(
     {
         Scope.Device: Reach.BEYOND,
@@ -39,22 +45,22 @@ def memory_operands(translation: Translation, words: Words, storage: StorageClas
     """
     mask, extra = (words[0], list(words[1:])) if words else (0, [])
     alignment, available, visible = 1, Reach.NONE, Reach.NONE
-    if mask & MemoryAccess.Aligned:
+    if mask & _ALIGNED:
         alignment = extra.pop(0)
         if alignment < 1 or alignment & (alignment - 1):
             raise Violation("SPIR-V 3.26 Aligned", f"{what}: alignment {alignment} is not a power of two")
     elif storage is StorageClass.PhysicalStorageBuffer:
         raise Violation("VUID-StandaloneSpirv-PhysicalStorageBuffer64-04708", f"{what} of PhysicalStorageBuffer storage without Aligned")
-    if mask & MemoryAccess.MakePointerAvailable:
+    if mask & _AVAILABLE:
         if not writes:
             raise Violation("KHR-LOAD-09", f"{what} with MakePointerAvailable")
         available = _reach(translation, extra.pop(0))
-    if mask & MemoryAccess.MakePointerVisible:
+    if mask & _VISIBLE:
         if writes:
             raise Violation("KHR-STORE-04", f"{what} with MakePointerVisible")
         visible = _reach(translation, extra.pop(0))
-    made = mask & (MemoryAccess.MakePointerAvailable | MemoryAccess.MakePointerVisible)
-    if made and not mask & MemoryAccess.NonPrivatePointer:
+    made = mask & (_AVAILABLE | _VISIBLE)
+    if made and not mask & _NON_PRIVATE:
         raise Violation(
             "SPIR-V 3.26 NonPrivatePointer", f"{what} with MakePointerAvailable or MakePointerVisible but not NonPrivatePointer"
         )

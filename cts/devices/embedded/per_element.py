@@ -83,7 +83,7 @@ def _operand(translation: Translation, callback: Callback, id_: int) -> _Argumen
     type_, values = translation.type_of[id_], translation.values
     if isinstance(type_, MatrixType):
         return _elements(translation, id_)
-    name = translation.names.get(id_, f"%{id_}")
+    name = translation.name(id_)
     return lambda lanes, _: callback.per_element(lanes, type_, values[id_], f"{_WHAT}: the operand {name}")
 
 

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from cts.devices.capabilities import STATED_FEATURES
 from cts.devices.device import DeviceDescription, DeviceError, MatrixRow
+from cts.printable import quoted
+from generators.casebook.document import Element, read_document
+from generators.errors import CasebookError
 from generators.types import COMPONENT_TYPES, Scope
 
 PROFILES = Path(__file__).parent / "profiles"
 
 _SCOPES = {"subgroup": int(Scope.SUBGROUP), "workgroup": int(Scope.WORKGROUP)}
-_KEYS: Mapping[str, tuple[type, bool]] = {
-    "name": (str, True),
-    "driver": (str, True),
-    "api_version": (str, True),
-    "subgroup_size": (int, True),
-    "max_workgroup_invocations": (int, True),
-    "max_shared_memory": (int, True),
-    "features": (list, True),
-    "limits": (dict, False),
-    "extensions": (list, False),
-    "rows": (list, True),
-}
-"""By key of a profile: its type, and whether it must be there."""
+_REQUIRED = ("name", "driver", "api_version", "subgroup_size", "max_workgroup_invocations", "max_shared_memory", "features", "rows")
+_OPTIONAL = ("limits", "extensions")
+_ROW_KEYS = ("scopes", "types", "a", "b", "c", "result", "saturating", "flexible", "invocations")
 
-_ROW_KEYS = frozenset({"sizes", "scopes", "types", "a", "b", "c", "result", "saturating", "flexible", "invocations"})
+_MOST_SUBGROUP = 128
+_MOST_INVOCATIONS = 1 << 16
+_MOST_SHARED_MEMORY = 1 << 30
+_MOST_LIMIT = 1 << 64
+_MOST_SIZE = 1 << 16
+_DIGITS = 6
+_OPERANDS = ("a", "b", "c", "result")
+_MOST_ROWS = 100_000
+"""Of a profile. Real devices have some dozens; an entry is a product of lists, which grows before one notices."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Profile:
             subgroup_size=self.subgroup_size,
             max_workgroup_invocations=self.max_workgroup_invocations,
             max_shared_memory=self.max_shared_memory,
-            features=dict.fromkeys(sorted(self.features), True),
+            features={name: name in self.features for name in sorted(STATED_FEATURES | self.features)},
             limits=dict(self.limits),
             rows=self.rows,
             extra={} if self.extensions is None else {"extensions": list(self.extensions)},
@@ -84,111 +84,99 @@ def load_profile(name_or_path: str) -> Profile:
     path = Path(name_or_path)
     if not path.suffix:
         path = PROFILES / f"{name_or_path}.yaml"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
+    if not path.exists():
         known = ", ".join(sorted(p.stem for p in PROFILES.glob("*.yaml")))
-        raise DeviceError(f"no profile '{name_or_path}' of the embedded device; give one of {known}, or a path to a YAML file") from None
+        raise DeviceError(f"no profile {quoted(name_or_path)} of the embedded device; give one of {known}, or a path to a YAML file")
     try:
-        data = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise DeviceError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    return _profile(str(path), data)
+        return _profile(read_document(path))
+    except CasebookError as error:
+        raise DeviceError(str(error)) from None
 
 
-def _profile(source: str, data: Any) -> Profile:
-    if not isinstance(data, dict):
-        raise DeviceError(f"{source}: a profile is a mapping with the keys {', '.join(_KEYS)}")
-    for key in data:
-        if key not in _KEYS:
-            raise DeviceError(f"{source}: unknown key '{key}'; a profile has {', '.join(_KEYS)}")
-    for key, (type_, needed) in _KEYS.items():
-        if needed and key not in data:
-            raise DeviceError(f"{source}: the key '{key}' is missing")
-        if key in data and (not isinstance(data[key], type_) or isinstance(data[key], bool)):
-            raise DeviceError(f"{source}: '{key}' must be a {type_.__name__}, not {data[key]!r}")
-    size = data["subgroup_size"]
-    if size < 1 or size > 128 or size & (size - 1):
-        raise DeviceError(f"{source}: subgroup_size {size} is not a power of two from 1 to 128")
-    for name, value in data.get("limits", {}).items():
-        if not isinstance(value, int):
-            raise DeviceError(f"{source}: limit {name} must be an integer, not {value!r}")
-    rows = tuple(row for number, entry in enumerate(data["rows"]) for row in _rows(f"{source}: rows[{number}]", entry))
+def _profile(document: Element) -> Profile:
+    keys = document.fields(_REQUIRED, _OPTIONAL)
+    size = keys["subgroup_size"].integer(1, _MOST_SUBGROUP)
+    if size & (size - 1):
+        raise keys["subgroup_size"].error(f"{size} is not a power of two from 1 to {_MOST_SUBGROUP}")
+    rows: dict[MatrixRow, None] = {}
+    for entry in keys["rows"].items("rows"):
+        rows |= dict.fromkeys(_rows(entry))
+        if len(rows) > _MOST_ROWS:
+            raise entry.error(f"the profile has more than {_MOST_ROWS:,} rows")
+    limits = keys["limits"].entries("a mapping from limit to number") if "limits" in keys else {}
     return Profile(
-        name=data["name"],
-        driver=data["driver"],
-        api_version=data["api_version"],
+        name=keys["name"].text(),
+        driver=keys["driver"].text(),
+        api_version=keys["api_version"].text(),
         subgroup_size=size,
-        max_workgroup_invocations=data["max_workgroup_invocations"],
-        max_shared_memory=data["max_shared_memory"],
-        features=frozenset(data["features"]),
-        rows=tuple(dict.fromkeys(rows)),
-        limits=dict(data.get("limits", {})),
-        extensions=tuple(data["extensions"]) if "extensions" in data else None,
+        max_workgroup_invocations=keys["max_workgroup_invocations"].integer(1, _MOST_INVOCATIONS),
+        max_shared_memory=keys["max_shared_memory"].integer(0, _MOST_SHARED_MEMORY),
+        features=frozenset(feature.text("the name of a feature") for feature in keys["features"].items("features")),
+        rows=tuple(rows),
+        limits={name: value.integer(0, _MOST_LIMIT) for name, value in limits.items()},
+        extensions=tuple(name.text() for name in keys["extensions"].items("extensions")) if "extensions" in keys else None,
     )
 
 
-def _rows(where: str, entry: Any) -> list[MatrixRow]:
+def _rows(entry: Element) -> list[MatrixRow]:
     """The rows of an entry: the product of its lists."""
-    if not isinstance(entry, dict):
-        raise DeviceError(f"{where}: expected a mapping with sizes, scopes and types")
-    for key in entry:
-        if key not in _ROW_KEYS:
-            raise DeviceError(f"{where}: unknown key '{key}'; an entry of rows has {', '.join(sorted(_ROW_KEYS))}")
-    if "sizes" not in entry:
-        raise DeviceError(f"{where}: the key 'sizes' is missing")
+    keys = entry.fields(("sizes",), _ROW_KEYS)
+    flexible = keys["flexible"].flag() if "flexible" in keys else False
+    saturating = [flag.flag() for flag in keys["saturating"].items("true and false")] if "saturating" in keys else [False]
+    parts = [_size(size) for size in keys["sizes"].items("sizes")], _types(entry, keys), saturating, _places(keys)
+    if math.prod(len(part) for part in parts) > _MOST_ROWS:
+        raise entry.error(f"the lists make more than {_MOST_ROWS:,} rows")
     return [
-        MatrixRow(*size, *types, saturating, scope, bool(entry.get("flexible", False)), invocations)
-        for size, types, saturating, (scope, invocations) in itertools.product(
-            [_size(where, size) for size in entry["sizes"]],
-            _types(where, entry),
-            _flags(where, entry.get("saturating", [False])),
-            _places(where, entry),
-        )
+        MatrixRow(*size, *types, saturates, scope, flexible, invocations)
+        for size, types, saturates, (scope, invocations) in itertools.product(*parts)
     ]
 
 
-def _size(where: str, text: Any) -> tuple[int, int, int]:
-    parts = str(text).split("x")
-    if len(parts) != 3 or not all(part.isdecimal() and int(part) for part in parts):
-        raise DeviceError(f"{where}: size '{text}' must be MxNxK, for example 16x16x16")
-    m, n, k = map(int, parts)
+def _size(element: Element) -> tuple[int, int, int]:
+    parts = element.text("a size like 16x16x16").split("x")
+    sizes = [int(part) for part in parts if part.isdecimal() and len(part) < _DIGITS]
+    if len(parts) != 3 or len(sizes) != 3 or not all(1 <= size <= _MOST_SIZE for size in sizes):
+        raise element.error(f"size {quoted(element.text())} must be MxNxK, for example 16x16x16")
+    m, n, k = sizes
     return m, n, k
 
 
-def _flags(where: str, flags: Any) -> list[bool]:
-    if not isinstance(flags, list) or not all(isinstance(flag, bool) for flag in flags):
-        raise DeviceError(f"{where}: saturating must be a list of true and false, not {flags!r}")
-    return flags
-
-
-def _places(where: str, entry: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _places(keys: Mapping[str, Element]) -> list[tuple[int, int]]:
     """Scopes, and for each at workgroup scope the invocations (0 for any)."""
+    if "scopes" not in keys:
+        return [(_SCOPES["subgroup"], 0)]
+    invocations = [count.integer(0, _MOST_INVOCATIONS) for count in keys["invocations"].items("counts")] if "invocations" in keys else [0]
     places = []
-    for name in entry.get("scopes", ["subgroup"]):
+    for element in keys["scopes"].items("scopes"):
+        name = element.text("a scope")
         if name not in _SCOPES:
-            raise DeviceError(f"{where}: unknown scope '{name}'; one of {', '.join(_SCOPES)}")
-        counts = entry.get("invocations", [0]) if name == "workgroup" else [0]
-        places += [(_SCOPES[name], count) for count in counts]
+            raise element.error(f"unknown scope {quoted(name)}; one of {', '.join(_SCOPES)}")
+        places += [(_SCOPES[name], count) for count in (invocations if name == "workgroup" else [0])]
     return places
 
 
-def _types(where: str, entry: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+def _types(entry: Element, keys: Mapping[str, Element]) -> list[tuple[str, str, str, str]]:
     """Component types of A, B, C and Result: those listed, or the product of the four lists."""
-    if "types" in entry:
-        combinations: list[Sequence[str]] = [str(text).split(".") for text in entry["types"]]
-    else:
-        for key in "a", "b", "c", "result":
-            if key not in entry:
-                raise DeviceError(f"{where}: give 'types' (A.B.C.Result), or lists a, b, c and result; '{key}' is missing")
-        combinations = list(itertools.product(entry["a"], entry["b"], entry["c"], entry["result"]))
-    result = []
-    for combination in combinations:
-        if len(combination) != 4:
-            raise DeviceError(f"{where}: types '{'.'.join(combination)}' must be four: A.B.C.Result")
-        for name in combination:
-            if name not in COMPONENT_TYPES:
-                raise DeviceError(f"{where}: unknown component type '{name}'; one of {', '.join(COMPONENT_TYPES)}")
-        a, b, c, d = combination
-        result.append((a, b, c, d))
-    return result
+    if "types" in keys:
+        return [_combination(element) for element in keys["types"].items("types like f16.f16.f32.f32")]
+    for key in _OPERANDS:
+        if key not in keys:
+            raise entry.error(f"give 'types' (A.B.C.Result), or lists a, b, c and result; '{key}' is missing")
+    lists = [[_component(element, element.text("a type")) for element in keys[key].items("types")] for key in _OPERANDS]
+    if math.prod(map(len, lists)) > _MOST_ROWS:
+        raise entry.error(f"the lists make more than {_MOST_ROWS:,} rows")
+    return [(a, b, c, result) for a, b, c, result in itertools.product(*lists)]
+
+
+def _combination(element: Element) -> tuple[str, str, str, str]:
+    names = element.text("types like f16.f16.f32.f32").split(".")
+    if len(names) != len(_OPERANDS):
+        raise element.error(f"types {quoted(element.text())} must be four: A.B.C.Result")
+    a, b, c, result = (_component(element, name) for name in names)
+    return a, b, c, result
+
+
+def _component(element: Element, name: str) -> str:
+    if name not in COMPONENT_TYPES:
+        raise element.error(f"unknown component type {quoted(name)}; one of {', '.join(COMPONENT_TYPES)}")
+    return name

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -18,6 +17,7 @@ from cts.devices.embedded.callbacks import Callback, Lanes
 from cts.devices.embedded.diagnostics import UndefinedUse, Violation
 from cts.devices.embedded.elements import NO_ELEMENT, element_table
 from cts.devices.embedded.machine import Run
+from cts.devices.embedded.remembering import remember_small
 from cts.devices.embedded.spirv_types import MatrixType
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Undefined, Value
@@ -43,7 +43,7 @@ class Schedule:
     totals: np.ndarray
 
 
-@lru_cache(maxsize=256)
+@remember_small(maxsize=64, elements=lambda _, rows, columns, *__: rows * columns)
 def schedule(mapping: str, rows: int, columns: int, lanes: int, mode: int) -> Schedule:
     """How a matrix of rows x columns, held by ``lanes`` invocations, is reduced. Groups are numbered row by row, column by column, or
     (2x2) row after row of the result."""
@@ -65,10 +65,13 @@ def schedule(mapping: str, rows: int, columns: int, lanes: int, mode: int) -> Sc
         next_value += len(pairs)
         return made
 
-    while any(len(run) > 1 for run in runs):
-        longer = [run for run in runs if len(run) > 1]
-        for run, made in zip(longer, step([(run[0], run[1]) for run in longer]), strict=True):
-            run[:2] = [made]
+    longer, place = [run for run in runs if len(run) > 1], 1
+    while longer:
+        # The first of a run becomes what it and those before ``place`` have combined to.
+        for run, made in zip(longer, step([(run[0], run[place]) for run in longer]), strict=True):
+            run[0] = made
+        place += 1
+        longer = [run for run in longer if len(run) > place]
     partial = [[run[0] for run in group.values()] for group in held]
     while any(len(values) > 1 for values in partial):
         combined = iter(step([pair for values in partial for pair in zip(values[::2], values[1::2], strict=False)]))

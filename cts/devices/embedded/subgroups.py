@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.spirv_types import Bool, Number, Vector
 from cts.devices.embedded.translation import Handler, Translation, Words
@@ -143,7 +143,7 @@ def _arithmetic(combine: Callable[[Value, Value], Value], signed: bool) -> Handl
     def handler(translation: Translation, words: Words) -> Run:
         _check_scope(translation, words)
         if words[3] != GroupOperation.Reduce:
-            raise Unsupported(f"group operation {GroupOperation(words[3]).name}")
+            raise Unsupported(f"group operation {enumerant_text(GroupOperation, words[3])}")
         type_ = _scalar(translation, words[4])
         values, lanes = translation.values, translation.machine.lanes
 

@@ -16,19 +16,24 @@ from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import AddressPointer
+from cts.devices.embedded.shapes import SHARED_STORAGE
 from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, member_type
 from cts.devices.embedded.tensor_addressing import Layout, Places, View, tensor_places
 from cts.devices.embedded.tensor_state import layout_state, view_state, wide_signed
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Partly, Value, partly, settle, signed_index, wide
-from cts.devices.embedded.variables import SHARED_STORAGE, not_writable
+from cts.devices.embedded.variables import not_writable
 from generators.kernel import StrayWrite
-from generators.spirv.enumerants import PARAMETERS, MemoryAccess, Op, TensorAddressingOperands
+from generators.spirv.enumerants import MemoryAccess, Op, TensorAddressingOperands
+from generators.spirv.grammar import GRAMMAR
 from generators.types import Scope
 
 POINTER_ALIGNMENT = 16
 """Bytes to which the pointer of a tensor load or store is aligned (CM2-LT-06)."""
 
+_VIEW = int(TensorAddressingOperands.TensorView)
+_DECODE = int(TensorAddressingOperands.DecodeFunc)
+_DECODE_VECTOR = int(TensorAddressingOperands.DecodeVectorFunc)
 _UNIFORM = "CM2-LT-05"
 _CLAMP_VALUE_BITS = 32
 _INDEX_LIMIT = 1 << 31
@@ -76,28 +81,25 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
     layout_type = translation.type_of[layout]
     if not isinstance(layout_type, TensorLayoutType):
         raise Violation("CM2-LT-02", f"{what}: the operand TensorLayout is not a tensor layout")
-    if not masks:
-        raise Violation("CM2-LT-03", f"{what} without Memory Operands")
-    extras = sum(len(text.split()) for bit, text in PARAMETERS["MemoryAccess"].items() if masks[0] & bit)
+    extras = sum(len(kinds) for bit, kinds in GRAMMAR.kinds["MemoryAccess"].parameters.items() if masks[0] & bit)
     memory, addressing = masks[: 1 + extras], masks[1 + extras :]
     if memory[0] & MemoryAccess.MakePointerAvailable and not writes:
         raise Violation("CM2-MEM-01", f"{what} with MakePointerAvailable")
     if memory[0] & MemoryAccess.MakePointerVisible and writes:
         raise Violation("CM2-MEM-02", f"{what} with MakePointerVisible")
-    if not addressing:
-        raise Violation("CM2-LT-03", f"{what} without Tensor Addressing Operands")
     mask, ids = addressing[0], list(addressing[1:])
-    view = ids.pop(0) if mask & TensorAddressingOperands.TensorView else 0
-    view_type = translation.type_of[view] if view else None
-    if view_type is not None and not isinstance(view_type, TensorViewType):
+    view = ids.pop(0) if mask & _VIEW else 0
+    view_type = translation.type_of.get(view) if view else None
+    if not isinstance(view_type, TensorViewType) and view:
         raise Violation("CM2-LT-02", f"{what}: the operand TensorView is not a tensor view")
-    decode = ids.pop(0) if mask & TensorAddressingOperands.DecodeFunc else 0
-    vector = ids.pop(0) if mask & TensorAddressingOperands.DecodeVectorFunc else 0
+    decode = ids.pop(0) if mask & _DECODE else 0
+    vector = ids.pop(0) if mask & _DECODE_VECTOR else 0
     if (decode or vector) and writes:
         raise Violation("CM2-ST-02", f"{what} with a DecodeFunc")
-    if mask & ~sum(TensorAddressingOperands):
+    if mask & ~(_VIEW | _DECODE | _DECODE_VECTOR):
         raise Unsupported(f"Tensor Addressing Operands {mask:#x}")
     access = memory_operands(translation, memory, storage, writes, what)
+    assert view_type is None or isinstance(view_type, TensorViewType)
     extent = _extent(translation, what, pointer)
     return _Operands(what, matrix, pointer, layout, layout_type, view, view_type, decode, vector, extent, access)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from cts.devices.embedded.remembering import remember_small
 from generators.spirv.enumerants import TensorClampMode
 
 _U32 = (1 << 32) - 1
@@ -70,7 +70,7 @@ class Places:
         return reached
 
 
-@lru_cache(maxsize=1024)
+@remember_small(maxsize=256, elements=lambda _, __, rows, columns, ___: rows * columns)
 def tensor_places(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
     """The place of each element of a matrix of ``rows`` x ``columns`` in a load, or a ``store``.
 

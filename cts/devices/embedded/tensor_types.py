@@ -22,7 +22,7 @@ def tensor_layout_type(*operands: _Operand) -> TensorLayoutType:
     """
     dim, mode = operands
     count = _dim(dim, "TA-TL-01", "layout")
-    if not _is_constant_integer(mode) or mode[1] not in set(TensorClampMode):
+    if not _is_constant_integer(mode) or mode[1] not in TensorClampMode:
         raise Violation("TA-TL-02", f"a tensor layout with ClampMode {mode[1]}, which is no constant of a Tensor Clamp Mode")
     return TensorLayoutType(count, TensorClampMode(mode[1]))
 

@@ -6,18 +6,24 @@ instruction and returns what executes it, a callable without arguments that give
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.constants import constant_value
+from cts.devices.embedded.diagnostics import Malformed, NotSupported, Unsupported, Violation
+from cts.devices.embedded.limits import Budget, Extent, Limits, extent_of
 from cts.devices.embedded.machine import Function, Machine, Run
 from cts.devices.embedded.memory import AddressSpace
 from cts.devices.embedded.ordering import MAX_INVOCATIONS, Manner, Reach
+from cts.devices.embedded.references import UNDERSTOOD
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
+    FunctionType,
     MatrixType,
     Number,
     PointerType,
@@ -31,11 +37,12 @@ from cts.devices.embedded.spirv_types import (
     member_count,
     member_type,
 )
+from cts.devices.embedded.structure import check_structure
 from cts.devices.embedded.type_declarations import declared_type
-from cts.devices.embedded.values import UNDEFINED, Value
+from cts.devices.embedded.type_rules import RULES, need
+from cts.devices.embedded.values import Value
 from generators.kernel import Kernel
 from generators.spirv.enumerants import (
-    OPERANDS,
     BuiltIn,
     Decoration,
     ExecutionMode,
@@ -44,18 +51,29 @@ from generators.spirv.enumerants import (
     Op,
     StorageClass,
 )
+from generators.spirv.grammar import GRAMMAR
 from generators.spirv.reader import Instruction, read_header, read_instructions, read_string
 from generators.types import Scope
 
 Words = tuple[int, ...]
 Handler = Callable[["Translation", Words], Run]
 
-RESULT_OPS = frozenset(op for op, pattern in OPERANDS.items() if pattern.startswith("T R"))
+RESULT_OPS = frozenset(op for op in Op if GRAMMAR.instructions[op].is_typed)
 
-_SCALAR_CONSTANTS = frozenset({Op.Constant, Op.SpecConstant, Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
-_COMPOSITE_CONSTANTS = frozenset(
-    {Op.ConstantComposite, Op.SpecConstantComposite, Op.ConstantCompositeReplicateEXT, Op.SpecConstantCompositeReplicateEXT}
+_NON_PRIVATE = int(MemoryAccess.NonPrivatePointer)
+_TYPES = frozenset(op for op in Op if op.name.startswith("Type"))
+_ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray})
+_VARIABLES = frozenset(
+    {
+        StorageClass.Input,
+        StorageClass.Uniform,
+        StorageClass.Workgroup,
+        StorageClass.Private,
+        StorageClass.PushConstant,
+        StorageClass.StorageBuffer,
+    }
 )
+"""Storage classes of variables outside of functions."""
 
 
 class Translation:
@@ -66,14 +84,16 @@ class Translation:
         machine: what runs it; ``values``: the machine's.
         instructions: of the whole module; ``function_instructions``: from ``first_function``, the place of the first function, on.
         index: number of the instruction that is being translated, for messages.
-        names: debug names by id. ``instruction_sets``: names of extended instruction sets by id.
+        instruction_sets: names of extended instruction sets by id.
         entry: id of the entry point's function.
         types: by id. ``type_of``: by id of a value its type. ``type_ids``: by id of a value the id of its type.
         decorations: by id, then by decoration its parameters; ``member_decorations``: by (id, member).
         variables: module-scope variables: id, storage class, type of the contents, id of the initializer or 0.
-        functions: by id; filled when they are prepared.
+        extents: by id of a type how large it is.
+        functions: by id; filled when they are prepared. ``function_types``: by id of a function.
+        limits: what the kernel may take. ``budget``: the memory that is left of it.
         read_only: ids of pointers through which nothing may be written.
-        local_size: invocations in x, y, z.
+        specialized: by SpecId the value of the kernel. ``local_size``: invocations in x, y, z.
         private_model: whether accesses are private unless they say otherwise (the Vulkan memory model).
         space: the buffers with addresses. ``cells``: variables without bytes, by id.
         fences: semantics of the memory barriers since the last control barrier.
@@ -81,19 +101,32 @@ class Translation:
         capabilities: those that the module declares.
     """
 
-    def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, handlers: Mapping[Op, Handler]) -> None:
+    def __init__(
+        self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, handlers: Mapping[Op, Handler], limits: Limits
+    ) -> None:
         self.kernel = kernel
         self.mapping = mapping
         self.strict = strict
+        self._bound = read_header(kernel.spirv).bound
         self.instructions: list[Instruction] = list(read_instructions(kernel.spirv))
+        for op, _, position in self.instructions:
+            if op not in UNDERSTOOD and op not in handlers:
+                name = f"Op{op.name}"
+                raise NotSupported(f"SPIR-V word {position}: the embedded device does not have this: {name}", name)
+        check_structure(self.instructions, self._bound)
         self.types: dict[int, Type] = {}
         self.type_of: dict[int, Type] = {}
         self.type_ids: dict[int, int] = {}
         self.decorations: dict[int, dict[int, Words]] = {}
         self.member_decorations: dict[tuple[int, int], dict[int, Words]] = {}
-        self.names: dict[int, str] = {}
+        self._names: dict[int, Words] = {}
+        self._bytes: dict[int, int] = {}
         self.variables: list[tuple[int, StorageClass, int, int]] = []
+        self.extents: dict[int, Extent] = {}
         self.functions: dict[int, Function] = {}
+        self.function_types: dict[int, FunctionType] = {}
+        self.limits = limits
+        self.budget = Budget(limits.memory)
         self.read_only: set[int] = set()
         self.instruction_sets: dict[int, str] = {}
         self.private_model = False
@@ -105,13 +138,12 @@ class Translation:
         self.entry = 0
         self._handlers = handlers
         self._local_size_words: tuple[bool, Words] | None = None
-        self._bound = read_header(kernel.spirv).bound
         self._late: list[tuple[int, Op, Words]] = []
         # Constants of specialization need a machine to be computed on before its size is known.
-        self.machine = Machine(self._bound, 1, 1, strict)
+        self.machine = Machine(self._bound, 1, 1, strict, limits.steps)
         self.values = self.machine.values
-        self._specialized = {s.constant_id: s.value for s in kernel.specialization}
-        self._specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
+        self.specialized = {s.constant_id: s.value for s in kernel.specialization}
+        self.specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
         self.local_size = (1, 1, 1)
         self.first_function = 0
         self.function_instructions: list[Instruction] = []
@@ -125,11 +157,12 @@ class Translation:
         """
         self.first_function = self._read_declarations()
         self.local_size = self._find_local_size()
-        lanes = int(np.prod(self.local_size))
+        lanes = math.prod(self.local_size)
         if not 1 <= lanes <= MAX_INVOCATIONS:
             raise Violation("VUID-RuntimeSpirv-x-06432", f"a workgroup of {lanes} invocations; at most {MAX_INVOCATIONS}")
+        self._bytes.clear()
         early = self.values
-        self.machine = Machine(self._bound, lanes, subgroup_size, self.strict)
+        self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps)
         self.values = self.machine.values
         self.values[:] = early
         self._check_scopes()
@@ -143,12 +176,16 @@ class Translation:
         """What executes an instruction.
 
         Raises:
+            Malformed: its operands do not have the types that it needs.
             Violation: it breaks a static rule.
             Unsupported: the interpreter does not have it.
         """
         handler = self._handlers.get(op)
         if handler is None:
             raise Unsupported(f"Op{op.name}")
+        rule = RULES.get(op)
+        if rule is not None:
+            rule(self, words)
         return handler(self, words)
 
     def constant(self, id_: int) -> Value:
@@ -157,15 +194,46 @@ class Translation:
 
     def pointee(self, pointer: int) -> Type:
         """The type that a pointer value points to."""
+        return self.types[self.pointee_id(pointer)]
+
+    def target(self, pointer: PointerType) -> Type:
+        """The type that a pointer type points to.
+
+        Raises:
+            Malformed: it is declared later.
+        """
+        if pointer.pointee not in self.types:
+            raise Malformed(f"what the pointer leads to, %{pointer.pointee}, is declared later")
+        return self.types[pointer.pointee]
+
+    def pointee_id(self, pointer: int) -> int:
+        """The id of the type that a pointer value points to.
+
+        Raises:
+            Malformed: it is no pointer.
+        """
         type_ = self.type_of[pointer]
         if not isinstance(type_, PointerType):
-            raise Violation("SPIR-V 3.42.8", f"%{pointer} is not a pointer")
-        return self.types[type_.pointee]
+            raise Malformed(f"%{pointer} is no pointer")
+        return type_.pointee
+
+    def value_bytes(self, type_id: int) -> int:
+        """Bytes that a value of a type takes at most."""
+        found = self._bytes.get(type_id)
+        if found is None:
+            found = self._bytes[type_id] = self.extents[type_id].value_bytes(self.machine.lanes, self.machine.subgroups)
+        return found
+
+    def name(self, id_: int) -> str:
+        """The debug name of an id, for messages."""
+        words = self._names.get(id_)
+        return f"%{id_}" if words is None else read_string(words)[0]
 
     def storage(self, pointer: int) -> StorageClass:
         """The storage class of a pointer value."""
         type_ = self.type_of[pointer]
-        assert isinstance(type_, PointerType)
+        if not isinstance(type_, PointerType):
+            raise Malformed(f"%{pointer} is no pointer")
         return type_.storage
 
     def matrix_type(self, id_: int, rule: str, what: str) -> MatrixType:
@@ -193,7 +261,7 @@ class Translation:
         """How an access with Memory Operands ``mask`` takes part in ordering."""
         if not self.private_model:
             return Manner(False, Reach.BEYOND, Reach.BEYOND)
-        return Manner(not mask & MemoryAccess.NonPrivatePointer, available, visible)
+        return Manner(not mask & _NON_PRIVATE, available, visible)
 
     def zero(self, type_: Type) -> Value:
         """The null value of a type (OpConstantNull)."""
@@ -233,43 +301,58 @@ class Translation:
         raise Violation("SPIR-V 2.4", "the module has no function")
 
     def _declaration(self, op: Op, words: Words) -> None:
-        match op:
-            case Op.Capability:
-                self.capabilities.add(words[0])
-            case Op.Name:
-                self.names[words[0]] = read_string(words[1:])[0]
-            case Op.Decorate | Op.DecorateId:
-                self.decorations.setdefault(words[0], {})[words[1]] = words[2:]
-            case Op.MemberDecorate:
-                self.member_decorations.setdefault((words[0], words[1]), {})[words[2]] = words[3:]
-            case Op.MemoryModel:
-                self.private_model = words[1] == MemoryModel.Vulkan
-            case Op.EntryPoint:
-                if read_string(words[2:])[0] == self.kernel.entry_point:
-                    self.entry = words[1]
-            case Op.ExecutionMode | Op.ExecutionModeId:
-                if words[0] == self.entry and words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
-                    self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])
-            case Op.ExtInstImport:
-                self.instruction_sets[words[0]] = read_string(words[1:])[0]
-            case Op.Variable:
-                self._variable(words)
-            case _:
-                if op in RESULT_OPS:
-                    self._constant_or_late(op, words)
-                elif op.name.startswith("Type"):
-                    self.types[words[0]] = declared_type(self, op, words)
+        declare = _DECLARE.get(op)
+        if declare is not None:
+            declare(self, words)
+        elif op in RESULT_OPS:
+            self._constant_or_late(op, words)
+        elif op in _TYPES:
+            type_ = declared_type(self, op, words)
+            self.types[words[0]] = type_
+            parts = words[1:] if op is Op.TypeStruct else words[1:2] if op in _ARRAYS else ()
+            self.extents[words[0]] = extent_of(type_, [self.extents[id_] for id_ in parts])
+
+    def _name(self, words: Words) -> None:
+        self._names[words[0]] = words[1:]
+
+    def _decorate(self, words: Words) -> None:
+        self.decorations.setdefault(words[0], {})[words[1]] = words[2:]
+
+    def _decorate_member(self, words: Words) -> None:
+        self.member_decorations.setdefault((words[0], words[1]), {})[words[2]] = words[3:]
+
+    def _capability(self, words: Words) -> None:
+        self.capabilities.add(words[0])
+
+    def _memory_model(self, words: Words) -> None:
+        self.private_model = words[1] == MemoryModel.Vulkan
+
+    def _entry_point(self, words: Words) -> None:
+        if read_string(words[2:])[0] == self.kernel.entry_point:
+            self.entry = words[1]
+
+    def _execution_mode(self, words: Words) -> None:
+        if words[0] == self.entry and words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
+            self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])
+
+    def _import(self, words: Words) -> None:
+        self.instruction_sets[words[0]] = read_string(words[1:])[0]
 
     def _variable(self, words: Words) -> None:
-        id_, storage = words[1], StorageClass(words[2])
+        id_ = words[1]
         self.set_type(id_, words[0])
-        if Decoration.NonWritable in self.decorations.get(id_, {}):
-            self.read_only.add(id_)
+        RULES[Op.Variable](self, words)
         pointer = self.types[words[0]]
         assert isinstance(pointer, PointerType)
-        if has_matrix(self.types[pointer.pointee]) and storage not in (StorageClass.Private, StorageClass.Function):
+        storage = pointer.storage
+        contents = self.target(pointer)
+        if storage not in _VARIABLES:
+            raise Unsupported(f"a variable of {storage.name} storage")
+        if Decoration.NonWritable in self.decorations.get(id_, {}):
+            self.read_only.add(id_)
+        if has_matrix(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
-        if has_no_bytes(self.types[pointer.pointee]) and storage not in (StorageClass.Private, StorageClass.Function):
+        if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
         self.variables.append((id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0))
 
@@ -286,48 +369,24 @@ class Translation:
             self._constant(op, words)
 
     def _constant(self, op: Op, words: Words) -> None:
-        type_, id_, operands = self.types[words[0]], words[1], words[2:]
-        if op in _SCALAR_CONSTANTS:
-            value = self._scalar_constant(op, type_, id_, operands)
-        elif op in _COMPOSITE_CONSTANTS:
-            value = self._composite_constant(op, type_, operands)
-        elif op is Op.ConstantNull:
-            value = self.zero(type_)
-        elif op is Op.Undef:
-            value = UNDEFINED if self.strict else self.zero(type_)
-        elif op is Op.SpecConstantOp:
-            value = self.prepare(Op(operands[0]), (words[0], id_, *operands[1:]))()
-        else:
-            raise Unsupported(f"Op{op.name} outside of a function")
-        self.values[id_] = value
-
-    def _scalar_constant(self, op: Op, type_: Type, id_: int, operands: Words) -> Value:
-        specialized = self._specialized.get(self.decorations.get(id_, {}).get(Decoration.SpecId, (-1,))[0])
-        if isinstance(type_, Bool):
-            return op in (Op.ConstantTrue, Op.SpecConstantTrue) if specialized is None else bool(specialized)
-        assert isinstance(type_, Number)
-        bits = operands[0] | (operands[1] << 32 if len(operands) > 1 else 0)
-        return self.number_value(type_, bits if specialized is None or op is Op.Constant else specialized)
-
-    def _composite_constant(self, op: Op, type_: Type, operands: Words) -> Value:
-        replicated = op in (Op.ConstantCompositeReplicateEXT, Op.SpecConstantCompositeReplicateEXT)
-        if isinstance(type_, MatrixType):
-            if len(operands) != 1:
-                raise Violation("KHR-COMP-01", f"a constant cooperative matrix of {len(operands)} constituents; it takes one")
-            return self.splat(type_, self.values[operands[0]])
-        if replicated:
-            return (self.values[operands[0]],) * member_count(type_)
-        return tuple(self.values[w] for w in operands)
+        self.budget.take(self.value_bytes(words[0]), "the constant", words[1])
+        self.values[words[1]] = constant_value(self, op, words)
 
     def _find_local_size(self) -> tuple[int, int, int]:
+        words: Value = None
         for id_, decorations in self.decorations.items():
-            if decorations.get(Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,) and self.values[id_] is not None:
-                x, y, z = self.values[id_]
-                return x, y, z
-        if self._local_size_words is None:
-            raise Violation("VUID-StandaloneSpirv-None-10685", f"no entry point '{self.kernel.entry_point}' with a LocalSize")
-        is_id, words = self._local_size_words
-        x, y, z = (self.values[w] for w in words) if is_id else words
+            if decorations.get(Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,) and id_ in self.type_of and self.values[id_] is not None:
+                words = self.values[id_]
+        if words is None:
+            if self._local_size_words is None:
+                raise Violation("VUID-StandaloneSpirv-None-10685", f"no entry point '{self.kernel.entry_point}' with a LocalSize")
+            is_id, words = self._local_size_words
+            if is_id:
+                words = tuple(self.values[w] if w in self.type_of else None for w in words)
+        need(
+            isinstance(words, tuple) and len(words) == 3 and all(w.__class__ is int for w in words), "the local size is not three integers"
+        )
+        x, y, z = words
         return x, y, z
 
     def _check_scopes(self) -> None:
@@ -343,3 +402,21 @@ class Translation:
                 "VUID-VkPipelineShaderStageCreateInfo-module-10169",
                 f"matrices of Workgroup scope with {subgroups} subgroups, not a power of two",
             )
+
+
+_DECLARE: Mapping[Op, Callable[[Translation, Words], None]] = MappingProxyType(
+    {
+        Op.Capability: Translation._capability,
+        Op.Name: Translation._name,
+        Op.Decorate: Translation._decorate,
+        Op.DecorateId: Translation._decorate,
+        Op.MemberDecorate: Translation._decorate_member,
+        Op.MemoryModel: Translation._memory_model,
+        Op.EntryPoint: Translation._entry_point,
+        Op.ExecutionMode: Translation._execution_mode,
+        Op.ExecutionModeId: Translation._execution_mode,
+        Op.ExtInstImport: Translation._import,
+        Op.Variable: Translation._variable,
+    }
+)
+"""By opcode, what a declaration that is neither a type nor a constant leaves."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
+from cts.devices.embedded.limits import MAX_ELEMENTS, MAX_PARTS, Exhausted, extent_of
+from cts.devices.embedded.shapes import type_text
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
@@ -22,6 +24,7 @@ from cts.devices.embedded.spirv_types import (
     size_of,
 )
 from cts.devices.embedded.tensor_types import tensor_layout_type, tensor_view_type
+from cts.devices.embedded.type_rules import need
 from generators.spirv.enumerants import (
     Capability,
     Decoration,
@@ -34,15 +37,26 @@ from generators.types import Scope, Use
 if TYPE_CHECKING:
     from cts.devices.embedded.translation import Translation, Words
 
-_ENCODINGS = {FPEncoding.BFloat16KHR: "bf16", FPEncoding.Float8E4M3EXT: "e4m3", FPEncoding.Float8E5M2EXT: "e5m2"}
+_WIDTHS = (8, 16, 32, 64)
+_FLOATS = {
+    (16,): "f16",
+    (32,): "f32",
+    (64,): "f64",
+    (16, FPEncoding.BFloat16KHR): "bf16",
+    (8, FPEncoding.Float8E4M3EXT): "e4m3",
+    (8, FPEncoding.Float8E5M2EXT): "e5m2",
+}
+"""By width and encoding."""
 
 
 def declared_type(translation: Translation, op: Op, words: Words) -> Type:
     """What an OpType… instruction declares.
 
     Raises:
+        Malformed: there is no such type.
         Violation: it breaks a static rule.
         Unsupported: the interpreter does not have such types.
+        Exhausted: its values would take too much memory.
     """
     id_ = words[0]
     match op:
@@ -53,24 +67,27 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
         case Op.TypeBool:
             return Bool()
         case Op.TypeInt:
+            need(words[2] in (0, 1), f"signedness {words[2]}")
+            if words[1] not in _WIDTHS:
+                raise Unsupported(f"integers of {words[1]} bits")
             return number(("s" if words[2] else "u") + str(words[1]))
         case Op.TypeFloat:
-            return number(_ENCODINGS[FPEncoding(words[2])] if len(words) > 2 else f"f{words[1]}")
+            name = _FLOATS.get(words[1:])
+            if name is None:
+                raise Unsupported(f"floating-point numbers of {words[1]} bits in encoding {words[2] if len(words) > 2 else 'IEEE 754'}")
+            return number(name)
         case Op.TypeVector:
-            return Vector(translation.types[words[1]], words[2])
+            return _vector(translation, words[1], words[2])
         case Op.TypeVectorIdEXT if Capability.LongVectorEXT in translation.capabilities:
-            return Vector(translation.types[words[1]], translation.values[words[2]])
+            return _vector(translation, words[1], translation.values[words[2]])
         case Op.TypeArray | Op.TypeRuntimeArray:
-            element = translation.types[words[1]]
-            stride = translation.decorations.get(id_, {}).get(Decoration.ArrayStride)
-            natural = 0 if has_no_bytes(element) or (isinstance(element, PointerType) and not stride) else size_of(element)
-            length = None if op is Op.TypeRuntimeArray else translation.values[words[2]]
-            return Array(element, length, stride[0] if stride else natural)
+            return _array(translation, op, words)
         case Op.TypeStruct:
             return _struct(translation, id_, words[1:])
         case Op.TypePointer:
-            return PointerType(StorageClass(words[1]), words[2])
+            return PointerType(_storage(words[1]), words[2])
         case Op.TypeFunction:
+            need(not any(isinstance(translation.types[w], Void) for w in words[2:]), "a parameter of type void")
             return FunctionType(translation.types[words[1]], tuple(translation.types[w] for w in words[2:]))
         case Op.TypeCooperativeMatrixKHR:
             return _matrix(translation, words)
@@ -86,12 +103,48 @@ def _forward_pointer(translation: Translation, id_: int) -> PointerType:
     """The pointer type that a later instruction declares."""
     for op, words, _ in translation.instructions[translation.index :]:
         if op is Op.TypePointer and words[0] == id_:
-            return PointerType(StorageClass(words[1]), words[2])
-    raise Violation("SPIR-V 3.42.6 OpTypeForwardPointer", f"no OpTypePointer declares %{id_}")
+            return PointerType(_storage(words[1]), words[2])
+    raise Malformed(f"no OpTypePointer declares %{id_}")
+
+
+def _storage(number_: int) -> StorageClass:
+    if number_ not in StorageClass:
+        raise Unsupported(f"storage class {number_}")
+    return StorageClass(number_)
+
+
+def _vector(translation: Translation, element_id: int, count: Any) -> Vector:
+    element = translation.types[element_id]
+    if not isinstance(element, Number | Bool):
+        raise Malformed(f"a vector of {type_text(element)}")
+    need(count.__class__ is int and 2 <= count <= MAX_PARTS, f"a vector of {count} components")
+    return Vector(element, count)
+
+
+def _array(translation: Translation, op: Op, words: Words) -> Array:
+    element = translation.types[words[1]]
+    need(_is_part(element), f"an array of {type_text(element)}")
+    stride = translation.decorations.get(words[0], {}).get(Decoration.ArrayStride)
+    natural = 0 if has_no_bytes(element) or (isinstance(element, PointerType) and not stride) else size_of(element)
+    length = None
+    if op is Op.TypeArray:
+        length = translation.values[words[2]]
+        need(length.__class__ is int and length >= 1, f"an array of length {length if length.__class__ is int else 'that is no integer'}")
+    return Array(element, length, stride[0] if stride else natural)
+
+
+def _is_part(type_: Type) -> bool:
+    """Whether arrays and structures may have such elements and members; runtime arrays are asked apart."""
+    return not (isinstance(type_, Void | FunctionType) or (isinstance(type_, Array) and type_.length is None))
 
 
 def _struct(translation: Translation, id_: int, member_ids: Words) -> Struct:
     members = tuple(translation.types[w] for w in member_ids)
+    # The hash of a type is that of all its parts: their number is asked before anything is looked up by it.
+    extent_of(Struct(members, ()), [translation.extents[w] for w in member_ids])
+    last = members[-1] if members else None
+    ends_open = isinstance(last, Array) and last.length is None
+    need(all(map(_is_part, members[:-1] if ends_open else members)), "a member that no structure has")
     decorated = [translation.member_decorations.get((id_, i), {}) for i in range(len(members))]
     if members and all(Decoration.Offset in d for d in decorated):
         offsets = tuple(d[Decoration.Offset][0] for d in decorated)
@@ -113,4 +166,6 @@ def _matrix(translation: Translation, words: Words) -> MatrixType:
         raise Violation("KHR-TYPE-04", f"a cooperative matrix of use {use}")
     if rows < 1 or columns < 1:
         raise Violation("KHR-TYPE-03", f"a cooperative matrix of {rows} x {columns}")
+    if rows * columns > MAX_ELEMENTS:
+        raise Exhausted(f"a cooperative matrix of {rows} x {columns}, more than {MAX_ELEMENTS:,} elements")
     return MatrixType(component, Scope(scope), rows, columns, Use(use))

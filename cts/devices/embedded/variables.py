@@ -11,16 +11,11 @@ from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, Offset
+from cts.devices.embedded.shapes import CELL_STORAGE
 from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, member_type, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Partly, Value, settle, signed_index, varies
 from generators.spirv.enumerants import Decoration, Op, StorageClass
-
-CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageClass.Input})
-"""Storage classes whose variables have no bytes."""
-
-SHARED_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
-"""Storage classes of bytes that invocations share and may write: where atomics go, and whole matrices are loaded and stored."""
 
 _Step = tuple[int, Number, int, int | None]
 """Id of an index, its type, bytes from one constituent to the next, and how many there are (None: unknown)."""
@@ -31,7 +26,8 @@ def variable(translation: Translation, words: Words) -> Run:
     id_, initializer = words[1], words[3] if len(words) > 3 else 0
     if words[2] != StorageClass.Function:
         raise Violation("SPIR-V 2.4", "a variable in a function must be of Function storage")
-    cell = Cell(translation.pointee(id_), translation.names.get(id_, str(id_)))
+    translation.budget.take(translation.value_bytes(translation.pointee_id(id_)), "the variable", id_)
+    cell = Cell(translation.pointee(id_), translation.name(id_))
     translation.cells[id_] = cell
     pointer, values = CellPointer(cell, (), translation.mapping), translation.values
     undefined = UNDEFINED if translation.strict else translation.zero(cell.type)

@@ -7,10 +7,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, enumerant_text
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.ordering import Kind
+from cts.devices.embedded.shapes import element_of, shape_of, type_text
 from cts.devices.embedded.spirv_types import Type, Vector
+from cts.devices.embedded.tensor_types import is_int32
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import BuiltIn, MemorySemantics, Op, Scope
@@ -71,6 +73,42 @@ def _memory_barrier(translation: Translation, words: Words) -> Run:
     return run
 
 
+_VECTORS: Mapping[int, int] = MappingProxyType(
+    {
+        BuiltIn.WorkgroupId: 3,
+        BuiltIn.NumWorkgroups: 3,
+        BuiltIn.WorkgroupSize: 3,
+        BuiltIn.LocalInvocationId: 3,
+        BuiltIn.GlobalInvocationId: 3,
+        BuiltIn.LocalInvocationIndex: 0,
+        BuiltIn.SubgroupSize: 0,
+        BuiltIn.NumSubgroups: 0,
+        BuiltIn.SubgroupId: 0,
+        BuiltIn.SubgroupLocalInvocationId: 0,
+        BuiltIn.SubgroupEqMask: 4,
+        BuiltIn.SubgroupGeMask: 4,
+        BuiltIn.SubgroupGtMask: 4,
+        BuiltIn.SubgroupLeMask: 4,
+        BuiltIn.SubgroupLtMask: 4,
+    }
+)
+"""By built-in of a compute shader, how many 32-bit integers it is a vector of; 0: it is a scalar."""
+
+
+def check_built_in(which: int, type_: Type) -> None:
+    """Checks that a variable can be a built-in.
+
+    Raises:
+        Unsupported: the interpreter has no such built-in.
+        Malformed: the variable is of another type.
+    """
+    count = _VECTORS.get(which)
+    if count is None:
+        raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)}")
+    if shape_of(type_) != count or not is_int32(element_of(type_)):
+        raise Malformed(f"built-in {BuiltIn(which).name} is a {type_text(type_)}")
+
+
 def built_in(translation: Translation, which: int, type_: Type) -> Value:
     """The value of a built-in variable in the workgroup that runs.
 
@@ -108,20 +146,21 @@ def built_in(translation: Translation, which: int, type_: Type) -> Value:
         case BuiltIn.SubgroupLocalInvocationId:
             return _simple(lane % machine.subgroup_size)
         case _:
-            raise Unsupported(f"built-in {BuiltIn(which).name}")
+            raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)}")
 
 
 def _subgroup_mask(machine: Machine, which: int, lane: np.ndarray) -> Value:
     own = lane % machine.subgroup_size
-    compare = {
+    comparisons: dict[int, np.ufunc] = {
         BuiltIn.SubgroupEqMask: np.equal,
         BuiltIn.SubgroupGeMask: np.greater_equal,
         BuiltIn.SubgroupGtMask: np.greater,
         BuiltIn.SubgroupLeMask: np.less_equal,
         BuiltIn.SubgroupLtMask: np.less,
-    }.get(BuiltIn(which))
+    }
+    compare = comparisons.get(which)
     if compare is None:
-        raise Unsupported(f"built-in {BuiltIn(which).name}")
+        raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)}")
     words = []
     for word in range(4):
         bits = np.arange(32 * word, 32 * word + 32)

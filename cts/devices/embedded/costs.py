@@ -1,0 +1,30 @@
+"""How many steps an instruction takes: one, and more for what computes with many numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cts.devices.embedded.limits import ELEMENTS_A_STEP
+from cts.devices.embedded.spirv_types import MatrixType
+from generators.spirv.enumerants import Op
+
+if TYPE_CHECKING:
+    from cts.devices.embedded.translation import Translation, Words
+
+_TURNS = frozenset(op for op in Op if op.name.startswith(("Atomic", "GroupNonUniform")))
+
+_LANES_A_STEP = 16
+"""Invocations that take their turns in one step, of an instruction whose invocations take turns."""
+
+
+def cost(translation: Translation, op: Op, words: Words, size: int) -> int:
+    """The steps of one instruction of a function, whose result takes ``size`` bytes."""
+    if op in _TURNS:
+        return 1 + translation.machine.lanes // _LANES_A_STEP
+    steps = 1
+    if op is Op.CooperativeMatrixMulAddKHR:
+        a, result = translation.type_of[words[2]], translation.types[words[0]]
+        if isinstance(a, MatrixType) and isinstance(result, MatrixType):
+            products = result.rows * result.columns * a.columns * translation.machine.instances(result.scope)
+            steps += products // (8 * ELEMENTS_A_STEP)
+    return steps + size // (8 * ELEMENTS_A_STEP)

@@ -1,0 +1,147 @@
+"""How the blocks of a function lead to each other, and whether each value is computed on every way to its uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from generators.spirv.reader import Instruction, NotSpirv
+
+
+class Flow:
+    """The blocks of one function.
+
+    Attributes:
+        first: number of its first block; blocks are numbered through the module.
+        blocks: label -> number.
+        uses: (block of the definition, block of the use) -> an id and instruction where that happens first.
+        phis: block and instruction of each OpPhi.
+    """
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.blocks: dict[int, int] = {}
+        self.uses: dict[tuple[int, int], tuple[int, Instruction]] = {}
+        self.phis: list[tuple[int, Instruction]] = []
+        self._leads: list[tuple[int, Sequence[int], Instruction, bool]] = []
+
+    def begin(self, label: int, number: int) -> None:
+        """A block begins."""
+        self.blocks[label] = number
+
+    def leads(self, block: int, labels: Sequence[int], instruction: Instruction, ends: bool) -> None:
+        """An instruction of ``block`` names labels; invocations go there if it ``ends`` the block."""
+        self._leads.append((block, labels, instruction, ends))
+
+    def check(self, homes: dict[int, int]) -> None:
+        """Checks labels, phis and uses, when the function has ended; ``homes`` has the block of each value.
+
+        Raises:
+            NotSpirv: one of them is wrong.
+        """
+        ways = self._ways()
+        if not self.uses and not self.phis:
+            return
+        before = _predecessors(ways)
+        dominators = _dominators(self.first, ways, before)
+        for (home, user), (id_, instruction) in self.uses.items():
+            if not _dominates(home, user, dominators) or home < self.first:
+                raise _refused(instruction, f"%{id_} is not computed on every way that leads here")
+        for block, instruction in self.phis:
+            self._check_phi(block, instruction, homes, before, dominators)
+
+    def _ways(self) -> dict[int, list[int]]:
+        ways: dict[int, list[int]] = {number: [] for number in self.blocks.values()}
+        for block, labels, instruction, ends in self._leads:
+            for label in labels:
+                number = self.blocks.get(label)
+                if number is None:
+                    raise _refused(instruction, f"%{label} is no label of the function")
+                if ends:
+                    ways[block].append(number)
+                    if number == self.first:
+                        raise _refused(instruction, "leads to the first block of the function")
+        return ways
+
+    def _check_phi(
+        self, block: int, instruction: Instruction, homes: dict[int, int], before: dict[int, set[int]], dominators: dict[int, int]
+    ) -> None:
+        words = instruction.operands
+        parents = set()
+        for value, label in zip(words[2::2], words[3::2], strict=True):
+            parent, home = self.blocks.get(label), homes.get(value)
+            if parent is None:
+                raise _refused(instruction, f"%{label} is no label of the function")
+            if home is None or (home and (home < self.first or not _dominates(home, parent, dominators))):
+                raise _refused(instruction, f"%{value} is no value computed on every way through %{label}")
+            parents.add(parent)
+        if parents != before.get(block, set()) or len(parents) != len(words[3::2]):
+            raise _refused(instruction, "its labels are not those of the blocks that lead here, each once")
+
+
+def _predecessors(ways: dict[int, list[int]]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for block, following in ways.items():
+        for other in following:
+            found.setdefault(other, set()).add(block)
+    return found
+
+
+def _dominators(first: int, ways: dict[int, list[int]], before: dict[int, set[int]]) -> dict[int, int]:
+    """By block that can be reached its immediate dominator, of the first block itself."""
+    order = _reverse_postorder(first, ways)
+    rank = {block: place for place, block in enumerate(order)}
+    found = {first: first}
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            new = -1
+            for parent in before[block]:
+                if parent not in found:
+                    continue
+                if new < 0:
+                    new = parent
+                    continue
+                one, other = parent, new
+                while one != other:
+                    if rank[one] > rank[other]:
+                        one = found[one]
+                    else:
+                        other = found[other]
+                new = one
+            if found.get(block) != new:
+                found[block] = new
+                changed = True
+    return found
+
+
+def _reverse_postorder(first: int, ways: dict[int, list[int]]) -> list[int]:
+    order, seen = [], {first}
+    stack = [(first, iter(ways[first]))]
+    while stack:
+        block, rest = stack[-1]
+        following = next((other for other in rest if other not in seen), None)
+        if following is None:
+            order.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(ways[following])))
+    order.reverse()
+    return order
+
+
+def _dominates(home: int, user: int, dominators: dict[int, int]) -> bool:
+    """Whether every way to ``user`` leads through ``home``; nothing is asked of blocks that no way leads to."""
+    if user not in dominators:
+        return True
+    while user != home:
+        parent = dominators[user]
+        if parent == user:
+            return False
+        user = parent
+    return True
+
+
+def _refused(instruction: Instruction, what: str) -> NotSpirv:
+    return NotSpirv(instruction.position, f"Op{instruction.op.name}: {what}")

@@ -1,0 +1,147 @@
+"""What the ids that an instruction mentions must be, and where in a module it may stand. Without an entry here it is an instruction of
+a function whose ids are values.
+
+* ``value``: a result with a type, that has been computed where it is used; ``constant``: a constant or undefined value of the module.
+* ``type``: declared before; ``member``: likewise, or announced by OpTypeForwardPointer; ``pointee``: declared anywhere.
+* ``function`` and ``label``: declared anywhere, a label in the same function; ``set``, ``string``: declared before.
+* ``initializer``: a constant, or a variable of the module.
+* ``any``: an id below the bound; whoever needs more asks for it.
+
+The last word stands for all ids that follow.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.spirv.enumerants import Op
+
+USES: Mapping[Op, str] = MappingProxyType(
+    {
+        Op.Name: "any",
+        Op.MemberName: "any",
+        Op.Decorate: "any",
+        Op.DecorateId: "any",
+        Op.MemberDecorate: "any",
+        Op.GroupDecorate: "any",
+        Op.GroupMemberDecorate: "any",
+        Op.EntryPoint: "function any",
+        Op.ExecutionMode: "function any",
+        Op.ExecutionModeId: "function any",
+        Op.Line: "string",
+        Op.Source: "string",
+        Op.TypeVector: "type",
+        Op.TypeVectorIdEXT: "type constant",
+        Op.TypeMatrix: "type",
+        Op.TypeArray: "type constant",
+        Op.TypeRuntimeArray: "type",
+        Op.TypeStruct: "member",
+        Op.TypePointer: "pointee",
+        Op.TypeForwardPointer: "any",
+        Op.TypeFunction: "type",
+        Op.TypeCooperativeMatrixKHR: "type constant",
+        Op.TypeCooperativeMatrixNV: "type constant",
+        Op.TypeTensorLayoutNV: "constant",
+        Op.TypeTensorViewNV: "constant",
+        Op.ConstantComposite: "constant",
+        Op.ConstantCompositeReplicateEXT: "constant",
+        Op.SpecConstantComposite: "constant",
+        Op.SpecConstantCompositeReplicateEXT: "constant",
+        Op.SpecConstantOp: "constant",
+        Op.Variable: "initializer",
+        Op.UntypedVariableKHR: "any",
+        Op.Function: "type",
+        Op.FunctionCall: "function value",
+        Op.ExtInst: "set value",
+        Op.LoopMerge: "label",
+        Op.SelectionMerge: "label",
+        Op.Branch: "label",
+        Op.BranchConditional: "value label",
+        Op.Switch: "value label",
+        Op.CooperativeMatrixLengthKHR: "type",
+        Op.CooperativeMatrixLengthNV: "type",
+        Op.CooperativeMatrixReduceEXT: "value any",
+        Op.CooperativeMatrixPerElementOpEXT: "value any value",
+        Op.CooperativeMatrixLoadTensorNV: "value value value any",
+        Op.CooperativeMatrixStoreTensorNV: "value value value any",
+        Op.UntypedAccessChainKHR: "any",
+        Op.UntypedPtrAccessChainKHR: "any",
+        Op.UntypedArrayLengthKHR: "any",
+        Op.SizeOf: "any",
+    }
+)
+"""By opcode, for the ids other than result type and result, in order."""
+
+
+class Place(enum.IntEnum):
+    """Where in a module an instruction stands, in order (SPIR-V 2.4)."""
+
+    CAPABILITY = 0
+    EXTENSION = 1
+    IMPORT = 2
+    MEMORY_MODEL = 3
+    ENTRY_POINT = 4
+    EXECUTION_MODE = 5
+    SOURCE = 6
+    NAME = 7
+    PROCESSED = 8
+    ANNOTATION = 9
+    DECLARATION = 10
+    FUNCTION = 11
+    ANYWHERE = 12
+
+
+_PLACES: Mapping[Op, Place] = MappingProxyType(
+    {
+        Op.Capability: Place.CAPABILITY,
+        Op.Extension: Place.EXTENSION,
+        Op.ExtInstImport: Place.IMPORT,
+        Op.MemoryModel: Place.MEMORY_MODEL,
+        Op.EntryPoint: Place.ENTRY_POINT,
+        Op.ExecutionMode: Place.EXECUTION_MODE,
+        Op.ExecutionModeId: Place.EXECUTION_MODE,
+        Op.String: Place.SOURCE,
+        Op.Source: Place.SOURCE,
+        Op.SourceExtension: Place.SOURCE,
+        Op.SourceContinued: Place.SOURCE,
+        Op.Name: Place.NAME,
+        Op.MemberName: Place.NAME,
+        Op.ModuleProcessed: Place.PROCESSED,
+        Op.Decorate: Place.ANNOTATION,
+        Op.DecorateId: Place.ANNOTATION,
+        Op.MemberDecorate: Place.ANNOTATION,
+        Op.DecorationGroup: Place.ANNOTATION,
+        Op.GroupDecorate: Place.ANNOTATION,
+        Op.GroupMemberDecorate: Place.ANNOTATION,
+        Op.Variable: Place.ANYWHERE,
+        Op.UntypedVariableKHR: Place.ANYWHERE,
+        Op.Undef: Place.ANYWHERE,
+        Op.Line: Place.ANYWHERE,
+        Op.NoLine: Place.ANYWHERE,
+        Op.Nop: Place.ANYWHERE,
+        Op.ExtInst: Place.ANYWHERE,
+    }
+)
+
+
+def place_of(op: Op) -> Place:
+    """Where ``op`` stands; ``ANYWHERE`` are those that stand both among the declarations and in functions, or are of no consequence."""
+    if op in _PLACES:
+        return _PLACES[op]
+    return Place.DECLARATION if op.name.startswith(("Type", "Constant", "SpecConstant")) else Place.FUNCTION
+
+
+_PLAIN = frozenset(
+    {
+        *(Op.TypeVoid, Op.TypeBool, Op.TypeInt, Op.TypeFloat, Op.Constant, Op.ConstantTrue, Op.ConstantFalse, Op.ConstantNull),
+        *(Op.SpecConstant, Op.SpecConstantTrue, Op.SpecConstantFalse, Op.FunctionParameter, Op.FunctionEnd, Op.Label, Op.Phi),
+    }
+)
+
+TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Kill, Op.Unreachable})
+"""What ends a block."""
+
+UNDERSTOOD = frozenset(USES) | frozenset(_PLACES) | TERMINATORS | _PLAIN
+"""The instructions of which this module knows what they mention. Of others, only those of functions that mention values can be checked."""

@@ -1,0 +1,322 @@
+"""Whether the instructions of a module hang together: operands by the grammar, ids that are what is asked for, functions made of blocks.
+
+Everything that reads a module after this relies on it and asks again for nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple, NoReturn
+
+from cts.devices.embedded.flow import Flow
+from cts.devices.embedded.references import TERMINATORS, USES, Place, place_of
+from generators.spirv.enumerants import Op
+from generators.spirv.grammar import GRAMMAR, Patterns
+from generators.spirv.operands import LiteralWidths, split_operands
+from generators.spirv.reader import Instruction, NotSpirv
+
+_UNLIMITED = 1 << 16
+_ANY = ("any",)
+
+
+class _Shape(NamedTuple):
+    """What is known of an instruction by its opcode.
+
+    Attributes:
+        place: where it stands. ``structural``: whether functions and blocks begin, end or branch by it, or literals are of its width.
+        typed: whether it has a result type and a result.
+        result: index of the result among the operands, -1 if there is none.
+        least, most: how many operands it has where all are single words, and the ids among them follow each other.
+        first, last: those ids, without type and result: from and up to.
+        deciding: index of the operand that decides how many follow, 0 if there is none; -1 if only the grammar can tell.
+        uses: what the ids must be; None if all are values.
+    """
+
+    place: Place
+    structural: bool
+    typed: bool
+    result: int
+    least: int
+    most: int
+    first: int
+    last: int
+    deciding: int
+    uses: tuple[str, ...] | None
+
+
+@cache
+def _shape(op: Op) -> _Shape:
+    grammar = GRAMMAR.instructions[op]
+    pattern, typed = grammar.operands, grammar.is_typed
+    result = next((place for place, (kind, _) in enumerate(pattern) if kind == "R"), -1)
+    first = result + 1
+    rest = pattern[first:]
+    least = first + sum(1 for _, quantifier in rest if not quantifier)
+    most, last = first, first
+    for kind, quantifier in rest:
+        if kind in _DECIDING or kind in _LONG or kind.startswith("Pair") or (kind == "id" and last < most):
+            most = most if quantifier else -1
+            break
+        most = _UNLIMITED if quantifier == "*" else most + 1
+        if kind == "id":
+            last = most
+    uses = tuple(USES[op].split()) if op in USES else None
+    # What names and decorates has no result, and asks nothing more of its ids.
+    uses = _ANY if uses == _ANY and result < 0 and op is not Op.TypeForwardPointer else uses
+    return _Shape(place_of(op), op in _STRUCTURAL, typed, result, least, most, first, last, _deciding(pattern), uses)
+
+
+def _deciding(pattern: Patterns) -> int:
+    """See ``_Shape``."""
+    kinds = [kind for kind, _ in pattern]
+    places = [place for place, kind in enumerate(kinds) if kind in _DECIDING]
+    if len(places) > 1 or any(kind in _LONG or kind == "PairLiteralIntegerIdRef" for kind in kinds):
+        return -1
+    return places[0] if places else 0
+
+
+_DECIDING = frozenset(kind for kind, enumerants in GRAMMAR.kinds.items() if enumerants.parameters)
+_LONG = frozenset({"str", "number", "opcode"})
+_NOWHERE = frozenset({Op.Line, Op.NoLine, Op.Nop})
+_BETWEEN_BLOCKS = frozenset({Op.Function, Op.FunctionParameter, Op.FunctionEnd, Op.Label})
+_STRUCTURAL = TERMINATORS | _BETWEEN_BLOCKS | {Op.Variable, Op.LoopMerge, Op.SelectionMerge, Op.TypeInt, Op.TypeFloat}
+_WORDS = {"type": "type", "member": "type", "function": "function", "set": "set of instructions", "string": "string"}
+
+
+@lru_cache(maxsize=1024)
+def _id_places(op: Op, count: int, deciding: int) -> tuple[int, ...]:
+    """Which of ``count`` operands are ids, where the one that decides has the value ``deciding``.
+
+    Raises:
+        NotSpirv: that many operands are too few or too many.
+    """
+    words = [0] * count
+    if _shape(op).deciding < count:
+        words[_shape(op).deciding] = deciding
+    return tuple(o.at for o in split_operands(Instruction(op, tuple(words), 0), LiteralWidths()) if o.kind == "id")
+
+
+def _ids(instruction: Instruction, shape: _Shape, widths: LiteralWidths) -> list[int]:
+    """The ids that an instruction mentions, without type and result.
+
+    Raises:
+        NotSpirv: its operands do not fit the grammar.
+    """
+    op, words, _ = instruction
+    if op is Op.Name and len(words) > 1 and words[-1] < 1 << 24:
+        return [words[0]]
+    if op in _CONSTANTS and len(words) > 2 and len(words) == 2 + widths.types.get(words[0], 0):
+        return []
+    if shape.deciding >= 0:
+        try:
+            return [words[place] for place in _id_places(op, len(words), words[shape.deciding] if len(words) > shape.deciding else 0)]
+        except NotSpirv as error:
+            raise NotSpirv(instruction.position, error.what) from None
+    return [words[operand.at] for operand in split_operands(instruction, widths) if operand.kind == "id"]
+
+
+_CONSTANTS = frozenset({Op.Constant, Op.SpecConstant})
+
+
+def check_structure(instructions: Sequence[Instruction], bound: int) -> None:
+    """Checks a module's instructions.
+
+    Raises:
+        NotSpirv: what is wrong, and at which word.
+    """
+    _Structure(bound).check(instructions)
+
+
+class _Structure:
+    """What the instructions so far have declared.
+
+    Attributes:
+        _kinds: id -> ``type``, ``function``, ``label``, ``set``, ``string`` or ``group``; results with a type are not among them.
+        _homes: id of a value -> number of the block that computes it; 0 for what all functions see.
+        _constants: ids of constants and undefined values of the module.
+        _later: ids that must be of a kind at the end: kind, id, instruction.
+        _forward: ids that OpTypeForwardPointer announced.
+    """
+
+    def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self._kinds: dict[int, str] = {}
+        self._homes: dict[int, int] = {}
+        self._constants: set[int] = set()
+        self._later: list[tuple[str, int, Instruction]] = []
+        self._forward: set[int] = set()
+        self._widths = LiteralWidths()
+        self._place = Place.CAPABILITY
+        self._flow: Flow | None = None
+        self._block = 0
+        self._blocks = 0
+        self._plain = False
+
+    def check(self, instructions: Sequence[Instruction]) -> None:
+        """Checks them all."""
+        kinds, homes, values, bound = self._kinds, self._homes, self._widths.values, self._bound
+        for instruction in instructions:
+            op, words, _ = instruction
+            shape = _shape(op)
+            if shape.place is not Place.FUNCTION or not self._block:
+                self._stands(shape.place, instruction)
+            elif op is Op.Phi and self._plain:
+                _refuse(instruction, "follows instructions of its block that are no OpPhi")
+            elif op is not Op.Phi and not self._plain and op is not Op.Label:
+                self._plain = True
+            if shape.least <= len(words) <= shape.most:
+                ids: Sequence[int] = words[shape.first : shape.last]
+            else:
+                ids = _ids(instruction, shape, self._widths)
+            if shape.uses is _ANY:
+                for id_ in ids:
+                    if not 0 < id_ < bound:
+                        self._refuse_result(instruction, id_)
+                continue
+            if shape.typed and kinds.get(words[0]) != "type":
+                _refuse(instruction, f"its result type %{words[0]} is no type declared before")
+            if shape.uses is None and op is not Op.Phi:
+                block = self._block
+                for id_ in ids:
+                    home = homes.get(id_)
+                    if home not in (0, block):
+                        self._elsewhere(id_, home, instruction)
+            else:
+                self._mention(instruction, ids, shape.uses or ())
+            if shape.result >= 0:
+                id_ = words[shape.result]
+                if not 0 < id_ < bound or id_ in homes or id_ in kinds:
+                    self._refuse_result(instruction, id_)
+                if not shape.typed:
+                    kinds[id_] = _kind(op)
+                elif op is Op.Function:
+                    kinds[id_] = "function"
+                else:
+                    homes[id_] = self._flow.first if op is Op.FunctionParameter and self._flow else self._block
+                    values[id_] = words[0]
+                    if self._flow is None and op is not Op.Variable:
+                        self._constants.add(id_)
+            if shape.structural:
+                self._structure(instruction, ids)
+        self._end(instructions)
+
+    def _refuse_result(self, instruction: Instruction, id_: int) -> NoReturn:
+        if 0 < id_ < self._bound:
+            _refuse(instruction, f"%{id_} is declared twice")
+        _refuse(instruction, f"the id {id_} is not from 1 to below the bound {self._bound}")
+
+    def _elsewhere(self, id_: int, home: int | None, instruction: Instruction) -> None:
+        """A value of another block."""
+        if home is None:
+            _refuse(instruction, f"%{id_} is no value computed before")
+        if self._flow is None:
+            _refuse(instruction, f"%{id_} is a value of a function")
+        self._flow.uses.setdefault((home, self._block), (id_, instruction))
+
+    def _mention(self, instruction: Instruction, ids: Sequence[int], uses: tuple[str, ...]) -> None:
+        if instruction.op is Op.Phi:
+            assert self._flow is not None
+            self._flow.phis.append((self._block, instruction))
+            return
+        for place, id_ in enumerate(ids):
+            self._use(uses[min(place, len(uses) - 1)], id_, instruction)
+
+    def _use(self, use: str, id_: int, instruction: Instruction) -> None:
+        known = self._kinds.get(id_)
+        match use:
+            case "value":
+                home = self._homes.get(id_)
+                if home not in (0, self._block):
+                    self._elsewhere(id_, home, instruction)
+            case "constant":
+                if id_ not in self._constants:
+                    _refuse(instruction, f"%{id_} is no constant declared before")
+            case "initializer":
+                if self._homes.get(id_) != 0:
+                    _refuse(instruction, f"the initializer %{id_} is neither a constant nor a variable of the module")
+            case "member" if id_ in self._forward:
+                pass
+            case "type" | "member" | "set" | "string":
+                if known != use.replace("member", "type"):
+                    _refuse(instruction, f"%{id_} is no {_WORDS[use]} declared before")
+            case "pointee":
+                if known != "type":
+                    self._later.append(("type", id_, instruction))
+            case "function":
+                self._later.append((use, id_, instruction))
+            case "any":
+                if not 0 < id_ < self._bound:
+                    self._refuse_result(instruction, id_)
+                if instruction.op is Op.TypeForwardPointer:
+                    self._forward.add(id_)
+                    self._later.append(("type", id_, instruction))
+
+    def _stands(self, place: Place, instruction: Instruction) -> None:
+        """Checks that an instruction may stand here; functions are asked apart."""
+        op = instruction.op
+        if place is Place.ANYWHERE:
+            if op not in _NOWHERE and not self._block and self._place is Place.FUNCTION:
+                _refuse(instruction, "stands outside of a block")
+            return
+        if place is Place.FUNCTION:
+            if self._flow is None and op is not Op.Function:
+                _refuse(instruction, "stands outside of a function")
+            if self._flow is not None and op not in _BETWEEN_BLOCKS:
+                _refuse(instruction, "stands outside of a block")
+        if place < self._place:
+            _refuse(instruction, "stands after instructions that it must precede")
+        self._place = place
+
+    def _structure(self, instruction: Instruction, ids: Sequence[int]) -> None:
+        """Functions and blocks begin and end."""
+        op, words = instruction.op, instruction.operands
+        flow = self._flow
+        if op in (Op.TypeInt, Op.TypeFloat):
+            self._widths.learn(instruction)
+        elif op is Op.Function:
+            if flow is not None:
+                _refuse(instruction, "begins before the function before it has ended")
+            self._place = Place.FUNCTION
+            self._flow = Flow(self._blocks + 1)
+        elif flow is None:
+            return
+        elif op is Op.FunctionParameter:
+            if flow.blocks:
+                _refuse(instruction, "follows a block")
+        elif op is Op.Label:
+            if self._block:
+                _refuse(instruction, "begins before the block before it has ended")
+            self._blocks += 1
+            self._block = self._blocks
+            self._plain = False
+            flow.begin(words[0], self._block)
+        elif op is Op.FunctionEnd:
+            if self._block:
+                _refuse(instruction, "follows a block that has not ended")
+            flow.check(self._homes)
+            self._flow = None
+        elif op is Op.Variable and self._block != flow.first:
+            _refuse(instruction, "stands in a block that is not the first of its function")
+        elif op in TERMINATORS or op in (Op.LoopMerge, Op.SelectionMerge):
+            labels = ids[1:] if op in (Op.BranchConditional, Op.Switch) else ids if op not in (Op.ReturnValue,) else ()
+            flow.leads(self._block, labels, instruction, ends=op in TERMINATORS)
+            if op in TERMINATORS:
+                self._block = 0
+
+    def _end(self, instructions: Sequence[Instruction]) -> None:
+        if self._flow is not None:
+            raise NotSpirv(instructions[-1].position, "the last function does not end")
+        for use, id_, instruction in self._later:
+            if self._kinds.get(id_) != use:
+                _refuse(instruction, f"%{id_} is no {_WORDS[use]}")
+
+
+def _kind(op: Op) -> str:
+    if op.name.startswith("Type"):
+        return "type"
+    return {Op.Label: "label", Op.ExtInstImport: "set", Op.String: "string"}.get(op, "group")
+
+
+def _refuse(instruction: Instruction, what: str) -> NoReturn:
+    raise NotSpirv(instruction.position, f"Op{instruction.op.name}: {what}")

@@ -1,0 +1,36 @@
+"""Modules that were mutated: whatever the words are, the device answers. ``tests.embedded.mutants`` tries thousands."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.limits import Limits
+from cts.devices.embedded.profile import load_profile
+from tests.embedded.mutants import answer, case_samples, glslang_samples, mutants
+
+FAMILIES = ("tensor_view", "control_flow", "functions", "specialization", "reduce", "per_element", "memory")
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "not strict"])
+def test_every_mutant_has_an_answer(strict: bool) -> None:
+    samples = (*case_samples(1, FAMILIES), *glslang_samples())
+    device = EmbeddedDevice(load_profile("universal"), strict=strict, limits=Limits(steps=20_000, memory=1 << 26))
+    answers = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for mutant in mutants(samples, 250, seed=11):
+            found = answer(device, mutant)
+            assert found.foreseen, f"{mutant.name}: {found.text}"
+            answers.append(found.kind)
+    assert answers.count("ran") > 20
+    assert answers.count("NotValidSpirv") > 100
+
+
+def test_the_samples_themselves_are_valid() -> None:
+    device = EmbeddedDevice(load_profile("universal"))
+    kinds = {sample.name: answer(device, sample).kind for sample in (*case_samples(1, FAMILIES), *glslang_samples())}
+    assert set(kinds.values()) <= {"ran", "UndefinedBehaviour"}
+    assert all(kind == "ran" for name, kind in kinds.items() if not name.startswith("glslang")), kinds

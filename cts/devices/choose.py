@@ -1,8 +1,7 @@
-"""Which device to judge: what there is, what a user's words mean, and how to open it."""
+"""Which device to judge: what a user's words mean among all that there are, and how to open it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,65 +9,35 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal, cast
 
-from cts.devices.child import ChildProcess
-from cts.devices.device import Device, DeviceDescription, DeviceError, DeviceFailure
+from cts.devices.device import Device, DeviceDescription, DeviceError
+from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
+from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 
-DEFAULT_PROFILE = "universal"
-ENUMERATION_SECONDS = 60.0
-
-_EMBEDDED = "embedded"
 _VALIDATOR: Literal["spirv-val"] = "spirv-val"
 _PREFERENCE = {"discrete": 0, "integrated": 1, "virtual": 2, "cpu": 3}
 
 
 @dataclass(frozen=True)
-class DeviceSpec:
-    """How to open a device, in this process or another one.
+class Choice:
+    """The chosen device.
 
     Attributes:
-        kind: ``vulkan``, ``embedded``, ``spirv-val``, or ``factory`` (for tests of isolation).
-        name: UUID of a Vulkan device; profile of the embedded device, a name or a path; ``module:function`` of a factory; of
-            spirv-val its own.
-        index: of a Vulkan device in the loader's order, in case several have the UUID.
-        mapping: of the embedded device; empty for its default.
-        validation: whether to load the validation layer.
-        submission_seconds: how long a Vulkan device may take for one submission. Some drivers compile in it.
+        why: why it is this one, one line.
+        fallback: why the embedded device stands in for a Vulkan device that nobody named, a sentence; empty where it does not.
     """
-
-    kind: Literal["vulkan", "embedded", "spirv-val", "factory"]
-    name: str
-    index: int = 0
-    mapping: str = ""
-    validation: bool = False
-    submission_seconds: float = 60.0
-
-    @property
-    def selector(self) -> str:
-        """What ``--device`` takes to mean this device."""
-        if self.kind != "embedded":
-            return self.name
-        return _EMBEDDED if self.name == DEFAULT_PROFILE else f"{_EMBEDDED}:{self.name}"
-
-
-@dataclass(frozen=True)
-class DeviceListing:
-    """A device that can be chosen."""
-
-    spec: DeviceSpec
-    description: DeviceDescription
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The chosen device, and why it is this one, in one line."""
 
     spec: DeviceSpec
     description: DeviceDescription
     why: str
+    fallback: str = ""
 
 
-def open_device(spec: DeviceSpec) -> Device:
-    """Opens a device in this process.
+def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
+    """Open a device in this process.
+
+    Args:
+        spec: the device.
+        watched: whether this process does nothing else, and another one ends it where a step takes too long.
 
     Raises:
         DeviceError: it is not there or cannot be opened.
@@ -76,7 +45,8 @@ def open_device(spec: DeviceSpec) -> Device:
     if spec.kind == "vulkan":
         from cts.devices.vulkan.device import VulkanDevice
 
-        return VulkanDevice(spec.name, spec.index, validation=spec.validation, fence_seconds=spec.submission_seconds)
+        fence_seconds = None if watched else spec.submission_seconds
+        return VulkanDevice(spec.name, spec.index, validation=spec.validation, fence_seconds=fence_seconds)
     if spec.kind == "embedded":
         return _open_embedded(spec)
     if spec.kind == "spirv-val":
@@ -95,38 +65,8 @@ def _open_embedded(spec: DeviceSpec) -> Device:
     return EmbeddedDevice(profile, mapping=spec.mapping) if spec.mapping else EmbeddedDevice(profile)
 
 
-def list_vulkan() -> tuple[list[DeviceListing], str]:
-    """The Vulkan devices, in the loader's order, and if there are none, why. They are queried in a child process: drivers crash."""
-    try:
-        _check_loader()
-        with ChildProcess() as child:
-            descriptions = child.ask(("list_vulkan",), ENUMERATION_SECONDS, "asking for the Vulkan devices")
-    except (DeviceError, DeviceFailure) as error:
-        return [], str(error).partition("\n")[0]
-    listings = []
-    for index, description in enumerate(cast(list[DeviceDescription], descriptions)):
-        listings.append(DeviceListing(DeviceSpec("vulkan", description.uuid, index), description))
-    return listings, "" if listings else "the Vulkan loader knows no device"
-
-
-def _check_loader() -> None:
-    """Finds out cheaply whether there is a Vulkan loader at all.
-
-    Raises:
-        DeviceError: there is none.
-    """
-    from ctypes import CDLL
-
-    names = {"win32": "vulkan-1.dll", "darwin": "libvulkan.dylib"}
-    name = names.get(sys.platform, "libvulkan.so.1")
-    try:
-        CDLL(name)
-    except OSError:
-        raise DeviceError(f"no Vulkan loader ({name})") from None
-
-
 def list_profiles() -> list[str]:
-    """Names of the embedded device's profiles, the default first."""
+    """Return the names of the embedded device's profiles, the default first."""
     import cts.devices.embedded
 
     names = sorted(path.stem for path in (Path(cts.devices.embedded.__path__[0]) / "profiles").glob("*.yaml"))
@@ -138,9 +78,9 @@ def _embedded(profile: str) -> DeviceListing:
     return DeviceListing(spec, open_device(spec).description)
 
 
-def list_devices() -> list[DeviceListing]:
-    """Every device that can be chosen: Vulkan's, then the embedded device with each of its profiles, then spirv-val if it is there."""
-    listings = list_vulkan()[0] + [_embedded(profile) for profile in list_profiles()]
+def list_others() -> list[DeviceListing]:
+    """List the devices that need no driver: the embedded device with each of its profiles, then spirv-val if it is there."""
+    listings = [_embedded(profile) for profile in list_profiles()]
     with suppress(DeviceError):
         listings.append(_validator())
     return listings
@@ -151,65 +91,92 @@ def _validator() -> DeviceListing:
     return DeviceListing(spec, open_device(spec).description)
 
 
-def choose(selector: str | None) -> Choice:
-    """The device that a user's words mean.
+def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
+    """Find the device that a user's words mean.
 
     Args:
         selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
-            index; None for the best Vulkan device with cooperative matrices, else the embedded device.
+            number; None for the best Vulkan device with cooperative matrices, else the embedded device.
+        seconds: how long each Vulkan device may take to say what it is.
 
     Raises:
-        DeviceError: there is no such device; the message names those that there are.
+        DeviceError: there is no such device; the message names those that there are. Or nobody named a device, and one of those that
+            there are does not say what it is: which one is to be judged is then for the user to say.
     """
     if selector is None:
-        return _best()
+        return best(list_vulkan(seconds))
     kind, colon, profile = selector.partition(":")
-    if kind == _EMBEDDED:
+    if kind == EMBEDDED:
         listing = _embedded(profile if colon else DEFAULT_PROFILE)
         return Choice(listing.spec, listing.description, f"--device {selector}")
     if selector == _VALIDATOR:
         listing = _validator()
         return Choice(listing.spec, listing.description, f"--device {selector}")
-    vulkan, reason = list_vulkan()
-    listing = _named(selector, vulkan, reason)
+    listing = _named(selector, list_vulkan(seconds))
     return Choice(listing.spec, listing.description, f"--device {selector}")
 
 
-def _best() -> Choice:
-    vulkan, reason = list_vulkan()
-    able = [listing for listing in vulkan if listing.description.features.get("cooperativeMatrix")]
+def best(vulkan: VulkanDevices) -> Choice:
+    """Choose for a user who names no device.
+
+    Raises:
+        DeviceError: a device does not say what it is.
+    """
+    if vulkan.broken:
+        others = ", ".join(f"--device {one.number} ({one.description.name})" for one in vulkan.devices)
+        raise DeviceError(
+            f"a Vulkan driver fails when it is asked for its devices; {_broken(vulkan.broken)}; mend that, or name what to judge: "
+            f"{f'{others}, ' if others else ''}--device {EMBEDDED}"
+        )
+    able = [listing for listing in vulkan.devices if listing.description.features.get("cooperativeMatrix")]
     if not able:
-        if vulkan:
-            reason = f"none of {_names(vulkan)} has cooperative matrices"
+        reason = vulkan.absent or f"none of {_names(vulkan.devices)} has cooperative matrices"
         listing = _embedded(DEFAULT_PROFILE)
-        return Choice(listing.spec, listing.description, f"no Vulkan device to judge: {reason}")
-    best = min(able, key=lambda listing: _PREFERENCE.get(listing.description.extra.get("type", ""), len(_PREFERENCE)))
-    type_ = best.description.extra.get("type", "other")
+        return Choice(
+            listing.spec,
+            listing.description,
+            f"no Vulkan device to judge: {reason}",
+            f"no Vulkan device was judged, but the embedded device, which needs none: {reason}",
+        )
+    chosen = min(able, key=lambda listing: _PREFERENCE.get(listing.description.extra.get("type", ""), len(_PREFERENCE)))
+    type_ = chosen.description.extra.get("type", "other")
     why = "the only Vulkan device with cooperative matrices"
     if len(able) > 1:
         why = f"{type_}, the best of {len(able)} Vulkan devices with cooperative matrices"
-    return Choice(best.spec, best.description, why)
+    return Choice(chosen.spec, chosen.description, why)
 
 
 def _names(listings: Iterable[DeviceListing]) -> str:
     return ", ".join(listing.description.name for listing in listings)
 
 
-def _named(selector: str, vulkan: Sequence[DeviceListing], reason: str) -> DeviceListing:
-    if selector.isdecimal() and int(selector) < len(vulkan):
-        return vulkan[int(selector)]
+def _broken(devices: Iterable[BrokenDevice]) -> str:
+    return "; ".join(map(str, devices))
+
+
+def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
+    if selector.isdecimal():
+        for listing in vulkan.devices:
+            if listing.number == int(selector):
+                return listing
+        for broken in vulkan.broken:
+            if broken.number == int(selector):
+                raise DeviceError(f"--device {selector}: it does not say what it is: {broken.why}")
     wanted = selector.casefold()
     identifier = wanted.replace("-", "")
-    by_uuid = [listing for listing in vulkan if listing.description.uuid == identifier]
+    by_uuid = [listing for listing in vulkan.devices if listing.description.uuid == identifier]
     if by_uuid:
         return by_uuid[0]
-    named = [listing for listing in vulkan if wanted and wanted in listing.description.name.casefold()]
+    named = [listing for listing in vulkan.devices if wanted and wanted in listing.description.name.casefold()]
     if len({listing.description.name for listing in named}) > 1:
-        choices = ", ".join(f"{listing.spec.index} ({listing.description.name})" for listing in named)
-        raise DeviceError(f"--device {selector}: several devices have that in their names; say which by its index: {choices}")
+        raise DeviceError(f"--device {selector}: several devices have that in their names; say which by its number: {_numbered(named)}")
     if named:
         return named[0]
-    known = [f"{listing.spec.index} ({listing.description.name})" for listing in vulkan]
-    known += [_EMBEDDED, *(f"{_EMBEDDED}:{profile}" for profile in list_profiles()), _VALIDATOR]
-    because = f" ({reason})" if reason else ""
-    raise DeviceError(f"--device {selector}: no such device; there are: {', '.join(known)}{because}")
+    known = [_numbered(vulkan.devices)] if vulkan.devices else []
+    known += [EMBEDDED, *(f"{EMBEDDED}:{profile}" for profile in list_profiles()), _VALIDATOR]
+    because = vulkan.absent or _broken(vulkan.broken)
+    raise DeviceError(f"--device {selector}: no such device; there are: {', '.join(known)}{f' ({because})' if because else ''}")
+
+
+def _numbered(listings: Sequence[DeviceListing]) -> str:
+    return ", ".join(f"{listing.number} ({listing.description.name})" for listing in listings)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from cts.printable import printable_line
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -61,12 +63,22 @@ class DeviceDescription:
     rows: tuple[MatrixRow, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Drivers name themselves as they like: from here on, no name can steer a terminal or break a file.
+        for name in ("name", "driver", "api_version"):
+            object.__setattr__(self, name, printable_line(getattr(self, name)))
+
 
 class Device(Protocol):
     """Runs kernels. Not thread-safe; one kernel at a time."""
 
     @property
     def description(self) -> DeviceDescription: ...
+
+    @property
+    def last_steps(self) -> Mapping[str, float]:
+        """Seconds by step of the last run; empty before the first one."""
+        ...
 
     def missing(self, kernel: Kernel) -> str:
         """What the device lacks for this kernel, in words that name it (a feature, a property row, a limit); empty if nothing.
@@ -82,11 +94,31 @@ class Device(Protocol):
         """
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> tuple[Finding, ...]:
+        """Close the device, as often as one likes. Return what went wrong while no case was judged, where the device can tell."""
+        ...
 
 
 class DeviceError(CtsError):
     """A device cannot be found or set up; reported to the user in one line."""
+
+
+class NoVulkan(DeviceError):
+    """This machine has no Vulkan loader, no driver, or no device. A driver that fails when it is asked is none of these."""
+
+
+class DeviceUnavailable(DeviceError):
+    """A device that was there cannot be opened, also after further attempts: nothing can be judged until someone has looked at it."""
+
+
+class Step(enum.StrEnum):
+    """What a device does while it is waited for. Recorded with a failure, and what ``--step-timeout`` bounds, one by one."""
+
+    OPEN = "open"
+    PIPELINE = "pipeline"
+    DISPATCH = "dispatch"
+    QUERY = "query"
+    CLOSE = "close"
 
 
 @runtime_checkable
@@ -94,38 +126,81 @@ class AnnouncesSteps(Protocol):
     """A device that says what it is about to do, for whoever finds that it never came back.
 
     Attributes:
-        announce: called with words that end a sentence ("while the shader ran"), and with "" when that is over.
+        announce: called with the step that begins, and with None when it is over.
     """
 
-    announce: Callable[[str], None]
+    announce: Callable[[Step | None], None]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What went wrong with a device while no case was judged.
+
+    Attributes:
+        step: in which it went wrong; None between two steps.
+        what: in words.
+    """
+
+    step: Step | None
+    what: str
 
 
 class DeviceFailure(Exception):
-    """A kernel did not come back with outputs. ``verdict`` is the verdict of the case."""
+    """A kernel did not come back with outputs.
+
+    Attributes:
+        verdict: of the case, by the name of a Verdict.
+        step: in which it failed; None where the device does not tell.
+        spent: whether the device that raised it is of no more use, so that the next case needs a fresh one.
+    """
 
     verdict = "error"
+    spent = False
+
+    def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None) -> None:
+        super().__init__(message)
+        self.step = step
+        if spent is not None:
+            self.spent = spent
 
 
 class DeviceCrash(DeviceFailure):
     """The process that holds the device died; the message has its exit status and last words."""
 
     verdict = "crash"
+    spent = True
+
+
+class Garbled(DeviceCrash):
+    """The process that holds the device sent garbage, or the answer to another request. Nothing it says can be trusted."""
 
 
 class DeviceTimeout(DeviceFailure):
     """The device did not answer in time and was ended; the message has the step and the limit in seconds."""
 
     verdict = "timeout"
+    spent = True
 
 
 class DeviceLost(DeviceFailure):
     """VK_ERROR_DEVICE_LOST. The device must be made anew."""
 
     verdict = "device_lost"
+    spent = True
+
+
+class OutOfMemory(DeviceFailure):
+    """VK_ERROR_OUT_OF_HOST_MEMORY or VK_ERROR_OUT_OF_DEVICE_MEMORY; the message names the call."""
+
+    verdict = "resource_error"
+    spent = True
 
 
 class DriverRefused(DeviceFailure):
-    """The driver returned an error (VkResult) for a kernel that it says it supports; the message names call and result."""
+    """The driver returned a VkResult that it must not return for a kernel that it says it supports; the message names call and result.
+
+    ``spent`` where the call leaves the state of the device unknown: a submission, a wait, a reset.
+    """
 
     verdict = "fail"
 

@@ -3,41 +3,47 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
-from cts.devices.choose import DeviceSpec
-from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
+from cts.devices.spec import DeviceSpec
+from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
-START_SECONDS = 60.0
-"""The least time that a child has to start Python and the driver, however short its other steps must be."""
+OPEN_SECONDS = 60.0
+"""How long starting Python and opening the driver may take, unless somebody says otherwise."""
 
 
 class IsolatedDevice:
     """A device held by a child process.
 
-    The child starts with the first use. It is ended where it crashed, hung, lost its device or failed in a way that nobody foresaw; the
-    next use starts another one.
+    The child starts with ``open``, or with the first use. It is ended where it crashed, hung, sent nonsense, or reported a failure after
+    which its device is of no more use; the next use starts another one.
 
     Args:
         spec: the device that the child opens.
-        timeout: seconds for each step; opening the device has START_SECONDS at least.
+        timeout: seconds for each step.
         description: what the device is known to say of itself, where that is known.
+        open_timeout: seconds for opening it.
 
     Attributes:
-        last_steps: seconds by step, as the device told of its last run; ``open`` too, if that run had to open it.
+        last_steps: seconds by step, as the device told of its last run; ``open`` too, if it was opened since the run before.
     """
 
-    def __init__(self, spec: DeviceSpec, timeout: float, description: DeviceDescription | None = None) -> None:
+    def __init__(
+        self, spec: DeviceSpec, timeout: float, description: DeviceDescription | None = None, open_timeout: float = OPEN_SECONDS
+    ) -> None:
         self._spec = spec
         self._timeout = timeout
+        self._open_timeout = open_timeout
         self._description = description
         self._child: ChildProcess | None = None
+        self._findings: list[Finding] = []
+        self._opening: dict[str, float] = {}
         self.last_steps: dict[str, float] = {}
 
     @property
@@ -45,15 +51,33 @@ class IsolatedDevice:
         """What the device says of itself.
 
         Raises:
-            DeviceError: it cannot be opened, also where it crashes or hangs meanwhile.
+            DeviceError: it cannot be opened to ask it.
         """
         if self._description is None:
-            try:
-                self._started()
-            except DeviceFailure as failure:
-                raise DeviceError(f"the device cannot be opened: {failure}") from failure
+            self.open()
         assert self._description is not None
         return self._description
+
+    def open(self) -> None:
+        """Open the device in a new child, unless one holds it already. One attempt.
+
+        Raises:
+            DeviceError: it refuses, crashes or hangs; the message says what happened.
+        """
+        if self._child is not None and not self._child.ended:
+            return
+        begin = time.perf_counter()
+        child = ChildProcess({"VK_DRIVER_FILES": self._spec.driver_files} if self._spec.driver_files else {})
+        try:
+            self._description = child.ask(("open", self._spec), self._open_timeout, "open")
+        except DeviceFailure as failure:
+            child.kill()
+            raise DeviceError(f"the device cannot be opened: {failure}") from failure
+        except BaseException:
+            child.kill()
+            raise
+        self._child = child
+        self._opening = {"open": time.perf_counter() - begin}
 
     def missing(self, kernel: Kernel) -> str:
         """What the device lacks by its description; no child is needed for that once the description is known.
@@ -67,63 +91,62 @@ class IsolatedDevice:
         """As the device does.
 
         Raises:
+            DeviceError: it cannot be opened.
             DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
         """
         self.last_steps = {}
-        begin = time.perf_counter()
-        fresh = self._child is None
-        self._started()
-        opening = {"open": time.perf_counter() - begin} if fresh else {}
+        self._opening = {}
         outcomes, steps = self._ask(("run", kernel, tuple(dispatches)), "run")
-        self.last_steps = opening | steps
+        self.last_steps = self._opening | steps
+        self._opening = {}
         return cast(list[Outcome], outcomes)
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
         """As the device does.
 
         Raises:
+            DeviceError: it cannot be opened.
             DeviceFailure: one of its kinds, DeviceCrash and DeviceTimeout among them.
         """
         return cast(PropertyAnswer, self._ask(("ask", call), "property query"))
 
-    def close(self) -> None:
-        """Ends the child, with violence if it takes too long."""
+    def close(self) -> tuple[Finding, ...]:
+        """End the child, with violence if it takes too long.
+
+        Returns what has gone wrong since the last call while no case was judged: children that died between two requests, and what this one
+        did when its device was closed and when it ended.
+        """
         child, self._child = self._child, None
         if child is not None:
-            child.close(self._timeout)
+            self._findings += child.close(self._timeout)
+        found, self._findings = tuple(self._findings), []
+        return found
 
-    def _started(self) -> ChildProcess:
-        if self._child is None:
-            child = ChildProcess()
-            try:
-                self._description = child.ask(("open", self._spec), max(self._timeout, START_SECONDS), "open")
-            except BaseException:
-                child.kill()
-                raise
-            self._child = child
-        return self._child
-
-    def _ask(self, request: tuple[Any, ...], step: str) -> Any:
+    def _ask(self, request: tuple[Any, ...], what: str) -> Any:
         try:
-            return self._ask_child(request, step)
+            return self._ask_child(request, what)
         except DiedIdle as death:
             # Whatever did it, it was not this request: that gets a child that is alive.
-            warnings.warn(f"after its last answer: {str(death).partition(': ')[2]}", RuntimeWarning, stacklevel=3)
-            return self._ask_child(request, step)
-
-    def _ask_child(self, request: tuple[Any, ...], step: str) -> Any:
-        child = self._started()
+            self._findings.append(Finding(None, f"after its last answer: {str(death).partition(': ')[2]}"))
         try:
-            return child.ask(request, self._timeout, step)
+            return self._ask_child(request, what)
+        except DiedIdle as death:
+            raise DeviceError(f"the device does not stay open: {death}") from death
+
+    def _ask_child(self, request: tuple[Any, ...], what: str) -> Any:
+        self.open()
+        assert self._child is not None
+        try:
+            return self._child.ask(request, self._timeout, what)
         except DeviceFailure as failure:
-            # The other kinds are answers of a device that goes on: a refusal, a message, a rule.
-            if isinstance(failure, DeviceCrash | DeviceTimeout | DeviceLost) or type(failure) is DeviceFailure:
+            if failure.spent:
                 self._discard()
             raise
-        except BaseException as error:
-            if not isinstance(error, Exception):
-                # Interrupted between question and answer: the next answer would be to the wrong question.
-                self._discard()
+        except CtsError:
+            # An answer of a device that goes on.
+            raise
+        except BaseException:
+            self._discard()
             raise
 
     def _discard(self) -> None:

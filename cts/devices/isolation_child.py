@@ -9,31 +9,32 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from typing import Any
 
-from cts.devices.device import AnnouncesSteps, Device, DeviceFailure
-from cts.devices.messages import BEGIN, DOING, Deadline, Disconnected, receive, send
+from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, NoVulkan, Step
+from cts.devices.failures import reported
+from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, receive, send
 from cts.devices.property_commands import AnswersQueries
-from generators.errors import CtsError
 
-_FOREVER = Deadline(None)
+_CUT_OFF = 70
+"""Exit status of a child whose channel is gone though its parent is not; EX_SOFTWARE."""
 
 
 class _Requests:
-    """The device that this process holds, and a method for each request that it can be sent.
+    """What this process holds, and a method for each request that it can be sent.
 
     Args:
         announce: tells the other side what the device does.
     """
 
-    def __init__(self, announce: Callable[[str], None]) -> None:
+    def __init__(self, announce: Callable[[Step | None], None]) -> None:
         self._announce = announce
         self._device: Device | None = None
+        self._instance: Any = None
 
     def answer(self, request: tuple[Any, ...]) -> Any:
-        """The answer to a request."""
+        """Return the answer to a request."""
         name, *arguments = request
         return getattr(self, f"on_{name}")(*arguments)
 
@@ -42,86 +43,119 @@ class _Requests:
         assert self._device is not None, "open comes first"
         return self._device
 
-    def on_list_vulkan(self) -> Any:
-        from cts.devices.vulkan.query import describe_all
+    @property
+    def instance(self) -> Any:
+        """The one VkInstance that this process asks for devices."""
+        from cts.devices.vulkan.instance import Instance
 
-        return describe_all()
+        if self._instance is None:
+            self._instance = Instance()
+        return self._instance
 
-    def on_open(self, spec: Any) -> Any:
+    def on_count_vulkan(self) -> int:
+        count = len(self.instance.physical_devices())
+        if not count:
+            raise NoVulkan("the Vulkan loader knows no device")
+        return count
+
+    def on_describe_vulkan(self, index: int) -> DeviceDescription:
+        from cts.devices.vulkan.query import describe
+
+        return describe(self.instance, index)
+
+    def on_open(self, spec: Any) -> DeviceDescription:
         from cts.devices.choose import open_device
 
-        self._device = open_device(spec)
+        self._device = open_device(spec, watched=True)
         if isinstance(self._device, AnnouncesSteps):
             self._device.announce = self._announce
         return self._device.description
 
     def on_run(self, kernel: Any, dispatches: Any) -> Any:
         outcomes = self.device.run(kernel, dispatches)
-        return outcomes, dict(getattr(self.device, "last_steps", {}))
+        return outcomes, dict(self.device.last_steps)
 
     def on_ask(self, call: Any) -> Any:
         assert isinstance(self.device, AnswersQueries), f"{type(self.device).__name__} has no property commands"
         return self.device.ask(call)
 
-    def on_close(self) -> Any:
+    def on_close(self) -> None:
         device, self._device = self._device, None
+        instance, self._instance = self._instance, None
         if device is not None:
             device.close()
+        if instance is not None:
+            instance.close()
 
 
 def _reply(requests: _Requests, request: tuple[Any, ...]) -> tuple[str, Any]:
     try:
-        return "answer", requests.answer(request)
-    except (DeviceFailure, CtsError) as error:
-        return "failure", (_known_name(type(error)), str(error))
-    except Exception:
-        trace = traceback.format_exc()
-        return "failure", ("DeviceFailure", f"{trace.strip().splitlines()[-1]}\n{trace}")
-
-
-def _known_name(kind: type[Exception]) -> str:
-    """The name of the nearest class that the other side knows."""
-    from cts.devices.child import FAILURES
-
-    return next(base.__name__ for base in kind.__mro__ if base.__name__ in FAILURES)
+        return ANSWER, requests.answer(request)
+    except Exception as error:
+        return FAILURE, reported(error)
 
 
 def _end_with_parent(channel: socket.socket) -> None:
-    """Ends this process as soon as the other side is gone, also in the middle of a call that never returns: by a thread of its own,
-    which a driver cannot stop since cffi releases the interpreter's lock."""
+    """End this process, and all that a driver has started in it, as soon as the other side is gone, also in the middle of a call that never
+    returns: by a thread of its own, which a driver cannot stop since cffi releases the interpreter's lock."""
 
     def watch() -> None:
         poll = select.poll()
         poll.register(channel.fileno(), 0)
         poll.poll()
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def serve(channel: socket.socket) -> None:
-    """Answers requests until the other side is gone or asks to close."""
-    requests = _Requests(lambda doing: send(channel, (DOING, doing), _FOREVER))
-    while True:
-        try:
-            request = receive(channel, _FOREVER)
-            send(channel, BEGIN, _FOREVER)
-            send(channel, _reply(requests, request), _FOREVER)
-        except Disconnected:
-            return
-        if request[0] == "close":
-            return
+class _Server:
+    """Answers requests on a socket."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._number = 0
+
+    def serve(self) -> None:
+        """Answer until the other side is gone or asks to close.
+
+        Raises:
+            Disconnected: the channel is gone.
+            NotAMessage: what comes is no request.
+        """
+        decoder = Decoder()
+        requests = _Requests(lambda step: self._send((DOING, None if step is None else step.value)))
+        while True:
+            self._number, request = receive(self._channel, decoder)
+            self._send((BEGIN, None))
+            reply = _reply(requests, request)
+            try:
+                self._send(reply)
+            except TooLong as why:
+                self._send((FAILURE, reported(ValueError(f"the answer is too long: {why}"))))
+            if request[0] == "close":
+                return
+
+    def _send(self, message: tuple[str, Any]) -> None:
+        send(self._channel, self._number, message)
 
 
 def main() -> None:
-    """Serves the socket whose descriptor is the first argument."""
+    """Serve the socket whose descriptor is the first argument."""
     faulthandler.enable()
-    # An interrupt is the parent's to handle: it reaches the whole foreground process group.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # They are the parent's to handle, which ends this process: where they are sent to every process of a job, this one would seem to crash.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     channel = socket.socket(fileno=int(sys.argv[1]))
     channel.set_inheritable(False)
     _end_with_parent(channel)
-    serve(channel)
+    try:
+        _Server(channel).serve()
+    except (Disconnected, NotAMessage) as error:
+        # The parent is there, or this process would have been ended: somebody in it closed the descriptor, or read from it.
+        print(f"the channel to the suite was closed or read by a driver ({type(error).__name__}: {error})", file=sys.stderr, flush=True)
+        sys.exit(_CUT_OFF)
 
 
 if __name__ == "__main__":

@@ -1,88 +1,142 @@
-"""Messages between a process and its child: a pickle behind its length, over a socket, each way bounded in time."""
+"""Messages between a process and its child: numbered pickles over a socket, bounded in length, and checked before they are believed.
+
+A driver shares the child's descriptors: it may write to the socket, or read what was meant for the child.
+"""
 
 from __future__ import annotations
 
 import pickle
 import socket
 import struct
-import time
+import zlib
 from typing import Any
 
 BEGIN = "begin"
 """What the child sends when it has read a request, before it does anything for it: a child that dies earlier died of something else."""
 
 DOING = "doing"
-"""The first part of what the child sends, once or more, between BEGIN and its answer; the second part is what it does now."""
+"""What the child sends between BEGIN and its answer, once or more, with the step that begins, or None where one is over."""
 
-_LENGTH = struct.Struct("<Q")
+ANSWER = "answer"
+"""What the child sends last, with what was asked for."""
+
+FAILURE = "failure"
+"""What the child sends last instead of ANSWER: name of the exception, message, step, and whether the device is of no more use."""
+
+LONGEST = 1 << 30
+"""Bytes of a message. Longer ones are refused on both sides."""
+
+_MAGIC = b"cts\x91"
+_FIELDS = struct.Struct("<4sIQI")
+"""Magic, number, length and checksum of the payload."""
+_CHECK = struct.Struct("<I")
+_HEADER_BYTES = _FIELDS.size + _CHECK.size
+_CHUNK = 1 << 18
 
 
 class Disconnected(Exception):
     """The other side is gone."""
 
 
-class Late(Exception):
-    """The other side did not answer, or did not listen, in time."""
+class NotAMessage(Exception):
+    """What came is no message; says why."""
 
 
-class Deadline:
-    """A moment that is ``seconds`` away; None is never."""
+class TooLong(Exception):
+    """A message of more than LONGEST bytes is to be sent; says how many."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
 
-    def remaining(self) -> float | None:
-        """Seconds left.
+def frame(number: int, message: object) -> bytes:
+    """Return the bytes of a message.
+
+    Args:
+        number: of the request that the message is, or belongs to.
+        message: what pickle can hold.
+
+    Raises:
+        TooLong: the other side would refuse it.
+    """
+    payload = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    if len(payload) > LONGEST:
+        raise TooLong(f"{len(payload):,} bytes, where {LONGEST:,} are the most")
+    fields = _FIELDS.pack(_MAGIC, number, len(payload), zlib.crc32(payload))
+    return fields + _CHECK.pack(zlib.crc32(fields)) + payload
+
+
+class Decoder:
+    """Takes bytes as they come, and gives the messages in them. Holds no more than what has come."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Add what has come."""
+        self._bytes += data
+
+    def next(self) -> tuple[int, Any] | None:
+        """Return number and contents of the next message, or None while it is not there as a whole.
 
         Raises:
-            Late: none.
+            NotAMessage: the bytes are none.
         """
-        if self._end is None:
+        start = bytes(self._bytes[: len(_MAGIC)])
+        if start != _MAGIC[: len(start)]:
+            raise NotAMessage(f"it begins with {bytes(self._bytes[:16])!r}")
+        if len(self._bytes) < _HEADER_BYTES:
             return None
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise Late
-        return left
+        fields = bytes(self._bytes[: _FIELDS.size])
+        _, number, length, checksum = _FIELDS.unpack(fields)
+        if _CHECK.unpack_from(self._bytes, _FIELDS.size) != (zlib.crc32(fields),):
+            raise NotAMessage("its header does not have the checksum that it states")
+        if length > LONGEST:
+            raise NotAMessage(f"it states {length:,} bytes, where {LONGEST:,} are the most")
+        end = _HEADER_BYTES + length
+        if len(self._bytes) < end:
+            return None
+        with memoryview(self._bytes) as view, view[_HEADER_BYTES:end] as payload:
+            if zlib.crc32(payload) != checksum:
+                raise NotAMessage("its contents do not have the checksum that it states")
+            message = _unpickled(payload)
+        del self._bytes[:end]
+        return number, message
 
 
-def send(channel: socket.socket, message: object, deadline: Deadline) -> None:
-    """Sends a message.
-
-    Raises:
-        Disconnected, Late: it was not taken.
-    """
-    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+def _unpickled(payload: memoryview) -> Any:
     try:
-        channel.settimeout(deadline.remaining())
-        channel.sendall(_LENGTH.pack(len(data)) + data)
-    except TimeoutError:
-        raise Late from None
-    except OSError:
-        raise Disconnected from None
+        return pickle.loads(payload)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise NotAMessage(f"its contents cannot be read: {type(error).__name__}: {error}") from error
 
 
-def receive(channel: socket.socket, deadline: Deadline) -> Any:
-    """The next message.
+def send(channel: socket.socket, number: int, message: object) -> None:
+    """Send a message, however long that takes.
 
     Raises:
-        Disconnected, Late: there is none.
+        Disconnected: nobody takes it.
+        TooLong: nobody would.
     """
-    (length,) = _LENGTH.unpack(_receive_bytes(channel, _LENGTH.size, deadline))
-    return pickle.loads(_receive_bytes(channel, length, deadline))
+    data = frame(number, message)
+    try:
+        channel.sendall(data)
+    except OSError as error:
+        raise Disconnected(str(error)) from None
 
 
-def _receive_bytes(channel: socket.socket, count: int, deadline: Deadline) -> bytearray:
-    data = bytearray(count)
-    view, position = memoryview(data), 0
-    while position < count:
+def receive(channel: socket.socket, decoder: Decoder) -> tuple[int, Any]:
+    """Return number and contents of the next message, however long it takes to come.
+
+    Raises:
+        Disconnected: there is none.
+        NotAMessage: something else came.
+    """
+    while (found := decoder.next()) is None:
         try:
-            channel.settimeout(deadline.remaining())
-            received = channel.recv_into(view[position:])
-        except TimeoutError:
-            raise Late from None
-        except OSError:
-            raise Disconnected from None
-        if not received:
-            raise Disconnected
-        position += received
-    return data
+            data = channel.recv(_CHUNK)
+        except OSError as error:
+            raise Disconnected(str(error)) from None
+        if not data:
+            raise Disconnected("end of file")
+        decoder.feed(data)
+    return found

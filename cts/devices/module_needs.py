@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from generators.errors import GeneratorError
 from generators.spirv.enumerants import Op
+from generators.spirv.grammar import GRAMMAR
 
 
 class Scalar(NamedTuple):
@@ -74,6 +75,14 @@ def _signed(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value
 
 
+def _divided(value: int, by: int, width: int) -> int:
+    """The quotient of signed integers, towards zero."""
+    one, other = _signed(value, width), _signed(by, width)
+    quotient = abs(one) // abs(other)
+    return quotient if (one < 0) == (other < 0) else -quotient
+
+
+_DIVISIONS = frozenset({Op.UDiv, Op.UMod, Op.SDiv})
 _EXPRESSIONS: Mapping[int, Callable[[list[int], int], int]] = MappingProxyType(
     {
         Op.IAdd: lambda v, _: v[0] + v[1],
@@ -81,9 +90,9 @@ _EXPRESSIONS: Mapping[int, Callable[[list[int], int], int]] = MappingProxyType(
         Op.IMul: lambda v, _: v[0] * v[1],
         Op.UDiv: lambda v, _: v[0] // v[1],
         Op.UMod: lambda v, _: v[0] % v[1],
-        Op.SDiv: lambda v, w: int(_signed(v[0], w) / _signed(v[1], w)),
-        Op.ShiftLeftLogical: lambda v, _: v[0] << v[1],
-        Op.ShiftRightLogical: lambda v, _: v[0] >> v[1],
+        Op.SDiv: lambda v, w: _divided(v[0], v[1], w),
+        Op.ShiftLeftLogical: lambda v, w: v[0] << min(v[1], w),
+        Op.ShiftRightLogical: lambda v, w: v[0] >> min(v[1], w),
         Op.BitwiseAnd: lambda v, _: v[0] & v[1],
         Op.BitwiseOr: lambda v, _: v[0] | v[1],
         Op.BitwiseXor: lambda v, _: v[0] ^ v[1],
@@ -99,6 +108,21 @@ _EXPRESSIONS: Mapping[int, Callable[[list[int], int], int]] = MappingProxyType(
         Op.UGreaterThan: lambda v, _: int(v[0] > v[1]),
     }
 )
+
+
+def _evaluated(expression: Expression, operands: list[int]) -> int:
+    if len(operands) != _OPERANDS[expression.op]:
+        raise GeneratorError(f"OpSpecConstantOp {expression.op} has {len(operands)} operands")
+    if expression.op in _DIVISIONS and not operands[1]:
+        raise GeneratorError(f"OpSpecConstantOp {expression.op} divides by zero")
+    return _EXPRESSIONS[expression.op](operands, expression.width) & ((1 << expression.width) - 1)
+
+
+_OPERANDS = {int(op): sum(operand.kind == "id" for operand in GRAMMAR.instructions[op].operands) for op in _EXPRESSIONS}
+"""By opcode, how many operands an expression has."""
+
+_MAX_DEPTH = 255
+"""Types in types (SPIR-V 2.17, Universal Limits)."""
 
 
 @dataclass(frozen=True)
@@ -141,49 +165,82 @@ class ModuleNeeds:
             GeneratorError: it is none, or an expression that the suite does not evaluate.
         """
         known = self.constants.get(constant)
+        if not isinstance(known, Expression):
+            return self._number(constant, known, specialization)
+        # Not by recursion: how long a chain of expressions is, is the module's choice.
+        values: dict[int, int] = {}
+        stack, opened = [constant], set()
+        while stack:
+            id_ = stack[-1]
+            known = self.constants.get(id_)
+            if not isinstance(known, Expression):
+                values[id_] = self._number(id_, known, specialization)
+            elif known.op not in _EXPRESSIONS:
+                raise GeneratorError(f"OpSpecConstantOp {known.op} is not evaluated yet; add it to cts.devices.module_needs")
+            elif waiting := [operand for operand in known.operands if operand not in values]:
+                if id_ in opened:
+                    raise GeneratorError(f"the constant {id_} is computed from itself")
+                opened.add(id_)
+                stack += waiting
+                continue
+            elif id_ not in values:
+                values[id_] = _evaluated(known, [values[operand] for operand in known.operands])
+            stack.pop()
+        return values[constant]
+
+    @staticmethod
+    def _number(id_: int, known: Constant | None, specialization: Mapping[int, int]) -> int:
         if isinstance(known, int):
             return known
         if isinstance(known, Default):
             return known.value if known.spec_id is None else specialization.get(known.spec_id, known.value)
-        if known is None:
-            raise GeneratorError(f"id {constant} is used where a module needs a scalar constant, and it is none")
-        evaluate = _EXPRESSIONS.get(known.op)
-        if evaluate is None:
-            raise GeneratorError(f"OpSpecConstantOp {known.op} is not evaluated yet; add it to cts.devices.module_needs")
-        result = evaluate([self.value(operand, specialization) for operand in known.operands], known.width)
-        return result & ((1 << known.width) - 1)
+        raise GeneratorError(f"id {id_} is used where a module needs a scalar constant, and it is none")
 
     def workgroup_bytes(self, specialization: Mapping[int, int]) -> int:
         """An upper bound of the workgroup memory in bytes: variables one after the other at the offsets of Vulkan's standard
         storage buffer layout; explicitly laid out blocks share their place."""
         end = shared = 0
+        known: dict[int, tuple[int, int]] = {}
         for type_id in self.workgroup:
-            size, alignment = self._layout(type_id, specialization)
+            size, alignment = self._layout(type_id, specialization, known)
             if type_id in self.blocks:
                 shared = max(shared, size)
             else:
                 end = -(-end // alignment) * alignment + size
         return end + shared
 
-    def _layout(self, type_id: int, specialization: Mapping[int, int]) -> tuple[int, int]:
-        """Size and alignment in bytes."""
+    def _layout(
+        self, type_id: int, specialization: Mapping[int, int], known: dict[int, tuple[int, int]], depth: int = 0
+    ) -> tuple[int, int]:
+        """Size and alignment in bytes.
+
+        Raises:
+            GeneratorError: types in types, too deep; so is one that contains itself.
+        """
+        if type_id in known:
+            return known[type_id]
+        if depth > _MAX_DEPTH:
+            raise GeneratorError(f"the type {type_id} lies in more than {_MAX_DEPTH} others")
         scalar = self.scalars.get(type_id)
-        if scalar is not None:
-            return scalar.width // 8, scalar.width // 8
         composite = self.composites.get(type_id)
-        if composite is None:
+        if scalar is not None:
+            found = max(scalar.width // 8, 1), max(scalar.width // 8, 1)
+        elif composite is None:
             # A pointer into physical storage, or a boolean: nothing in workgroup memory is wider.
-            return 8, 8
-        if composite.op == Op.TypeStruct:
+            found = 8, 8
+        elif composite.op == Op.TypeStruct:
             end, alignment = 0, 1
             for member in composite.members:
-                size, needed = self._layout(member, specialization)
+                size, needed = self._layout(member, specialization, known, depth + 1)
                 end = -(-end // needed) * needed + size
                 alignment = max(alignment, needed)
-            return -(-end // alignment) * alignment, alignment
-        size, alignment = self._layout(composite.members[0], specialization)
-        length = self.value(composite.length, specialization) if composite.length_is_id else composite.length
-        if composite.op == Op.TypeVector:
-            return size * length, size * (2 if length == 2 else 4)
-        stride = -(-size // alignment) * alignment
-        return stride * length, alignment
+            found = -(-end // alignment) * alignment, alignment
+        else:
+            size, alignment = self._layout(composite.members[0], specialization, known, depth + 1)
+            length = self.value(composite.length, specialization) if composite.length_is_id else composite.length
+            if composite.op == Op.TypeVector:
+                found = size * length, size * (2 if length == 2 else 4)
+            else:
+                found = -(-size // alignment) * alignment * length, alignment
+        known[type_id] = found
+        return found

@@ -8,11 +8,15 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from cts.devices.module_needs import Composite, Constant, Default, Expression, MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
-from generators.errors import GeneratorError
-from generators.spirv.enumerants import OPERANDS, BuiltIn, Decoration, ExecutionMode, Op, StorageClass
-from generators.spirv.reader import read_header, read_string, read_words
+from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, Op, StorageClass
+from generators.spirv.grammar import GRAMMAR
+from generators.spirv.reader import NotSpirv, read_header, read_string, read_words
 
-_TYPED = frozenset(int(op) for op, pattern in OPERANDS.items() if pattern.startswith("T R"))
+_TYPED = frozenset(opcode for opcode, instruction in GRAMMAR.instructions.items() if instruction.is_typed)
+_LEAST = {opcode: sum(not operand.quantifier for operand in instruction.operands) for opcode, instruction in GRAMMAR.instructions.items()}
+"""By opcode, how many operands it has at least."""
+
+_MAX_BITS = 64
 _FLOAT_MODES = (
     ExecutionMode.DenormPreserve,
     ExecutionMode.DenormFlushToZero,
@@ -21,6 +25,10 @@ _FLOAT_MODES = (
     ExecutionMode.RoundingModeRTZ,
 )
 _Operands = tuple[int, ...]
+
+
+class _Wrong(Exception):
+    """An instruction that is none; the message says why, and the caller where."""
 
 
 @dataclass
@@ -63,30 +71,44 @@ def _extension(found: _Found, _: int, operands: _Operands) -> None:
     found.extensions.append(read_string(operands)[0])
 
 
+def _three(operands: _Operands) -> tuple[int, int, int]:
+    if len(operands) != 3:
+        raise _Wrong(f"a local size of {len(operands)} numbers; it has three")
+    return operands[0], operands[1], operands[2]
+
+
+def _one(operands: _Operands) -> int:
+    if len(operands) != 1:
+        raise _Wrong(f"{len(operands)} operands where there is one")
+    return operands[0]
+
+
 def _execution_mode(found: _Found, _: int, operands: _Operands) -> None:
     if operands[1] == ExecutionMode.LocalSize:
-        found.local_size = operands[2], operands[3], operands[4]
+        found.local_size = _three(operands[2:])
     elif operands[1] in _FLOAT_MODES:
-        found.float_modes.append((operands[1], operands[2]))
+        found.float_modes.append((operands[1], _one(operands[2:])))
 
 
 def _execution_mode_id(found: _Found, _: int, operands: _Operands) -> None:
     if operands[1] == ExecutionMode.LocalSizeId:
-        found.local_size = operands[2], operands[3], operands[4]
+        found.local_size = _three(operands[2:])
         found.local_size_ids = found.local_size_mode = True
 
 
 def _decoration(found: _Found, _: int, operands: _Operands) -> None:
     if operands[1] == Decoration.SpecId:
-        found.spec_ids[operands[0]] = operands[2]
+        found.spec_ids[operands[0]] = _one(operands[2:])
     elif operands[1] == Decoration.Block:
         found.blocks.add(operands[0])
-    elif operands[1] == Decoration.BuiltIn and operands[2] == BuiltIn.WorkgroupSize:
+    elif operands[1] == Decoration.BuiltIn and _one(operands[2:]) == BuiltIn.WorkgroupSize:
         found.workgroup_size = operands[0]
 
 
 def _type(found: _Found, op: int, operands: _Operands) -> None:
     type_id, *parts = operands
+    if op in (Op.TypeInt, Op.TypeFloat) and parts[0] > _MAX_BITS:
+        raise _Wrong(f"numbers of {parts[0]} bits")
     match op:
         case Op.TypeInt:
             found.scalars[type_id] = Scalar(parts[0], parts[1])
@@ -125,16 +147,18 @@ def _constant(found: _Found, op: int, operands: _Operands) -> None:
 
 def _variable(found: _Found, _: int, operands: _Operands) -> None:
     if operands[2] == StorageClass.Workgroup:
+        if operands[0] not in found.pointers:
+            raise _Wrong(f"a variable of type %{operands[0]}, which is no pointer declared before")
         found.workgroup.append(found.pointers[operands[0]])
 
 
 def _matrix_value(found: _Found, op: int, operands: _Operands) -> None:
     found.matrix_of[operands[1]] = operands[0]
     if op == Op.CooperativeMatrixMulAddKHR:
-        try:
-            a, b, c = (found.matrix_of[operand] for operand in operands[2:5])
-        except KeyError as unknown:
-            raise GeneratorError(f"id {unknown} is an operand of a multiply-add, and it is no cooperative matrix") from None
+        unknown = next((operand for operand in operands[2:5] if operand not in found.matrix_of), None)
+        if unknown is not None:
+            raise _Wrong(f"%{unknown} is an operand of a multiply-add, and it is no cooperative matrix")
+        a, b, c = (found.matrix_of[operand] for operand in operands[2:5])
         found.muladds[MulAddIds(operands[0], a, b, c, operands[5] if len(operands) > 5 else 0)] = None
 
 
@@ -173,19 +197,25 @@ def read_needs(module: bytes) -> ModuleNeeds:
     """Reads what ``module`` says of itself. Instructions that say nothing of it are passed over.
 
     Raises:
-        GeneratorError: it is no SPIR-V module, or an instruction runs past its end.
+        NotSpirv: it is no SPIR-V module, or an instruction that is asked is none.
     """
     header = read_header(module)
     found = _Found()
-    for opcode, operands, _ in read_words(module):
-        if opcode in _TYPED and operands[0] in found.matrices:
-            _matrix_value(found, opcode, operands)
-        elif opcode in _READERS:
-            _READERS[opcode](found, opcode, operands)
-    if found.workgroup_size in found.vectors_of_constants:
-        # The decorated constant takes precedence over the execution mode.
-        x, y, z = found.vectors_of_constants[found.workgroup_size]
-        found.local_size, found.local_size_ids = (x, y, z), True
+    position = 0
+    try:
+        for opcode, operands, at in read_words(module):
+            position = at
+            if len(operands) < _LEAST.get(opcode, 0):
+                raise _Wrong(f"Op{Op(opcode).name} lacks operands")
+            if opcode in _TYPED and operands[0] in found.matrices:
+                _matrix_value(found, opcode, operands)
+            elif opcode in _READERS:
+                _READERS[opcode](found, opcode, operands)
+        if found.workgroup_size in found.vectors_of_constants:
+            # The decorated constant takes precedence over the execution mode.
+            found.local_size, found.local_size_ids = _three(found.vectors_of_constants[found.workgroup_size]), True
+    except _Wrong as error:
+        raise NotSpirv(position, str(error)) from None
     return ModuleNeeds(
         header.version,
         tuple(found.capabilities),

@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from cts.devices.device import DriverRefused
+
 SUCCESS, INCOMPLETE = 0, 5
 """VkResult."""
 
@@ -86,8 +88,20 @@ class AnswersQueries(Protocol):
         ...
 
 
+MOST_SLOTS = 1 << 16
+"""Structures that an array may have: no driver has a hundredth of that, and they fit in memory."""
+
+
 def fresh(call: PropertyCall) -> np.ndarray:
-    """The array of a call before it is made: poison, with sType set and pNext null."""
+    """Return the array of a call before it is made: poison, with sType set and pNext null.
+
+    Raises:
+        DriverRefused: there are more structures than a driver can have. Whoever asks for so many has been told so by the command.
+    """
+    if call.slots > MOST_SLOTS:
+        raise DriverRefused(
+            f"{call.command} says that there are about {call.slots:,} structures: more than {MOST_SLOTS:,} are not believed"
+        )
     command = COMMANDS[call.command]
     array = np.full(call.slots * command.dtype.itemsize, POISON, np.uint8).view(command.dtype)
     array["sType"] = command.structure_type

@@ -97,9 +97,15 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[s
     types: dict[int, tuple[str, int, int]] = {}
     for id_, matrix in needs.matrices.items():
         types[id_] = _component(needs, matrix), needs.value(matrix.rows, specialization), needs.value(matrix.columns, specialization)
-        yield from _type(types[id_], scopes[id_], Use(needs.value(matrix.use, specialization)), invocations, device)
+        yield from _type(types[id_], scopes[id_], _use(needs.value(matrix.use, specialization)), invocations, device)
     for muladd in needs.muladds:
         yield from _muladd(muladd, types, scopes[muladd.result], invocations, device)
+
+
+def _use(value: int) -> Use:
+    if value not in set(Use):
+        raise GeneratorError(f"a cooperative matrix of use {value}, which is none")
+    return Use(value)
 
 
 def _features(needs: ModuleNeeds, device: _Profile, workgroup_scope: bool) -> Iterator[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
+import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, ValidationMessage
+from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, OutOfMemory, Step, ValidationMessage
 from generators.kernel import Dispatch, Kernel, Outcome
 
 
@@ -20,7 +24,7 @@ class Obedient:
     def __init__(self) -> None:
         self.runs = 0
         self.last_steps: dict[str, float] = {}
-        self.announce: Callable[[str], None] = lambda doing: None
+        self.announce: Callable[[Step | None], None] = lambda step: None
 
     @property
     def description(self) -> DeviceDescription:
@@ -47,21 +51,21 @@ class Obedient:
         time.sleep(60)
 
     def do_hang_in_step(self) -> None:
-        self.announce("while the pipeline was made")
-        self.announce("while the shader ran")
+        self.announce(Step.PIPELINE)
+        self.announce(Step.DISPATCH)
         time.sleep(60)
 
     def do_hang_after_step(self) -> None:
-        self.announce("while the pipeline was made")
-        self.announce("")
+        self.announce(Step.PIPELINE)
+        self.announce(None)
         time.sleep(60)
 
     def do_kill_itself_in_step(self) -> None:
-        self.announce("while the pipeline was made")
+        self.announce(Step.PIPELINE)
         os.kill(os.getpid(), signal.SIGSEGV)
 
     def do_step(self) -> None:
-        self.announce("while the pipeline was made")
+        self.announce(Step.PIPELINE)
 
     def do_lose(self) -> None:
         raise DeviceLost("vkQueueSubmit returned VK_ERROR_DEVICE_LOST")
@@ -78,8 +82,81 @@ class Obedient:
     def do_print(self) -> None:
         os.write(1, b"a driver's chatter " * 10000)
 
-    def close(self) -> None:
-        pass
+    def do_write_on_every_descriptor(self) -> None:
+        for descriptor in range(3, 64):
+            with suppress(OSError):
+                os.write(descriptor, b"\0\1\2 a driver's debugging output")
+
+    def do_write_later(self) -> None:
+        """Garbage that comes after the answer."""
+        _write_on_sockets_after_answer()
+
+    def do_die_after_answering(self) -> None:
+        _after_answer(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+    def do_close_every_descriptor(self) -> None:
+        os.closerange(3, 64)
+
+    def do_answer_twice(self) -> None:
+        """As a driver's fork does that returns into the caller. It ends when it has answered, and this process answers then."""
+        if (pid := os.fork()) == 0:
+            _after_answer(lambda: os._exit(0))
+            return
+        os.waitpid(pid, 0)
+
+    def do_fork_and_kill_itself(self) -> None:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def do_fork(self) -> None:
+        if (pid := os.fork()) == 0:
+            time.sleep(60)
+            os._exit(0)
+        self.runs = pid
+
+    def do_exit_with_success(self) -> None:
+        os._exit(0)
+
+    def do_flood(self) -> None:
+        for _ in range(1000):
+            os.write(2, b"a driver's flood of output\n" * 1000)
+        os.write(2, b"the last line\n")
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def do_flood_for_ever(self) -> None:
+        while True:
+            os.write(1, b"a driver's flood of output\n" * 1000)
+
+    def do_flood_later(self) -> None:
+        """From a thread that fills the pipe while nobody waits for the device."""
+        threading.Thread(target=lambda: os.write(1, b"x" * 1_000_000), daemon=True).start()
+
+    def do_raise_terminate(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(os.getpid(), number)
+
+    def do_spend(self) -> None:
+        raise DriverRefused("vkQueueSubmit returned VK_ERROR_UNKNOWN", step=Step.DISPATCH, spent=True)
+
+    def do_run_out_of_memory(self) -> None:
+        raise OutOfMemory("vkAllocateMemory returned VK_ERROR_OUT_OF_DEVICE_MEMORY")
+
+    def do_raise_memory_error(self) -> None:
+        raise MemoryError
+
+    def do_die_at_exit(self) -> None:
+        atexit.register(os.kill, os.getpid(), signal.SIGSEGV)
+
+    def do_hang_at_exit(self) -> None:
+        atexit.register(time.sleep, 60)
+
+    def do_fail_at_exit(self) -> None:
+        atexit.register(os._exit, 5)
+
+    def close(self) -> tuple[()]:
+        return ()
 
 
 class HangsOnClose(Obedient):
@@ -87,7 +164,63 @@ class HangsOnClose(Obedient):
         time.sleep(60)
 
 
+class DiesOnClose(Obedient):
+    def close(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class FailsOnClose(Obedient):
+    def close(self) -> None:
+        raise DeviceLost("vkDeviceWaitIdle returned VK_ERROR_DEVICE_LOST")
+
+
+def _after_answer(do: Callable[[], None]) -> None:
+    """Has the child do something when it has sent the answer to the present request."""
+    serving = sys.modules["__main__"]
+    send = serving.send
+
+    def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
+        send(channel, number, message)
+        if message[0] == "answer":
+            do()
+
+    serving.send = sending
+
+
+def _write_on_sockets_after_answer() -> None:
+    def write() -> None:
+        for descriptor in range(3, 64):
+            with suppress(OSError):
+                os.write(descriptor, b"a driver's debugging output")
+
+    _after_answer(write)
+
+
 def obedient() -> Obedient:
+    return Obedient()
+
+
+def dies_on_close() -> Obedient:
+    return DiesOnClose()
+
+
+def fails_on_close() -> Obedient:
+    return FailsOnClose()
+
+
+def dies_when_opened() -> Obedient:
+    """Opens, and dies as soon as its description has been told."""
+    _after_answer(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    return Obedient()
+
+
+def says_its_driver_files() -> Obedient:
+    print(f"VK_DRIVER_FILES={os.environ.get('VK_DRIVER_FILES')}", flush=True)
+    os._exit(1)
+
+
+def hangs_on_open() -> Obedient:
+    time.sleep(60)
     return Obedient()
 
 

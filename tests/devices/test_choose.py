@@ -1,29 +1,36 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cts.devices import choose as module
-from cts.devices.choose import Choice, DeviceListing, DeviceSpec, choose
-from cts.devices.device import DeviceCrash, DeviceError
-from cts.plan import checked_settings
+from cts.devices.choose import Choice, choose
+from cts.devices.device import DeviceError
+from cts.devices.listing import BrokenDevice, DeviceListing, VulkanDevices
+from cts.devices.spec import DeviceSpec
+from cts.plan import OptionError, checked_settings
 
 
 @pytest.fixture
 def offer(describe, monkeypatch):
     """Makes the machine offer these Vulkan devices: (name, type, has cooperative matrices)."""
 
-    def make(*devices: tuple[str, str, bool], reason: str = "") -> None:
-        listings = [
+    def make(*devices: tuple[str, str, bool], reason: str = "", broken: tuple[BrokenDevice, ...] = ()) -> None:
+        listings = tuple(
             DeviceListing(
                 DeviceSpec("vulkan", f"{index:032x}", index),
                 describe(name=name, uuid=f"{index:032x}", extra={"type": type_}, without="" if able else "cooperativeMatrix"),
+                index,
             )
             for index, (name, type_, able) in enumerate(devices)
-        ]
-        monkeypatch.setattr(module, "list_vulkan", lambda: (listings, reason))
+        )
+        monkeypatch.setattr(module, "list_vulkan", lambda seconds: VulkanDevices(listings, broken, reason))
         monkeypatch.setattr(module, "list_profiles", lambda: ["universal", "small"])
         monkeypatch.setattr(
-            module, "_embedded", lambda profile: DeviceListing(DeviceSpec("embedded", profile), describe(name=f"embedded {profile}"))
+            module,
+            "_embedded",
+            lambda profile: DeviceListing(DeviceSpec("embedded", profile), replace(describe(name=f"embedded {profile}"), kind="embedded")),
         )
 
     return make
@@ -52,6 +59,49 @@ def test_without_a_loader_the_embedded_device_is_taken_and_says_so(offer):
     choice = choose(None)
     assert choice.spec == DeviceSpec("embedded", "universal")
     assert choice.why == "no Vulkan device to judge: no Vulkan loader (libvulkan.so.1)"
+    assert choice.fallback == "no Vulkan device was judged, but the embedded device, which needs none: no Vulkan loader (libvulkan.so.1)"
+
+
+def test_a_device_that_was_named_stands_in_for_none(offer):
+    offer(reason="no Vulkan loader (libvulkan.so.1)")
+    assert choose("embedded").fallback == ""
+
+
+def settings(**given):
+    return checked_settings(
+        dict.fromkeys(("tier", "device", "front_end", "validation", "embedded_mapping", "isolation", "step_timeout")) | given
+    )
+
+
+def test_what_stands_in_for_a_driver_takes_a_drivers_options(offer):
+    offer(reason="no Vulkan loader (libvulkan.so.1)")
+    assert not settings(step_timeout="5").isolated
+    with pytest.raises(OptionError, match="--step-timeout 5"):
+        settings(step_timeout="5", device="embedded")
+
+
+@pytest.mark.parametrize("device", [None, "embedded"])
+def test_where_vulkan_is_required_nothing_stands_in_for_it(offer, device):
+    offer(reason="no Vulkan loader (libvulkan.so.1)")
+    with pytest.raises(OptionError, match="--require-vulkan: there is no Vulkan device to judge"):
+        settings(require_vulkan=True, device=device)
+
+
+BROKEN = BrokenDevice(1, "", "ended by SIGSEGV")
+
+
+def test_a_device_that_does_not_say_what_it_is_is_never_passed_over_in_silence(offer):
+    offer(("llvmpipe", "cpu", True), broken=(BROKEN,))
+    with pytest.raises(DeviceError, match=r"device 1: ended by SIGSEGV; .* --device 0 \(llvmpipe\), --device embedded"):
+        choose(None)
+
+
+def test_a_device_that_does_not_say_what_it_is_hides_no_other_that_is_named(offer):
+    offer(("llvmpipe", "cpu", True), broken=(BROKEN,))
+    assert _name(choose("llvm")) == "llvmpipe"
+    assert _name(choose("0")) == "llvmpipe"
+    with pytest.raises(DeviceError, match="--device 1: it does not say what it is: ended by SIGSEGV"):
+        choose("1")
 
 
 def test_a_device_without_cooperative_matrices_is_not_taken(offer):
@@ -91,19 +141,3 @@ def test_an_unknown_device_names_those_that_there_are(offer):
         choose("radeon")
     known = "0 (llvmpipe), embedded, embedded:universal, embedded:small, spirv-val"
     assert str(error.value) == f"--device radeon: no such device; there are: {known}"
-
-
-def test_a_driver_that_crashes_when_asked_costs_the_enumeration_only(monkeypatch):
-    class Crashing:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-        def ask(self, *_):
-            raise DeviceCrash("asking for the Vulkan devices: the process that held the device ended by SIGSEGV\nmore")
-
-    monkeypatch.setattr(module, "_check_loader", lambda: None)
-    monkeypatch.setattr(module, "ChildProcess", Crashing)
-    assert module.list_vulkan() == ([], "asking for the Vulkan devices: the process that held the device ended by SIGSEGV")

@@ -4,38 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from cts.devices.choose import DeviceListing, choose, list_vulkan
-from cts.devices.device import DeviceError, DeviceTimeout, DriverRefused, ValidationMessage
+from cts.devices import floating_point
+from cts.devices.choose import choose
+from cts.devices.device import DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, DriverRefused, OutOfMemory, Step, ValidationMessage
 from cts.devices.isolation import IsolatedDevice
+from cts.devices.listing import DeviceListing, list_vulkan
+from cts.devices.vulkan.api import load
 from cts.devices.vulkan.device import VulkanDevice
 from cts.devices.vulkan.instance import Instance
-from generators.kernel import Dispatch, Kernel
-from generators.types import StorageClass
-
-RNG_SEED = 20
+from tests.devices.multiplications import size_of, work
 
 
 @pytest.fixture(scope="module")
 def listing() -> DeviceListing:
-    listings, reason = list_vulkan()
-    able = [listing for listing in listings if listing.description.features.get("cooperativeMatrix")]
+    found = list_vulkan()
+    able = [listing for listing in found.devices if listing.description.features.get("cooperativeMatrix")]
     if not able:
-        pytest.skip(reason or "no Vulkan device with cooperative matrices")
+        pytest.skip(found.absent or "no Vulkan device with cooperative matrices")
     return able[0]
 
 
 @pytest.fixture(scope="module")
 def size(listing) -> dict[str, int]:
     """A size that the device has for f16 x f16 + f32."""
-    rows = listing.description.rows
-    row = next((r for r in rows if (r.a, r.b, r.c, r.result, r.scope, r.flexible) == ("f16", "f16", "f32", "f32", 3, False)), None)
-    if row is None:
-        pytest.skip("no f16 x f16 + f32 row")
-    return {"m": row.m, "n": row.n, "k": row.k}
+    return size_of(listing.description)
 
 
 @pytest.fixture(scope="module")
@@ -55,63 +52,20 @@ def validated(listing) -> Iterator[VulkanDevice]:
     device.close()
 
 
-@pytest.fixture
-def chosen(request) -> VulkanDevice:
-    return request.getfixturevalue(request.param)
-
-
-def _work(size: dict[str, int], count: int) -> tuple[list[Dispatch], list[np.ndarray]]:
-    """Dispatches with data of their own, and what each has to compute."""
-    rng = np.random.default_rng(RNG_SEED)
-    m, n, k = size["m"], size["n"], size["k"]
-    dispatches, results = [], []
-    for _ in range(count):
-        a = rng.integers(-8, 8, (m, k)).astype(np.float16)
-        b = rng.integers(-8, 8, (k, n)).astype(np.float16)
-        c = rng.integers(-99, 99, (m, n)).astype(np.float32)
-        contents = tuple(matrix.view(np.uint8).ravel() for matrix in (a, b, c, np.full((m, n), 7, np.float32)))
-        dispatches.append(Dispatch(b"", contents))
-        results.append(a.astype(np.float32) @ b.astype(np.float32) + c)
-    return dispatches, results
-
-
-def _with_room(kernel: Kernel, dispatches: list[Dispatch]) -> list[Dispatch]:
-    return [replace(dispatch, push_constants=bytes(kernel.push_constant_bytes)) for dispatch in dispatches]
-
-
-@pytest.mark.parametrize("chosen", ["device", "validated"], indirect=True)
-@pytest.mark.parametrize("storage", [StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER])
-def test_every_dispatch_sees_its_own_contents(chosen, storage, muladd, size):
-    kernel = muladd(**size, storage=storage, m_from_constant=True)
-    assert chosen.missing(kernel) == ""
-    dispatches, results = _work(size, 3)
-    outcomes = chosen.run(kernel, _with_room(kernel, dispatches))
-    for outcome, result in zip(outcomes, results, strict=True):
-        np.testing.assert_array_equal(outcome.outputs["out"].view(np.float32).reshape(result.shape), result)
-        assert outcome.stray == ()
-    assert set(chosen.last_steps) == {"pipeline", "dispatch"}
-
-
 def test_each_step_is_announced_before_it_begins_and_when_it_is_over(device, muladd, size, monkeypatch):
-    said: list[str] = []
+    said: list[Step | None] = []
     monkeypatch.setattr(device, "announce", said.append)
-    dispatches, _ = _work(size, 1)
+    dispatches, _ = work(size, 1)
     device.run(muladd(**size), dispatches)
-    assert said == ["while the pipeline was made", "", "while the shader ran", ""]
-
-
-def test_more_sets_than_the_pool_has_room_for(device, muladd, size):
-    kernel = muladd(**size)
-    dispatches, results = _work(size, 100)
-    outcomes = device.run(kernel, dispatches)
-    assert all((o.outputs["out"].view(np.float32).reshape(r.shape) == r).all() for o, r in zip(outcomes, results, strict=True))
+    # Twice to dispatch: memory, then the submission.
+    assert said == [Step.PIPELINE, None, Step.DISPATCH, None, Step.DISPATCH, None]
 
 
 def test_a_write_behind_the_end_of_a_buffer_is_told(device, muladd, size):
     kernel = muladd(**size)
     *inputs, out = kernel.buffers
     small = replace(kernel, buffers=(*inputs, replace(out, bytes=out.bytes - 4)))
-    (dispatch,), _ = _work(size, 1)
+    (dispatch,), _ = work(size, 1)
     cut = replace(dispatch, contents=(*dispatch.contents[:3], dispatch.contents[3][:-4]))
     (stray,) = device.run(small, [cut])[0].stray
     assert (stray.buffer, stray.where, stray.offset, stray.count) == ("out", "after", out.bytes - 4, 4)
@@ -120,7 +74,7 @@ def test_a_write_behind_the_end_of_a_buffer_is_told(device, muladd, size):
 def test_a_write_to_a_read_only_buffer_is_told(device, muladd, size):
     kernel = muladd(**size)
     changed = replace(kernel, buffers=(*kernel.buffers[:3], replace(kernel.buffers[3], written=False)))
-    (dispatch,), _ = _work(size, 1)
+    (dispatch,), _ = work(size, 1)
     (stray,) = device.run(changed, [dispatch])[0].stray
     assert (stray.buffer, stray.where) == ("out", "read-only")
 
@@ -128,30 +82,132 @@ def test_a_write_to_a_read_only_buffer_is_told(device, muladd, size):
 def test_the_validation_layer_stops_a_kernel_before_it_runs(validated, muladd, size):
     kernel = muladd(**size)
     unbound = replace(kernel, buffers=kernel.buffers[:3])
-    (dispatch,), _ = _work(size, 1)
+    (dispatch,), _ = work(size, 1)
     with pytest.raises(ValidationMessage, match="VUID-VkComputePipelineCreateInfo-layout"):
         validated.run(unbound, [replace(dispatch, contents=dispatch.contents[:3])])
     assert "dispatch" not in validated.last_steps
     assert validated.run(kernel, [dispatch])[0].stray == ()
 
 
-def test_a_refusal_of_the_driver_names_call_and_result(device, muladd, size):
-    with pytest.raises(DriverRefused, match=r"vk\w+ returned VK_ERROR_OUT_OF_\w+"):
+def test_a_device_without_enough_memory_names_call_and_result(device, muladd, size):
+    with pytest.raises(OutOfMemory, match=r"vk\w+ returned VK_ERROR_OUT_OF_\w+"):
         device._arena.reserve(1 << 48)
-    (dispatch,), _ = _work(size, 1)
+    (dispatch,), _ = work(size, 1)
     assert device.run(muladd(**size), [dispatch])[0].stray == ()
+
+
+@pytest.fixture
+def own(listing) -> Iterator[VulkanDevice]:
+    """A device that a test may spoil."""
+    device = VulkanDevice(listing.spec.name, listing.spec.index)
+    yield device
+    device.close()
+
+
+class Lying:
+    """The library, of which some calls return what a test says, once they have been made or instead."""
+
+    def __init__(self, lib, made: bool, results: dict[str, int]) -> None:
+        self._lib, self._made, self._results = lib, made, results
+
+    def __getattr__(self, name: str):
+        call = getattr(self._lib, name)
+        if name not in self._results:
+            return call
+
+        def lie(*arguments):
+            if self._made:
+                call(*arguments)
+            return self._results[name]
+
+        return lie
+
+
+def _lie(monkeypatch, device: VulkanDevice, made: bool = True, **results: int) -> None:
+    """Makes calls of the device's parts return other results."""
+    vulkan = load()
+    package = SimpleNamespace(**{name: value for name, value in vars(vulkan).items() if name.startswith("VK_")})
+    package.ffi, package.lib = vulkan.ffi, Lying(vulkan.lib, made, results)
+    for part in (device._commands, device._pipelines, device._arena):
+        monkeypatch.setattr(part, "_vulkan", package)
+
+
+@pytest.mark.parametrize("call", ["vkQueueSubmit", "vkWaitForFences", "vkResetFences", "vkBeginCommandBuffer", "vkEndCommandBuffer"])
+@pytest.mark.parametrize("result", [-13, 1])
+def test_any_other_result_of_submit_wait_or_reset_spends_the_device(call, result, own, muladd, size, monkeypatch):
+    (dispatch,), _ = work(size, 1)
+    with monkeypatch.context() as lying:
+        _lie(lying, own, **{call: result})
+        with pytest.raises(DriverRefused, match=call) as failure:
+            own.run(muladd(**size), [dispatch])
+    assert (failure.value.spent, failure.value.step) == (True, Step.DISPATCH)
+    with pytest.raises(DeviceLost, match="not made anew"):
+        own.run(muladd(**size), [dispatch])
+
+
+def test_a_wait_that_gives_up_says_after_how_many_seconds(own, muladd, size, monkeypatch):
+    (dispatch,), _ = work(size, 1)
+    _lie(monkeypatch, own, vkWaitForFences=2)
+    with pytest.raises(DeviceTimeout, match=r"VK_TIMEOUT after [\d.e-]+ s, where it was given 60 s"):
+        own.run(muladd(**size), [dispatch])
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "kind"),
+    [
+        ("vkCreateComputePipelines", 1000297000, DriverRefused),
+        ("vkCreateComputePipelines", 0, DriverRefused),
+        ("vkCreateShaderModule", 5, DriverRefused),
+        ("vkCreateShaderModule", -2, OutOfMemory),
+        ("vkCreateComputePipelines", -4, DeviceLost),
+    ],
+)
+def test_what_is_not_made_is_never_used(call, result, kind, own, muladd, size, monkeypatch):
+    (dispatch,), _ = work(size, 1)
+    with monkeypatch.context() as lying:
+        _lie(lying, own, made=False, **{call: result})
+        with pytest.raises(kind, match=call) as failure:
+            own.run(muladd(**size), [dispatch])
+    assert failure.value.step is Step.PIPELINE
+    assert failure.value.spent == (kind is not DriverRefused)
+
+
+def test_a_driver_that_changes_the_floating_point_mode_of_this_process_is_told(own, muladd, size, monkeypatch):
+    (dispatch,), _ = work(size, 1)
+    monkeypatch.setattr(floating_point, "changed", lambda: "numbers are rounded in another direction")
+    with pytest.raises(DeviceFailure, match="rounded in another direction; use --isolation on") as failure:
+        own.run(muladd(**size), [dispatch])
+    assert failure.value.spent
+
+
+def test_a_process_that_holds_the_device_for_another_one_may_have_any_mode(listing, muladd, size, monkeypatch):
+    (dispatch,), _ = work(size, 1)
+    monkeypatch.setattr(floating_point, "changed", lambda: "anything")
+    device = VulkanDevice(listing.spec.name, listing.spec.index, fence_seconds=None)
+    assert device.run(muladd(**size), [dispatch])[0].stray == ()
+    device.close()
+
+
+def test_a_large_case_leaves_no_large_memory_to_compare(own, muladd, size):
+    dispatches, _ = work(size, 1)
+    own.run(muladd(**size), dispatches)
+    small = own._arena._size
+    own._arena.reserve(100 << 20)
+    assert own._arena._size > 100 << 20
+    own.run(muladd(**size), dispatches)
+    assert own._arena._size == small
 
 
 def test_a_dispatch_that_does_not_end_is_a_timeout_and_the_next_one_runs(listing, muladd, size):
     if listing.description.extra["type"] != "cpu":
         pytest.skip("a dispatch that does not end blocks a GPU for others")
     endless = muladd(**size, repeat=True)
-    (dispatch,), (result,) = _work(size, 1)
+    (dispatch,), (result,) = work(size, 1)
     device = IsolatedDevice(listing.spec, 3.0)
-    with pytest.raises(DeviceTimeout, match="run: no answer within 3 s"):
+    with pytest.raises(DeviceTimeout, match="no answer within 3 s"):
         device.run(endless, [replace(dispatch, push_constants=b"\xff\xff\xff\xff")])
     (outcome,) = device.run(endless, [replace(dispatch, push_constants=b"\1\0\0\0")])
-    np.testing.assert_array_equal(outcome.outputs["out"].view(np.float32).reshape(result.shape), result)
+    np.testing.assert_array_equal(outcome.outputs["out"], result)
     device.close()
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import cffi
 import pytest
 
-from cts.devices.device import DriverRefused
-from cts.devices.vulkan import api, query
+from cts.devices.device import DeviceError, DeviceLost, OutOfMemory
+from cts.devices.vulkan import api, device, query
 from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
 
 COMMAND = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
@@ -50,7 +50,7 @@ def test_a_query_that_fails_is_no_device_without_rows(asked, fails_with_entries)
         count[0] = 0 if entries else 1
         return OUT_OF_HOST_MEMORY if bool(entries) is fails_with_entries else api.SUCCESS
 
-    with pytest.raises(DriverRefused, match=f"{COMMAND} returned VK_ERROR_OUT_OF_HOST_MEMORY"):
+    with pytest.raises(OutOfMemory, match=f"{COMMAND} returned VK_ERROR_OUT_OF_HOST_MEMORY"):
         asked(driver)
 
 
@@ -96,3 +96,33 @@ def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
     later = [ffi.new(f"Vk{name}*") for _ in range(1000) for name in ("PhysicalDeviceFeatures2", "PhysicalDeviceProperties2")]
     assert (core.shaderInt16, core.shaderInt64, limits.maxComputeWorkGroupInvocations) == (0, 1, 1024)
     assert later
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Two devices, of which the first one's driver crashes when it is asked for anything; says which were asked."""
+    asked: list[int] = []
+
+    def answer(instance, handle, index):
+        asked.append(index)
+        if handle == "broken":
+            raise DeviceLost("the driver does not stand it")
+        return SimpleNamespace(index=index, description=SimpleNamespace(uuid="11", name="sound"))
+
+    monkeypatch.setattr(query, "query", answer)
+    monkeypatch.setattr(device, "query", answer)
+    return SimpleNamespace(asked=asked, physical_devices=lambda: ["broken", "sound"])
+
+
+@pytest.mark.parametrize("uuid", ["", "11"])
+def test_a_broken_driver_does_not_hide_another_device_that_is_opened(machine, uuid) -> None:
+    assert device._find(machine, uuid, 1).description.name == "sound"
+    assert machine.asked == [1]
+
+
+def test_a_broken_driver_does_not_hide_another_device_that_is_described(machine) -> None:
+    assert query.describe(machine, 1).name == "sound"
+    with pytest.raises(DeviceLost):
+        query.describe(machine, 0)
+    with pytest.raises(DeviceError, match="no Vulkan device 2: there are 2"):
+        query.describe(machine, 2)

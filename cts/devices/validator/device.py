@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError, DeviceTimeout
+from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError, DeviceTimeout, Finding
 from generators.kernel import Dispatch, Kernel, Outcome
 
 KIND = "spirv-val"
@@ -80,8 +80,14 @@ class ValidatorDevice:
             raise DeviceCrash(f"spirv-val died of signal {-done.returncode}: {message}")
         return Answer(done.returncode == 0, message)
 
-    def close(self) -> None:
+    @property
+    def last_steps(self) -> Mapping[str, float]:
+        """Nothing: it runs no kernel."""
+        return {}
+
+    def close(self) -> tuple[Finding, ...]:
         """Nothing is open."""
+        return ()
 
     def _version(self) -> str:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from cts.devices.device import DeviceError, DeviceLost, DriverRefused
+from cts.devices.device import DeviceError, DeviceFailure, DeviceLost, DriverRefused, NoVulkan, OutOfMemory
 
 CData = Any
 """A value of cffi."""
@@ -18,6 +18,11 @@ SUCCESS = 0
 TIMEOUT = 2
 INCOMPLETE = 5
 ERROR_DEVICE_LOST = -4
+ERROR_INCOMPATIBLE_DRIVER = -9
+"""Of vkCreateInstance: the loader has found no driver that it can use."""
+
+_OUT_OF_MEMORY = frozenset({-1, -2})
+"""VK_ERROR_OUT_OF_HOST_MEMORY and VK_ERROR_OUT_OF_DEVICE_MEMORY."""
 
 _LATER_RESULTS = {-1000012000: "VK_ERROR_INVALID_SHADER_NV", -1000483000: "VK_ERROR_NOT_ENOUGH_SPACE_KHR"}
 
@@ -27,53 +32,67 @@ def load() -> Any:
     """The ``vulkan`` package, with ``ffi`` and ``lib``.
 
     Raises:
-        DeviceError: the package or the Vulkan loader is not installed.
+        NoVulkan: the Vulkan loader is not installed.
+        DeviceError: the package is not.
     """
     try:
         import vulkan
     except ImportError as error:
         raise DeviceError(f"the Python package vulkan cannot be imported ({error}): pip install vulkan") from None
     except OSError:
-        raise DeviceError("no Vulkan loader (libvulkan.so.1): install the Vulkan loader, or use --device embedded") from None
+        raise NoVulkan("no Vulkan loader (libvulkan.so.1): install the Vulkan loader, or use --device embedded") from None
     return vulkan
 
 
 @cache
 def _result_names() -> dict[int, str]:
-    vulkan = load()
-    names = {value: name for name, value in vars(vulkan).items() if name.startswith("VK_ERROR_") and isinstance(value, int)}
-    return _LATER_RESULTS | names
+    return _LATER_RESULTS | dict(load().ffi.typeof("VkResult").elements)
 
 
 def result_name(result: int) -> str:
-    """``VK_ERROR_…``, or the number where the package does not know it."""
+    """Return the constant's name, or the number where the package does not know it."""
     return _result_names().get(result, f"VkResult {result}")
 
 
-def check(call: str, result: int) -> int:
-    """``result``, if it is no error.
+def check(call: str, result: int, *permitted: int, spent: bool | None = None) -> int:
+    """Return ``result`` if it is VK_SUCCESS, or one that the specification permits this call.
+
+    Args:
+        call: whose result it is.
+        permitted: results besides VK_SUCCESS.
+        spent: whether the device is of no more use after another result; None where the result decides.
 
     Raises:
-        DeviceLost, DriverRefused: it is one; the message names ``call`` and the result.
+        DeviceLost, OutOfMemory, DriverRefused: it is another one; the message names call and result.
     """
+    if result == SUCCESS or result in permitted:
+        return result
+    kind: type[DeviceFailure] = DriverRefused
     if result == ERROR_DEVICE_LOST:
-        raise DeviceLost(f"{call} returned VK_ERROR_DEVICE_LOST")
-    if result < 0:
-        raise DriverRefused(f"{call} returned {result_name(result)}")
-    return result
+        kind = DeviceLost
+    elif result in _OUT_OF_MEMORY:
+        kind = OutOfMemory
+    permits = "" if result < 0 else ", which the specification does not let it return"
+    raise kind(f"{call} returned {result_name(result)}{permits}", spent=spent)
+
+
+def made(call: str, result: int, handle: CData) -> CData:
+    """Return what a call has made, from where it has written it.
+
+    Raises:
+        DeviceLost, OutOfMemory, DriverRefused: it did not return VK_SUCCESS, or wrote a null handle.
+    """
+    check(call, result)
+    if not handle[0]:
+        raise DriverRefused(f"{call} returned VK_SUCCESS and a null handle")
+    return handle[0]
+
+
+def text(characters: CData) -> str:
+    """Return what a driver has written into an array of characters, bytes that are no UTF-8 by their values."""
+    return str(load().ffi.string(characters).decode(errors="backslashreplace"))
 
 
 def address(pointer: CData) -> int:
     """A pointer as an integer, to hand it from one cffi instance to another."""
     return int(load().ffi.cast("uintptr_t", pointer))
-
-
-def enumerate_all(call: str, function: Any, type_: str, *arguments: CData) -> list[CData]:
-    """The two-call idiom: everything that ``function(*arguments, &count, array)`` tells, asked again while it grows."""
-    ffi = load().ffi
-    count = ffi.new("uint32_t*")
-    while True:
-        check(call, function(*arguments, count, ffi.NULL) or SUCCESS)
-        array = ffi.new(f"{type_}[]", max(1, count[0]))
-        if check(call, function(*arguments, count, array) or SUCCESS) != INCOMPLETE:
-            return list(array[0 : count[0]])

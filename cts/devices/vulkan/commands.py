@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
-from cts.devices.device import DeviceTimeout
-from cts.devices.vulkan.api import TIMEOUT, CData, check, load
+from cts.devices.device import DeviceTimeout, DriverRefused
+from cts.devices.vulkan.api import TIMEOUT, CData, check, load, made
 from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
@@ -14,6 +15,8 @@ from generators.kernel import Dispatch
 
 _SETS = 64
 _DESCRIPTORS = 1024
+_FOREVER = 2**64 - 1
+"""Nanoseconds that vkWaitForFences takes to mean: until the fence is signaled."""
 
 
 class Commands:
@@ -21,14 +24,13 @@ class Commands:
 
     Args:
         device: the device.
-        fence_seconds: how long a submission may take.
+        fence_seconds: how long a submission may take; None for as long as it takes.
     """
 
-    def __init__(self, device: LogicalDevice, fence_seconds: float) -> None:
+    def __init__(self, device: LogicalDevice, fence_seconds: float | None) -> None:
         self._vulkan = load()
         self._device = device
-        self._nanoseconds = int(fence_seconds * 1e9)
-        self._seconds = fence_seconds
+        self._nanoseconds = _FOREVER if fence_seconds is None else int(fence_seconds * 1e9)
         self._pool_room = (0, 0)
         self._descriptor_pool: CData = None
         vulkan = self._vulkan
@@ -42,8 +44,7 @@ class Commands:
                 "queueFamilyIndex": device.family,
             },
         )
-        check("vkCreateCommandPool", lib.vkCreateCommandPool(device.handle, pool_info, ffi.NULL, pool))
-        self._command_pool = pool[0]
+        self._command_pool = made("vkCreateCommandPool", lib.vkCreateCommandPool(device.handle, pool_info, ffi.NULL, pool), pool)
         self._command_buffers = ffi.new("VkCommandBuffer[]", 1)
         allocation = ffi.new(
             "VkCommandBufferAllocateInfo*",
@@ -54,17 +55,18 @@ class Commands:
                 "commandBufferCount": 1,
             },
         )
-        check("vkAllocateCommandBuffers", lib.vkAllocateCommandBuffers(device.handle, allocation, self._command_buffers))
+        allocated = lib.vkAllocateCommandBuffers(device.handle, allocation, self._command_buffers)
+        made("vkAllocateCommandBuffers", allocated, self._command_buffers)
         self._fences = ffi.new("VkFence[]", 1)
         fence_info = ffi.new("VkFenceCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_FENCE_CREATE_INFO})
-        check("vkCreateFence", lib.vkCreateFence(device.handle, fence_info, ffi.NULL, self._fences))
+        made("vkCreateFence", lib.vkCreateFence(device.handle, fence_info, ffi.NULL, self._fences), self._fences)
 
     def run(self, pipeline: CData, layouts: Layouts, layout: Layout, arena: Arena, dispatches: Sequence[Dispatch]) -> None:
-        """Runs the dispatches in one submission and waits for them. The n-th finds its buffers n pitches from the arena's start.
+        """Runs the dispatches in one submission and waits for them. The n-th finds its buffers n pitches after the arena's first byte.
 
         Raises:
             DeviceTimeout: they take longer than the fence may.
-            DriverRefused, DeviceLost: a call fails.
+            DeviceFailure: a call fails.
         """
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
@@ -77,7 +79,8 @@ class Commands:
                 "flags": vulkan.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
             },
         )
-        check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin))
+        # After any failure from here on, nobody knows in which state queue, fence and command buffer are: they are not used again.
+        check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin), spent=True)
         compute = vulkan.VK_PIPELINE_BIND_POINT_COMPUTE
         lib.vkCmdBindPipeline(command_buffer, compute, pipeline)
         for index, dispatch in enumerate(dispatches):
@@ -99,16 +102,18 @@ class Commands:
         )
         from_stage, to_stage = vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_PIPELINE_STAGE_HOST_BIT
         lib.vkCmdPipelineBarrier(command_buffer, from_stage, to_stage, 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
-        check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer))
+        check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer), spent=True)
         submit = ffi.new(
             "VkSubmitInfo*",
             {"sType": vulkan.VK_STRUCTURE_TYPE_SUBMIT_INFO, "commandBufferCount": 1, "pCommandBuffers": self._command_buffers},
         )
-        check("vkQueueSubmit", lib.vkQueueSubmit(self._device.queue, 1, submit, self._fences[0]))
-        waited = check("vkWaitForFences", lib.vkWaitForFences(self._device.handle, 1, self._fences, 1, self._nanoseconds))
-        if waited == TIMEOUT:
-            raise DeviceTimeout(f"dispatch: no answer within {self._seconds:g} s (fence)")
-        check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences))
+        check("vkQueueSubmit", lib.vkQueueSubmit(self._device.queue, 1, submit, self._fences[0]), spent=True)
+        since = time.perf_counter()
+        result = lib.vkWaitForFences(self._device.handle, 1, self._fences, 1, self._nanoseconds)
+        if check("vkWaitForFences", result, TIMEOUT, spent=True) == TIMEOUT:
+            limit = "" if self._nanoseconds == _FOREVER else f", where it was given {self._nanoseconds / 1e9:g} s"
+            raise DeviceTimeout(f"vkWaitForFences returned VK_TIMEOUT after {time.perf_counter() - since:.3g} s{limit}")
+        check("vkResetFences", lib.vkResetFences(self._device.handle, 1, self._fences), spent=True)
 
     @staticmethod
     def _push_constants(dispatch: Dispatch, layout: Layout, base: int) -> bytes:
@@ -138,13 +143,15 @@ class Commands:
             },
         )
         check("vkAllocateDescriptorSets", lib.vkAllocateDescriptorSets(self._device.handle, allocation, sets))
+        if not all(sets):
+            raise DriverRefused("vkAllocateDescriptorSets returned VK_SUCCESS and a null handle")
         ranges = ffi.new("VkDescriptorBufferInfo[]", count * len(bound))
         writes = ffi.new("VkWriteDescriptorSet[]", count * len(bound))
         position = 0
         for index in range(count):
             for slot, offset in bound:
                 range_ = ranges[position]
-                range_.buffer, range_.offset, range_.range = arena.buffer, index * layout.pitch + offset, slot.bytes
+                range_.buffer, range_.offset, range_.range = arena.buffer, arena.start + index * layout.pitch + offset, slot.bytes
                 write = writes[position]
                 write.sType = vulkan.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
                 write.dstSet = sets[index]
@@ -161,7 +168,7 @@ class Commands:
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         if self._descriptor_pool is not None and sets <= self._pool_room[0] and descriptors <= self._pool_room[1]:
-            check("vkResetDescriptorPool", lib.vkResetDescriptorPool(self._device.handle, self._descriptor_pool, 0))
+            check("vkResetDescriptorPool", lib.vkResetDescriptorPool(self._device.handle, self._descriptor_pool, 0), spent=True)
             return
         if self._descriptor_pool is not None:
             lib.vkDestroyDescriptorPool(self._device.handle, self._descriptor_pool, ffi.NULL)
@@ -178,8 +185,7 @@ class Commands:
             },
         )
         pool = ffi.new("VkDescriptorPool*")
-        check("vkCreateDescriptorPool", lib.vkCreateDescriptorPool(self._device.handle, info, ffi.NULL, pool))
-        self._descriptor_pool = pool[0]
+        self._descriptor_pool = made("vkCreateDescriptorPool", lib.vkCreateDescriptorPool(self._device.handle, info, ffi.NULL, pool), pool)
 
     def close(self) -> None:
         """Destroys everything. No dispatch may be pending."""

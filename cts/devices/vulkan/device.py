@@ -5,26 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from types import MappingProxyType
 
-from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, ValidationMessage
+from cts.devices import floating_point
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, Finding, Step, ValidationMessage
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.vulkan.api import CData, load
 from cts.devices.vulkan.commands import Commands
-from cts.devices.vulkan.guarded import fill, judge, lay_out
+from cts.devices.vulkan.guarded import Layout, fill, judge, lay_out
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.logical_device import create
 from cts.devices.vulkan.memory import Arena
-from cts.devices.vulkan.pipelines import Pipelines, shape_of
+from cts.devices.vulkan.pipelines import Layouts, Pipelines, shape_of
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
 from generators.kernel import Dispatch, Kernel, Outcome
 
 FENCE_SECONDS = 60.0
-
-_DOING = MappingProxyType({"pipeline": "while the pipeline was made", "dispatch": "while the shader ran"})
-"""What is announced of a step."""
 
 _SUBMISSION_BYTES = 1 << 28
 """Memory that the dispatches of one submission may take together, unless one alone needs more."""
@@ -37,7 +34,7 @@ class VulkanDevice:
         uuid: of the device, hexadecimal; the empty string for the one at ``index``.
         index: in the loader's order; where several devices have the UUID, the one that is meant.
         validation: load the validation layer; whatever it says is raised.
-        fence_seconds: how long one submission may take.
+        fence_seconds: how long one submission may take; None where another process watches this one, and ends it.
 
     Attributes:
         last_steps: seconds of the last run: ``pipeline`` (its creation) and ``dispatch`` (submission to fence).
@@ -47,15 +44,16 @@ class VulkanDevice:
         DeviceError: there is no such device, or it cannot be opened.
     """
 
-    def __init__(self, uuid: str = "", index: int = 0, *, validation: bool = False, fence_seconds: float = FENCE_SECONDS) -> None:
+    def __init__(self, uuid: str = "", index: int = 0, *, validation: bool = False, fence_seconds: float | None = FENCE_SECONDS) -> None:
         self.last_steps: dict[str, float] = {}
-        self.announce: Callable[[str], None] = lambda _: None
+        self.announce: Callable[[Step | None], None] = lambda _: None
+        self._watched = fence_seconds is None
         self._unusable = ""
         self._pending = False
         with ExitStack() as opened:
-            self._instance = Instance(validation)
-            opened.callback(self._instance.close)
             try:
+                self._instance = Instance(validation)
+                opened.callback(self._instance.close)
                 physical = _find(self._instance, uuid, index)
                 self._description = physical.description
                 self._physical = physical.handle
@@ -86,25 +84,39 @@ class VulkanDevice:
 
         Raises:
             DriverRefused: a call failed; the message names call and result.
-            DeviceLost: the device is lost; this object is of no more use.
-            DeviceTimeout: a submission took too long; likewise.
+            DeviceLost, OutOfMemory, DeviceTimeout: as they say; this object is of no more use.
             ValidationMessage: the validation layer said something.
+            DeviceFailure: the driver changed the floating-point mode of this process.
         """
         if self._unusable:
             raise DeviceLost(f"the device was not made anew after: {self._unusable}")
         self.last_steps = {}
         try:
             outcomes = self._run(kernel, dispatches)
-        except (DeviceLost, DeviceTimeout) as failure:
-            self._unusable = str(failure)
-            self._pending = isinstance(failure, DeviceTimeout)
-            raise
         except DeviceFailure as failure:
-            # The layer knows better than the driver why a call failed.
-            self._raise_messages(failure)
+            if failure.spent:
+                self._unusable = str(failure)
+            if not isinstance(failure, DeviceLost | DeviceTimeout):
+                # The layer knows better than the driver why a call failed.
+                self._raise_messages(failure)
+            self._restore_mode()
             raise
-        self._raise_messages()
+        self._raise_messages(step=Step.DISPATCH)
+        if what := self._restore_mode():
+            self._unusable = f"the driver changed the floating-point mode of the suite's own process: {what}; use --isolation on"
+            raise DeviceFailure(self._unusable, spent=True)
         return outcomes
+
+    def _restore_mode(self) -> str:
+        """What the driver changed in the floating-point mode, which is as it was again.
+
+        Whoever computes expected results in this process needs the mode. A process that holds the device for another one computes none:
+        inputs and outputs are bytes to it, and compared as such; there it does not matter what a driver sets.
+        """
+        what = "" if self._watched else floating_point.changed()
+        if what:
+            floating_point.restore()
+        return what
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
         """Calls a property command.
@@ -117,17 +129,16 @@ class VulkanDevice:
         return answer
 
     def _run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        with self._step("pipeline"):
+        with self._step(Step.PIPELINE):
             pipeline = self._pipelines.create(kernel)
         try:
             # A pipeline that the layer objects to is not run: what that would do is undefined.
-            self._raise_messages()
+            self._raise_messages(step=Step.PIPELINE)
             outcomes = self._dispatch(kernel, pipeline, dispatches)
-        except DeviceTimeout:
-            # The driver may still run it: destroying it now is undefined. It goes with the process.
-            raise
         except BaseException:
-            self._pipelines.destroy(pipeline)
+            # What may still run must not be destroyed. It goes with the process.
+            if not self._pending:
+                self._pipelines.destroy(pipeline)
             raise
         self._pipelines.destroy(pipeline)
         return outcomes
@@ -140,50 +151,69 @@ class VulkanDevice:
         for first in range(0, len(dispatches), at_once):
             part = dispatches[first : first + at_once]
             before = fill(layout, part)
-            self._arena.reserve(before.size)
-            mapped = self._arena.memory[: before.size].reshape(before.shape)
-            mapped[:] = before
-            with self._step("dispatch"):
-                self._commands.run(pipeline, layouts, layout, self._arena, part)
-            outcomes += judge(layout, before, mapped.copy())
+            with self._step(Step.DISPATCH):
+                memory = self._arena.reserve(before.size)
+            mapped = memory.place(before)
+            with self._step(Step.DISPATCH):
+                self._submit(pipeline, layouts, layout, part)
+            outcomes += judge(layout, before, mapped.copy(), memory.around())
         return outcomes
 
+    def _submit(self, pipeline: CData, layouts: Layouts, layout: Layout, dispatches: Sequence[Dispatch]) -> None:
+        try:
+            self._commands.run(pipeline, layouts, layout, self._arena, dispatches)
+        except DeviceLost:
+            # Nothing runs on a lost device.
+            raise
+        except DeviceFailure as failure:
+            self._pending = failure.spent
+            raise
+
     @contextmanager
-    def _step(self, name: str) -> Iterator[None]:
-        self.announce(_DOING[name])
+    def _step(self, step: Step) -> Iterator[None]:
+        self.announce(step)
         begin = time.perf_counter()
         try:
             yield
+        except DeviceFailure as failure:
+            failure.step = failure.step or step
+            raise
         finally:
-            self.announce("")
-            self.last_steps[name] = self.last_steps.get(name, 0.0) + time.perf_counter() - begin
+            self.announce(None)
+            self.last_steps[step.value] = self.last_steps.get(step.value, 0.0) + time.perf_counter() - begin
 
-    def _raise_messages(self, cause: DeviceFailure | None = None) -> None:
+    def _raise_messages(self, cause: DeviceFailure | None = None, step: Step | None = None) -> None:
         messages = list(self._instance.messages)
         if messages:
             self._instance.messages.clear()
-            raise ValidationMessage("\n".join(messages)) from cause
+            step, spent = (step, None) if cause is None else (cause.step, cause.spent)
+            raise ValidationMessage("\n".join(messages), step=step, spent=spent) from cause
 
     def _destroy_device(self) -> None:
         load().lib.vkDestroyDevice(self._device.handle, load().ffi.NULL)
 
-    def close(self) -> None:
-        """Destroys the device. After a timeout nothing may be destroyed: it goes with the process."""
+    def close(self) -> tuple[Finding, ...]:
+        """Destroy the device. Where something may still run on it nothing may be destroyed: it goes with the process."""
         opened, self._opened = self._opened, ExitStack()
         self._unusable = self._unusable or "close()"
         if not self._pending:
             opened.close()
         else:
             opened.pop_all()
+        return ()
 
 
 def _find(instance: Instance, uuid: str, index: int) -> PhysicalDevice:
-    found = [query(instance, handle, number) for number, handle in enumerate(instance.physical_devices())]
-    matching = [device for device in found if not uuid or device.description.uuid == uuid]
-    for device in matching:
-        if device.index == index:
-            return device
-    if uuid and matching:
-        return matching[0]
-    known = ", ".join(device.description.name for device in found) or "none"
-    raise DeviceError(f"no Vulkan device {uuid or index}; there are: {known}")
+    """The device of that index, if it has the UUID; else the first one that has it.
+
+    No other device is asked for anything without need: its driver may crash.
+    """
+    handles = instance.physical_devices()
+    others = [number for number in range(len(handles)) if number != index]
+    known = []
+    for number in [index, *others] if index < len(handles) else others:
+        found = query(instance, handles[number], number)
+        if found.description.uuid == uuid or (not uuid and number == index):
+            return found
+        known.append(found.description.name)
+    raise DeviceError(f"no Vulkan device {uuid or index}; there are: {', '.join(known) or 'none'}")

@@ -6,11 +6,11 @@ Nothing here knows Vulkan: it makes the bytes that memory holds before a dispatc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cts.devices.vulkan.poisoned import MARGIN, Around, Spoiled, poison
 from generators.kernel import BufferSlot, Dispatch, Outcome, StrayWrite, Where
 
 ALIGNMENT = 256
@@ -19,20 +19,8 @@ ALIGNMENT = 256
 GUARD = 256
 """Least size of a guard zone, in bytes."""
 
-_TILE = 1 << 16
 
-
-@cache
-def _tile() -> np.ndarray:
-    """Poison that no kernel writes by chance: bytes without a pattern, none of them 0x00 or 0xFF."""
-    tile = np.random.default_rng(0x6775617264).integers(1, 255, _TILE, np.uint8)
-    tile.setflags(write=False)
-    return tile
-
-
-def poison(count: int) -> np.ndarray:
-    """``count`` bytes of poison."""
-    return np.resize(_tile(), count)
+UNTOUCHED = Around()
 
 
 @dataclass(frozen=True)
@@ -70,13 +58,15 @@ def fill(layout: Layout, dispatches: Sequence[Dispatch]) -> np.ndarray:
     return image
 
 
-def judge(layout: Layout, before: np.ndarray, after: np.ndarray) -> list[Outcome]:
-    """The outcome of each dispatch.
+def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around = UNTOUCHED) -> list[Outcome]:
+    """Return the outcome of each dispatch.
 
     Args:
         layout: of the buffers.
         before: as made by ``fill``.
         after: what memory holds after the run, of the same shape. Outputs are views of it.
+        around: what was written outside of all ranges, by positions of a memory in which they begin at MARGIN: told of the first dispatch,
+            or of the last.
     """
     changed = before != after
     written = [(slot, offset) for slot, offset in zip(layout.slots, layout.offsets, strict=True) if slot.written]
@@ -84,20 +74,27 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray) -> list[Outcome
         changed[:, offset : offset + slot.bytes] = False
     astray = changed.any(axis=1)
     outcomes = []
-    for row, bad, mask in zip(after, astray, changed, strict=True):
+    last = len(after) - 1
+    for index, (row, bad, mask) in enumerate(zip(after, astray, changed, strict=True)):
         outputs = {slot.name: row[offset : offset + slot.bytes] for slot, offset in written}
-        outcomes.append(Outcome(outputs, _stray(layout, np.flatnonzero(mask)) if bad else ()))
+        stray = _stray(layout, np.flatnonzero(mask)) if bad else []
+        if index == 0 and around.before is not None:
+            stray.append(_far(layout, around.before, MARGIN, "before"))
+        if index == last and around.after is not None:
+            stray.append(_far(layout, around.after, MARGIN + index * layout.pitch, "after"))
+        outcomes.append(Outcome(outputs, _merged(stray)))
     return outcomes
 
 
-def _stray(layout: Layout, positions: np.ndarray) -> tuple[StrayWrite, ...]:
+def _stray(layout: Layout, positions: np.ndarray) -> list[StrayWrite]:
     """What the changed bytes at ``positions`` of a dispatch's range are, each told of the buffer nearest to it."""
-    starts = np.array(layout.offsets)
-    ends = starts + np.array([slot.bytes for slot in layout.slots])
+    slots, offsets = _told_of(layout)
+    starts = np.array(offsets)
+    ends = starts + np.array([slot.bytes for slot in slots])
     distance = np.maximum(np.maximum(starts - positions[:, None], positions[:, None] - ends + 1), 0)
     nearest = distance.argmin(axis=1)
     found = []
-    for index, slot in enumerate(layout.slots):
+    for index, slot in enumerate(slots):
         relative = positions[nearest == index] - starts[index]
         parts: tuple[tuple[Where, np.ndarray], ...] = (
             ("before", relative[relative < 0]),
@@ -107,4 +104,27 @@ def _stray(layout: Layout, positions: np.ndarray) -> tuple[StrayWrite, ...]:
         for where, part in parts:
             if part.size:
                 found.append(StrayWrite(slot.name, where, int(part[0]), int(part.size)))
-    return tuple(found)
+    return found
+
+
+def _far(layout: Layout, spoiled: Spoiled, start: int, where: Where) -> StrayWrite:
+    """A write outside of all ranges, told of the nearest buffer of the dispatch whose range begins at ``start``."""
+    slots, offsets = _told_of(layout)
+    nearest = 0 if where == "before" else -1
+    return StrayWrite(slots[nearest].name, where, spoiled.first - start - offsets[nearest], spoiled.count)
+
+
+def _told_of(layout: Layout) -> tuple[tuple[BufferSlot, ...], tuple[int, ...]]:
+    """The buffers that writes are told of, and their offsets; an empty one at the start where a kernel has none."""
+    return (layout.slots, layout.offsets) if layout.slots else ((BufferSlot("no buffer", 0, False, None),), (0,))
+
+
+def _merged(strays: list[StrayWrite]) -> tuple[StrayWrite, ...]:
+    """One record for each buffer and place."""
+    found: dict[tuple[str, Where], StrayWrite] = {}
+    for stray in strays:
+        known = found.get((stray.buffer, stray.where))
+        found[stray.buffer, stray.where] = (
+            stray if known is None else replace(stray, offset=min(stray.offset, known.offset), count=stray.count + known.count)
+        )
+    return tuple(found.values())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cts.devices.device import DeviceError, DeviceFailure
-from cts.devices.vulkan.api import CData, check, enumerate_all, load
+from cts.devices.device import DeviceError, DeviceFailure, NoVulkan
+from cts.devices.vulkan.api import ERROR_INCOMPATIBLE_DRIVER, CData, load, made, text
+from cts.devices.vulkan.lists import enumerate_all
 
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
@@ -30,7 +31,8 @@ class Instance:
         validation: load the validation layer and collect what it says in ``messages``.
 
     Raises:
-        DeviceError: there is no loader, no driver, or no validation layer where it is asked for.
+        NoVulkan: there is no loader or no driver.
+        DeviceError: a driver fails, or there is no validation layer where it is asked for.
     """
 
     def __init__(self, validation: bool = False) -> None:
@@ -46,7 +48,7 @@ class Instance:
             layer_properties = enumerate_all(
                 "vkEnumerateInstanceLayerProperties", lib.vkEnumerateInstanceLayerProperties, "VkLayerProperties"
             )
-            names = {ffi.string(properties.layerName).decode() for properties in layer_properties}
+            names = {text(properties.layerName) for properties in layer_properties}
             if VALIDATION_LAYER not in names:
                 raise DeviceError(f"--validation needs {VALIDATION_LAYER}: install the Vulkan validation layers, or leave the option out")
             layers.append(ffi.new("char[]", VALIDATION_LAYER.encode()))
@@ -76,16 +78,17 @@ class Instance:
         if messenger is not None:
             info.pNext = messenger
         handle = ffi.new("VkInstance*")
+        result = lib.vkCreateInstance(info, ffi.NULL, handle)
+        if result == ERROR_INCOMPATIBLE_DRIVER:
+            raise NoVulkan("no Vulkan driver: install one, or use --device embedded")
         try:
-            check("vkCreateInstance", lib.vkCreateInstance(info, ffi.NULL, handle))
+            self.handle: CData = made("vkCreateInstance", result, handle)
         except DeviceFailure as failure:
-            raise DeviceError(f"no usable Vulkan driver ({failure}): install one, or use --device embedded") from None
-        self.handle: CData = handle[0]
+            raise DeviceError(f"the Vulkan driver fails: {failure}; mend its installation, or use --device embedded") from failure
         if messenger is not None:
             created = ffi.new("VkDebugUtilsMessengerEXT*")
             create = self.function("vkCreateDebugUtilsMessengerEXT")
-            check("vkCreateDebugUtilsMessengerEXT", create(self.handle, messenger, ffi.NULL, created))
-            self._messenger = created[0]
+            self._messenger = made("vkCreateDebugUtilsMessengerEXT", create(self.handle, messenger, ffi.NULL, created), created)
 
     def _messenger_info(self) -> CData:
         vulkan = self._vulkan
@@ -94,7 +97,7 @@ class Instance:
         severities = vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
 
         def heard(_severity: int, _kinds: int, data: CData, _user: CData) -> int:
-            self.messages.append(ffi.string(data.pMessage).decode(errors="replace") if data.pMessage else "(no text)")
+            self.messages.append(text(data.pMessage) if data.pMessage else "(no text)")
             return 0
 
         self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", heard)

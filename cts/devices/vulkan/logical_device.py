@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cts.devices.capabilities import ENABLED_FEATURES
-from cts.devices.device import DeviceError
-from cts.devices.vulkan.api import CData, check, load
+from cts.devices.device import DeviceError, DriverRefused
+from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.lists import bounded
 from cts.devices.vulkan.query import PhysicalDevice
 from cts.devices.vulkan.structures import Chain
 
@@ -60,10 +61,12 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
         },
     )
     handle = ffi.new("VkDevice*")
-    check("vkCreateDevice", lib.vkCreateDevice(physical.handle, info, ffi.NULL, handle))
+    device = made("vkCreateDevice", lib.vkCreateDevice(physical.handle, info, ffi.NULL, handle), handle)
     queue = ffi.new("VkQueue*")
-    lib.vkGetDeviceQueue(handle[0], family, 0, queue)
-    return LogicalDevice(handle[0], queue[0], family)
+    lib.vkGetDeviceQueue(device, family, 0, queue)
+    if not queue[0]:
+        raise DriverRefused("vkGetDeviceQueue gave a null handle")
+    return LogicalDevice(device, queue[0], family)
 
 
 def _compute_family(physical: PhysicalDevice) -> int:
@@ -71,9 +74,10 @@ def _compute_family(physical: PhysicalDevice) -> int:
     ffi, lib = vulkan.ffi, vulkan.lib
     count = ffi.new("uint32_t*")
     lib.vkGetPhysicalDeviceQueueFamilyProperties(physical.handle, count, ffi.NULL)
-    families = ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
+    room = bounded("vkGetPhysicalDeviceQueueFamilyProperties", count[0])
+    families = ffi.new("VkQueueFamilyProperties[]", max(1, room))
     lib.vkGetPhysicalDeviceQueueFamilyProperties(physical.handle, count, families)
-    for index in range(count[0]):
+    for index in range(min(room, count[0])):
         if families[index].queueFlags & vulkan.VK_QUEUE_COMPUTE_BIT:
             return index
     raise DeviceError(f"{physical.description.name} has no queue that computes: choose another --device")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cts.devices.device import DriverRefused
-from cts.devices.vulkan.api import CData, check, load
+from cts.devices.vulkan.api import CData, check, load, made
+from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
 from cts.devices.vulkan.supplement import BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 
-_SMALLEST = 1 << 22
+_STEP = 1 << 20
+"""Sizes are multiples of this: with both margins, almost all cases fit in the smallest."""
+
+_MOST_TYPES = 32
+"""VK_MAX_MEMORY_TYPES."""
+
+_LARGE = 4
+"""How many times as large as a case needs it the buffer may be: all of it is compared after each run."""
 
 
 class Arena:
-    """A VkBuffer that grows when a case needs more than it has.
+    """A VkBuffer that grows when a case needs more than it has, and shrinks when it is much too large.
 
     Args:
         physical: VkPhysicalDevice.
@@ -23,8 +29,9 @@ class Arena:
 
     Attributes:
         buffer: VkBuffer.
-        address: its device address, 0 if it has none.
-        memory: the mapped bytes, uint8.
+        address: of the first byte that dispatches may have, 0 if the buffer has no device address.
+        start: that byte's offset in the buffer.
+        memory: the mapped bytes of the buffer.
     """
 
     def __init__(self, physical: CData, device: CData, addressable: bool) -> None:
@@ -34,30 +41,35 @@ class Arena:
         self._memory: CData = None
         self.buffer: CData = None
         self.address = 0
-        self.memory: np.ndarray[Any, np.dtype[np.uint8]] = np.empty(0, np.uint8)
+        self.start = MARGIN
+        self.memory: PoisonedMemory | None = None
+        self._size = 0
         properties = self._vulkan.ffi.new("VkPhysicalDeviceMemoryProperties*")
         self._vulkan.lib.vkGetPhysicalDeviceMemoryProperties(physical, properties)
-        self._types = [int(properties.memoryTypes[i].propertyFlags) for i in range(properties.memoryTypeCount)]
+        count = properties.memoryTypeCount
+        if count > _MOST_TYPES:
+            raise DriverRefused(f"vkGetPhysicalDeviceMemoryProperties says that there are {count:,} memory types, of {_MOST_TYPES} at most")
+        self._types = [int(properties.memoryTypes[i].propertyFlags) for i in range(count)]
 
-    def reserve(self, count: int) -> None:
-        """Makes the buffer at least ``count`` bytes large. What it held is gone if it grows.
+    def reserve(self, count: int) -> PoisonedMemory:
+        """Make room for ``count`` bytes, and as much again on both sides as may not be written. What the buffer held is gone if it changes.
 
         Raises:
-            DriverRefused: there is not so much memory.
+            OutOfMemory: there is not so much memory.
+            DeviceFailure: a call fails.
         """
-        if count <= self.memory.size:
-            return
+        size = -(-(count + 2 * MARGIN) // _STEP) * _STEP
+        if self.memory is not None and size <= self._size <= _LARGE * size:
+            return self.memory
         self.close()
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
-        size = max(_SMALLEST, 1 << (count - 1).bit_length())
         usage = vulkan.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
         if self._addressable:
             usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
         info = ffi.new("VkBufferCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, "size": size, "usage": usage})
         buffer = ffi.new("VkBuffer*")
-        check("vkCreateBuffer", lib.vkCreateBuffer(self._device, info, ffi.NULL, buffer))
-        self.buffer = buffer[0]
+        self.buffer = made("vkCreateBuffer", lib.vkCreateBuffer(self._device, info, ffi.NULL, buffer), buffer)
         needed = ffi.new("VkMemoryRequirements*")
         lib.vkGetBufferMemoryRequirements(self._device, self.buffer, needed)
         flags = ffi.new(
@@ -77,17 +89,21 @@ class Arena:
             },
         )
         memory = ffi.new("VkDeviceMemory*")
-        check("vkAllocateMemory", lib.vkAllocateMemory(self._device, allocation, ffi.NULL, memory))
-        self._memory = memory[0]
+        self._memory = made("vkAllocateMemory", lib.vkAllocateMemory(self._device, allocation, ffi.NULL, memory), memory)
         check("vkBindBufferMemory", lib.vkBindBufferMemory(self._device, self.buffer, self._memory, 0))
         mapped = ffi.new("void**")
-        check("vkMapMemory", lib.vkMapMemory(self._device, self._memory, 0, size, 0, mapped))
-        self.memory = np.frombuffer(ffi.buffer(mapped[0], size), np.uint8)
+        start = made("vkMapMemory", lib.vkMapMemory(self._device, self._memory, 0, size, 0, mapped), mapped)
         if self._addressable:
             about = ffi.new(
                 "VkBufferDeviceAddressInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": self.buffer}
             )
-            self.address = int(lib.vkGetBufferDeviceAddress(self._device, about))
+            address = int(lib.vkGetBufferDeviceAddress(self._device, about))
+            if not address:
+                raise DriverRefused("vkGetBufferDeviceAddress gave the null address")
+            self.address = address + MARGIN
+        self.memory = PoisonedMemory(np.frombuffer(ffi.buffer(start, size), np.uint8))
+        self._size = size
+        return self.memory
 
     def _memory_type(self, allowed: int) -> int:
         """Coherent memory that the host reads fast, else any coherent memory."""
@@ -101,7 +117,7 @@ class Arena:
 
     def close(self) -> None:
         """Frees buffer and memory. No dispatch may be pending."""
-        self.memory = np.empty(0, np.uint8)
+        self.memory = None
         self.address = 0
         ffi, lib = self._vulkan.ffi, self._vulkan.lib
         if self.buffer is not None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cts.devices.vulkan.api import CData, check, load
+from cts.devices.device import DriverRefused
+from cts.devices.vulkan.api import INCOMPLETE, CData, check, load, made
+
+_MOST_BYTES = 1 << 28
+"""Of the data of a cache with one pipeline."""
 
 
 @contextmanager
@@ -13,7 +17,7 @@ def pipeline_cache(device: CData, data: bytes = b"") -> Iterator[CData]:
     """A VkPipelineCache that begins with ``data``; destroyed at the end of the block, as pipelines made with it allow.
 
     Raises:
-        DriverRefused, DeviceLost: the driver does not make it.
+        DeviceFailure: the driver does not make it.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
@@ -27,23 +31,30 @@ def pipeline_cache(device: CData, data: bytes = b"") -> Iterator[CData]:
         },
     )
     cache = ffi.new("VkPipelineCache*")
-    check("vkCreatePipelineCache", lib.vkCreatePipelineCache(device, info, ffi.NULL, cache))
+    handle = made("vkCreatePipelineCache", lib.vkCreatePipelineCache(device, info, ffi.NULL, cache), cache)
     try:
-        yield cache[0]
+        yield handle
     finally:
-        lib.vkDestroyPipelineCache(device, cache[0], ffi.NULL)
+        lib.vkDestroyPipelineCache(device, handle, ffi.NULL)
 
 
 def cache_data(device: CData, cache: CData) -> bytes:
     """The contents of a cache.
 
     Raises:
-        DriverRefused, DeviceLost: the driver does not give them.
+        DeviceFailure: the driver does not give them.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
     size = ffi.new("size_t*")
-    check("vkGetPipelineCacheData", lib.vkGetPipelineCacheData(device, cache, size, ffi.NULL))
-    data = ffi.new("char[]", max(1, size[0]))
-    check("vkGetPipelineCacheData", lib.vkGetPipelineCacheData(device, cache, size, data))
+    call = "vkGetPipelineCacheData"
+    check(call, lib.vkGetPipelineCacheData(device, cache, size, ffi.NULL))
+    room = int(size[0])
+    if room > _MOST_BYTES:
+        raise DriverRefused(f"{call} says that there are {room:,} bytes: more than {_MOST_BYTES:,} are not believed")
+    data = ffi.new("char[]", max(1, room))
+    check(call, lib.vkGetPipelineCacheData(device, cache, size, data), INCOMPLETE)
+    if size[0] > room:
+        raise DriverRefused(f"{call} says that it wrote {size[0]:,} bytes where there was room for {room:,}")
+    # What did not fit is left out: a cache may be cut anywhere.
     return bytes(ffi.buffer(data, size[0]))

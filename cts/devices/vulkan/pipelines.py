@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cts.devices.device import DeviceDescription
-from cts.devices.vulkan.api import CData, check, load
+from cts.devices.vulkan.api import CData, load, made
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Kernel
@@ -80,7 +80,7 @@ class Pipelines:
                     "pBindings": bindings,
                 },
             )
-            check("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, set_info, ffi.NULL, set_layout))
+            made("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, set_info, ffi.NULL, set_layout), set_layout)
         pushed = ffi.new("VkPushConstantRange*", {"stageFlags": vulkan.VK_SHADER_STAGE_COMPUTE_BIT, "size": shape.push_constant_bytes})
         info = ffi.new(
             "VkPipelineLayoutCreateInfo*",
@@ -93,14 +93,14 @@ class Pipelines:
             },
         )
         pipeline_layout = ffi.new("VkPipelineLayout*")
-        check("vkCreatePipelineLayout", lib.vkCreatePipelineLayout(self._device, info, ffi.NULL, pipeline_layout))
+        made("vkCreatePipelineLayout", lib.vkCreatePipelineLayout(self._device, info, ffi.NULL, pipeline_layout), pipeline_layout)
         return Layouts(set_layout[0] if shape.bindings else None, pipeline_layout[0])
 
     def create(self, kernel: Kernel) -> CData:
         """A VkPipeline, to be destroyed with ``destroy``.
 
         Raises:
-            DriverRefused, DeviceLost: the driver does not make it.
+            DeviceFailure: the driver does not make it.
         """
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
@@ -110,7 +110,7 @@ class Pipelines:
             {"sType": vulkan.VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, "codeSize": len(kernel.spirv), "pCode": code},
         )
         module = ffi.new("VkShaderModule*")
-        check("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, module_info, ffi.NULL, module))
+        made("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, module_info, ffi.NULL, module), module)
         try:
             return self._through_cache(kernel, module[0]) if kernel.pipeline_cache else self._compile(kernel, module[0])
         finally:
@@ -166,11 +166,9 @@ class Pipelines:
         stage.pName = name
         stage.pSpecializationInfo = specialization
         pipeline = ffi.new("VkPipeline*")
-        check(
-            "vkCreateComputePipelines",
-            lib.vkCreateComputePipelines(self._device, ffi.NULL if cache is None else cache, 1, info, ffi.NULL, pipeline),
-        )
-        return pipeline[0]
+        through = ffi.NULL if cache is None else cache
+        result = lib.vkCreateComputePipelines(self._device, through, 1, info, ffi.NULL, pipeline)
+        return made("vkCreateComputePipelines", result, pipeline)
 
     def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:
         constants = [(constant.constant_id, constant.component.bytes, constant.value) for constant in kernel.specialization]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cts.devices.capabilities import STATED_FEATURES
-from cts.devices.device import DeviceDescription, MatrixRow
-from cts.devices.vulkan.api import INCOMPLETE, CData, address, check, enumerate_all, load
+from cts.devices.device import DeviceDescription, DeviceError, DriverRefused, MatrixRow
+from cts.devices.vulkan.api import CData, address, load, text
 from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
+from cts.devices.vulkan.lists import enumerate_all, told
 from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, supported
 from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, STRUCTURE_TYPES, supplement
 from generators.types import COMPONENT_TYPES
@@ -65,14 +66,14 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     """Asks a physical device for everything that kernels may need.
 
     Raises:
-        DeviceLost, DriverRefused: a query fails.
+        DeviceFailure: a query fails, or what it says cannot be true.
     """
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
     listed = enumerate_all(
         "vkEnumerateDeviceExtensionProperties", lib.vkEnumerateDeviceExtensionProperties, "VkExtensionProperties", handle, ffi.NULL
     )
-    extensions = frozenset(ffi.string(extension.extensionName).decode() for extension in listed)
+    extensions = frozenset(text(extension.extensionName) for extension in listed)
     basic = ffi.new("VkPhysicalDeviceProperties*")
     lib.vkGetPhysicalDeviceProperties(handle, basic)
     api_version = split_version(basic.apiVersion)
@@ -84,6 +85,9 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     further = properties.read()
     stated = _stated(core, features, further)
     limits = _limits(core_limits, further, stated)
+    subgroup_size = limits.get("subgroupSize", 1)
+    if subgroup_size.bit_count() != 1:
+        raise DriverRefused(f"vkGetPhysicalDeviceProperties2 says that subgroupSize is {subgroup_size}, which is no power of two")
     uuid, driver = _identity(basic, properties)
     extra: dict[str, Any] = {
         "index": index,
@@ -94,15 +98,15 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         "vector_rows": _vector_rows(instance, handle, extensions) if stated.get("cooperativeVector") else [],
     }
     description = DeviceDescription(
-        name=ffi.string(basic.deviceName).decode(),
+        name=text(basic.deviceName),
         driver=driver,
         uuid=uuid,
         kind="vulkan",
         api_version=".".join(map(str, api_version)),
-        subgroup_size=limits.get("subgroupSize", 1),
+        subgroup_size=subgroup_size,
         max_workgroup_invocations=limits["maxComputeWorkGroupInvocations"],
         max_shared_memory=limits["maxComputeSharedMemorySize"],
-        features=stated,
+        features=dict.fromkeys(sorted(STATED_FEATURES), False) | stated,
         limits=limits,
         rows=_matrix_rows(instance, handle, stated),
         extra=extra,
@@ -152,13 +156,12 @@ def _limits(core: CData, further: dict[str, int], stated: dict[str, bool]) -> di
 
 def _identity(basic: CData, properties: Chain) -> tuple[str, str]:
     """The UUID and the driver in words, as far as the device's version tells them."""
-    ffi = load().ffi
     nodes = {structure.name: node for structure, node in properties.nodes.items()}
     identity, driver = (nodes.get(f"VkPhysicalDeviceVulkan{version}Properties") for version in (11, 12))
     uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()
     if driver is None:
         return uuid, ".".join(map(str, split_version(basic.driverVersion)))
-    return uuid, f"{ffi.string(driver.driverName).decode()} {ffi.string(driver.driverInfo).decode()}".strip()
+    return uuid, f"{text(driver.driverName)} {text(driver.driverInfo)}".strip()
 
 
 def _component(vk: int) -> str:
@@ -219,28 +222,31 @@ def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any,
     """The entries that a property query of the device tells, asked again while they become more.
 
     Raises:
-        DeviceLost, DriverRefused: the query fails; that is not a device without entries.
+        DeviceFailure: the query fails; that is not a device without entries.
     """
     query_rows = supplement().cast("QueryRows", address(instance.address(function)))
     device = supplement().cast("void*", address(handle))
-    count = supplement().new("uint32_t*")
-    while True:
-        check(function, query_rows(device, count, supplement().NULL))
-        entries = ffi.new(f"{type_}[]", max(1, count[0]))
-        for entry in entries:
-            entry.sType = s_type
-        if check(function, query_rows(device, count, supplement().cast("void*", int(ffi.cast("uintptr_t", entries))))) != INCOMPLETE:
-            return list(entries[0 : count[0]])
+
+    def ask(count: CData, entries: CData) -> int:
+        pointers = (
+            supplement().cast(kind, int(ffi.cast("uintptr_t", pointer))) for kind, pointer in (("uint32_t*", count), ("void*", entries))
+        )
+        return int(query_rows(device, *pointers))
+
+    def prepare(entry: CData) -> None:
+        entry.sType = s_type
+
+    return told(function, ask, ffi, type_, prepare)
 
 
-def describe_all() -> list[DeviceDescription]:
-    """The description of every Vulkan device.
+def describe(instance: Instance, index: int) -> DeviceDescription:
+    """Return the description of one Vulkan device; no other one is asked for anything.
 
     Raises:
-        DeviceError: there is no loader or no driver.
+        DeviceError: there is none of that index.
+        DeviceFailure: a query fails.
     """
-    instance = Instance()
-    try:
-        return [query(instance, handle, index).description for index, handle in enumerate(instance.physical_devices())]
-    finally:
-        instance.close()
+    handles = instance.physical_devices()
+    if index >= len(handles):
+        raise DeviceError(f"no Vulkan device {index}: there are {len(handles)} of them now")
+    return query(instance, handles[index], index).description

@@ -1,0 +1,54 @@
+"""What a child process prints: its last words are kept, however much it says."""
+
+from __future__ import annotations
+
+import os
+
+from cts.printable import printable
+
+KEPT = 4000
+"""Bytes of the output that a message quotes."""
+
+_CHUNK = 1 << 16
+
+
+class Output:
+    """The reading end of a pipe that a child writes to. Its owner empties it whenever it waits for the child.
+
+    Attributes:
+        descriptor: to wait for; -1 once the pipe is at its end or closed.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, False)
+        self.descriptor = descriptor
+        self._tail = b""
+        self._total = 0
+
+    def read(self) -> bool:
+        """Take what is there, at most one chunk. Returns whether there was anything."""
+        if self.descriptor < 0:
+            return False
+        try:
+            data = os.read(self.descriptor, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return False
+        self._total += len(data)
+        self._tail = (self._tail + data)[-KEPT:]
+        return True
+
+    def last_words(self) -> str:
+        """Return the end of what was printed, safe to show, and how much there was if that is not all."""
+        text = printable(self._tail.decode(errors="backslashreplace").strip())
+        return text if self._total <= KEPT else f"(the end of {self._total:,} bytes of output)\n…{text}"
+
+    def close(self) -> None:
+        """Close the pipe: who writes to it from now on gets an error."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1

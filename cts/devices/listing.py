@@ -1,0 +1,160 @@
+"""The Vulkan devices of this machine, asked one by one: a driver that crashes, hangs or lies hides no other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from cts.devices import driver_files
+from cts.devices.child import ChildProcess
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, NoVulkan
+from cts.devices.spec import DeviceSpec
+
+ASKING_SECONDS = 60.0
+"""How long a device may take to say what it is, unless something else is asked for."""
+
+
+@dataclass(frozen=True)
+class DeviceListing:
+    """A device that can be chosen.
+
+    Attributes:
+        number: of a Vulkan device, as ``--device`` takes it and ``cts devices`` prints it; -1 for the others.
+    """
+
+    spec: DeviceSpec
+    description: DeviceDescription
+    number: int = -1
+
+
+@dataclass(frozen=True)
+class BrokenDevice:
+    """A Vulkan device, or a whole driver, that did not say what it is.
+
+    Attributes:
+        number: as of DeviceListing; -1 where the driver did not even say how many devices it has.
+        driver: the manifest of its driver, or the empty string where all drivers were asked together.
+        why: what happened, one line.
+    """
+
+    number: int
+    driver: str
+    why: str
+
+    def __str__(self) -> str:
+        which = f"device {self.number}" if self.number >= 0 else "the Vulkan drivers" if not self.driver else "a Vulkan driver"
+        return f"{which}{f' of {self.driver}' if self.driver else ''}: {self.why}"
+
+
+@dataclass(frozen=True)
+class VulkanDevices:
+    """What was found.
+
+    Attributes:
+        devices: those that answered, by number.
+        broken: those that did not.
+        absent: why there is neither; empty where there is something.
+    """
+
+    devices: tuple[DeviceListing, ...] = ()
+    broken: tuple[BrokenDevice, ...] = ()
+    absent: str = ""
+
+
+StartChild = Callable[[Mapping[str, str]], ChildProcess]
+
+
+def _start(environment: Mapping[str, str]) -> ChildProcess:
+    return ChildProcess(environment)
+
+
+def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> VulkanDevices:
+    """Ask the loader for its devices, and each device what it is, in child processes.
+
+    Where the drivers fail together, each is asked without the others.
+
+    Args:
+        seconds: how long each may take.
+        start: makes a child process with further environment variables.
+    """
+    try:
+        _check_loader()
+        together = _ask_all("", 0, seconds, start)
+    except NoVulkan as none:
+        return VulkanDevices(absent=str(none))
+    if not any(one.number < 0 for one in together.broken):
+        return together
+    manifests = driver_files.find(os.environ)
+    if len(manifests) < 2:
+        return together
+    devices: list[DeviceListing] = []
+    broken: list[BrokenDevice] = []
+    for manifest in manifests:
+        try:
+            found = _ask_all(str(manifest), len(devices) + sum(one.number >= 0 for one in broken), seconds, start)
+        except NoVulkan:
+            continue
+        devices += found.devices
+        broken += found.broken
+    # Where each driver works alone and they fail together, the user must mend the machine or choose.
+    return VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices))
+
+
+def _ask_all(driver: str, first: int, seconds: float, start: StartChild) -> VulkanDevices:
+    """The devices of one driver, or with no ``driver`` of all, numbered from ``first`` on.
+
+    Raises:
+        NoVulkan: there is none.
+    """
+    environment = {driver_files.VARIABLE: driver} if driver else {}
+    devices: list[DeviceListing] = []
+    broken: list[BrokenDevice] = []
+    child: ChildProcess | None = None
+    index, count = 0, 1
+    try:
+        while index < count:
+            asking = -1
+            try:
+                if child is None:
+                    child = start(environment)
+                    count = child.ask(("count_vulkan",), seconds, "asking for the Vulkan devices")
+                asking = first + index
+                description: DeviceDescription = child.ask(("describe_vulkan", index), seconds, "asking a Vulkan device what it is")
+                spec = DeviceSpec("vulkan", description.uuid, index, driver_files=driver)
+                devices.append(DeviceListing(spec, description, asking))
+            except NoVulkan:
+                raise
+            except (DeviceError, DeviceFailure) as error:
+                broken.append(BrokenDevice(asking, driver, str(error).partition("\n")[0]))
+                if asking < 0:
+                    break
+                if isinstance(error, DeviceFailure):
+                    _end(child)
+                    child = None
+            index += 1
+    finally:
+        _end(child)
+    return VulkanDevices(tuple(devices), tuple(broken))
+
+
+def _end(child: ChildProcess | None) -> None:
+    if child is not None:
+        child.close()
+
+
+def _check_loader() -> None:
+    """Find out cheaply whether there is a Vulkan loader at all.
+
+    Raises:
+        NoVulkan: there is none.
+    """
+    from ctypes import CDLL
+
+    names = {"win32": "vulkan-1.dll", "darwin": "libvulkan.dylib"}
+    name = names.get(sys.platform, "libvulkan.so.1")
+    try:
+        CDLL(name)
+    except OSError:
+        raise NoVulkan(f"no Vulkan loader ({name})") from None

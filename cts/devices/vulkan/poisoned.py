@@ -1,0 +1,116 @@
+"""Memory that is poison wherever no case has its buffers, also far before and after them, and what was written there.
+
+Nothing here knows Vulkan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+MARGIN = 1 << 20
+"""Bytes of poison before the buffers of all dispatches, and at least as many after them."""
+
+TILE = 1 << 16
+"""Bytes after which poison repeats."""
+
+
+@cache
+def tile() -> np.ndarray:
+    """Return poison that no kernel writes by chance: bytes without a pattern, none of them 0x00 or 0xFF."""
+    bytes_ = np.random.default_rng(0x6775617264).integers(1, 255, TILE, np.uint8)
+    bytes_.setflags(write=False)
+    return bytes_
+
+
+def poison(count: int) -> np.ndarray:
+    """Return ``count`` bytes of poison."""
+    return np.resize(tile(), count)
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """Bytes that are poison no more.
+
+    Attributes:
+        first: the lowest of them, from the start of the memory.
+        count: how many.
+    """
+
+    first: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Around:
+    """What was written before the first dispatch's range, and after the last one's; None where nothing was."""
+
+    before: Spoiled | None = None
+    after: Spoiled | None = None
+
+
+class PoisonedMemory:
+    """Memory with poison around the ranges of the dispatches.
+
+    What the dispatches leave in their own ranges becomes poison again when the next ones need less room.
+
+    Args:
+        memory: uint8, a multiple of TILE bytes; kept.
+    """
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._memory = memory
+        self._end = MARGIN
+        self._refill(0, memory.size)
+
+    def place(self, image: np.ndarray) -> np.ndarray:
+        """Write the ranges of some dispatches, at MARGIN. Returns the memory that they take, in the image's shape."""
+        end = MARGIN + image.size
+        assert end + MARGIN <= self._memory.size, "reserve comes first"
+        ranges = self._memory[MARGIN:end].reshape(image.shape)
+        ranges[:] = image
+        self._refill(end, self._end)
+        self._end = end
+        return ranges
+
+    def around(self) -> Around:
+        """Return what was written around the ranges, and make it poison again."""
+        found = Around(self._spoiled(0, MARGIN), self._spoiled(self._end, self._memory.size))
+        if found.before is not None:
+            self._refill(0, MARGIN)
+        if found.after is not None:
+            self._refill(self._end, self._memory.size)
+        return found
+
+    def _pieces(self, start: int, end: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """Where each piece of a range begins, the piece, and its poison; the whole tiles in one piece of two dimensions."""
+        inner, last = min(end, -(-start // TILE) * TILE), end // TILE * TILE
+        pieces = [(start, self._memory[start:inner], tile()[start % TILE :][: inner - start])] if start < inner else []
+        if inner < last:
+            pieces.append((inner, self._memory[inner:last].reshape(-1, TILE), tile()))
+        if max(inner, last) < end:
+            begin = max(inner, last)
+            pieces.append((begin, self._memory[begin:end], tile()[: end - begin]))
+        return pieces
+
+    def _refill(self, start: int, end: int) -> None:
+        for _, piece, clean in self._pieces(start, end):
+            piece[:] = clean
+
+    def _spoiled(self, start: int, end: int) -> Spoiled | None:
+        found = [one for begin, piece, clean in self._pieces(start, end) for one in _differences(begin, piece, clean)]
+        return Spoiled(found[0].first, sum(one.count for one in found)) if found else None
+
+
+def _differences(begin: int, piece: np.ndarray, clean: np.ndarray) -> list[Spoiled]:
+    # Eight bytes at a time where they allow it: in all but a few runs nothing differs, and this is all that is paid.
+    if piece.shape[-1] % 8 == 0 and not (piece.view(np.uint64) != clean.view(np.uint64)).any():
+        return []
+    found = []
+    for index, row in enumerate(np.atleast_2d(piece)):
+        positions = np.flatnonzero(row != clean)
+        if positions.size:
+            found.append(Spoiled(begin + index * TILE + int(positions[0]), int(positions.size)))
+    return found

@@ -7,14 +7,16 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file so that a reader sees the old content or the new, never a part.
+    """Write a file: a reader sees the old content or the new, never a part.
+
+    Halves of characters, which UTF-8 lacks and the names of files may have, are written as ``\\udc80``.
 
     Raises:
         OSError: it cannot be written; nothing is left behind.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

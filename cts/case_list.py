@@ -6,6 +6,12 @@ from pathlib import Path
 
 from generators.errors import CtsError
 
+_MOST_BYTES = 1 << 28
+"""Of a list: a million ids, and more."""
+
+_MOST_LISTS = 50
+"""How deep lists name lists."""
+
 
 class CaseListError(CtsError):
     """A case list cannot be read; the message names file and line."""
@@ -21,26 +27,39 @@ def read_case_list(path: Path) -> dict[str, str]:
         CaseListError: a list cannot be read, or names itself.
     """
     ids: dict[str, str] = {}
-    _read(path, ids, ())
+    _read(path, ids, (), set())
     return ids
 
 
-def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...]) -> None:
-    place = path.resolve()
+def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...], done: set[Path]) -> None:
+    """Add the ids of a list to ``ids``. ``above`` are the lists that lead to it, and ``done`` those that add no more."""
+    named = f" (named by {above[-1]})" if above else ""
+    try:
+        place = path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise CaseListError(f"cannot read the case list {path}{named}: {error}") from error
+    if place in done:
+        return
+    if len(above) >= _MOST_LISTS:
+        raise CaseListError(f"cannot read the case list {path}{named}: it is named by a list that is named by a list, {_MOST_LISTS} times")
     if place in above:
         raise CaseListError(f"case list {path} names itself: {' > '.join(p.name for p in (*above, place))}")
     try:
         # Editors on Windows begin a file with a byte order mark.
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        lines = data.decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        named = f" (named by {above[-1]})" if above else ""
         raise CaseListError(f"cannot read the case list {path}{named}: {why}") from error
+    if len(data) > _MOST_BYTES:
+        raise CaseListError(f"cannot read the case list {path}{named}: it is longer than {_MOST_BYTES:,} bytes")
     for number, line in enumerate(lines, 1):
         entry = line.partition("#")[0].strip()
         if not entry:
             continue
         if entry.endswith(".txt"):
-            _read(path.parent / entry, ids, (*above, place))
+            _read(path.parent / entry, ids, (*above, place), done)
         else:
             ids.setdefault(entry.rpartition("::")[2], f"{path}:{number}")
+    done.add(place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -13,11 +14,10 @@ from types import ModuleType
 from typing import NoReturn
 
 from cts.checkout import suite_version
-from cts.exit_codes import BAD_INPUT, INTERRUPTED
+from cts.exit_codes import BAD_INPUT, interrupted
+from cts.output import CLOSED, complain, is_full, silence, unwritable
+from cts.signals import ending
 from generators.errors import CtsError
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
-"""What a write to standard output ends with where there is no place for it. Errors of files have a name, or become a CtsError."""
 
 VERBS = (
     "devices",
@@ -48,35 +48,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.usage.error(f"unrecognized arguments: {' '.join(others)}")
     options.others = others
     if sys.stdout is None:
-        return _unwritable("standard output is closed")
+        complain(unwritable(CLOSED))
+        return BAD_INPUT
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Names of files may have any bytes, and terminals may lack any character.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code: int = options.verb.run(options)
-        sys.stdout.flush()
+        with ending():
+            code: int = options.verb.run(options)
+            sys.stdout.flush()
     except CtsError as error:
-        print(f"cts: {' '.join(str(error).split())}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except BrokenPipeError:
         # The reader (head, less) has seen enough.
-        _silence()
+        silence()
         return 0
     except OSError as error:
-        if error.filename is not None or error.errno not in _FULL:
+        if not is_full(error):
             raise
-        _silence()
-        return _unwritable(os.strerror(error.errno or errno.EIO))
-    except KeyboardInterrupt:
-        return INTERRUPTED
+        silence()
+        complain(unwritable(os.strerror(error.errno or errno.EIO)))
+        return BAD_INPUT
+    except KeyboardInterrupt as interrupt:
+        return interrupted(interrupt)
     return code
-
-
-def _silence() -> None:
-    """Python would complain once more when it closes standard output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _unwritable(why: str) -> int:
-    print(f"cts: cannot write the output: {why}; send it to another place", file=sys.stderr)
-    return BAD_INPUT
 
 
 class _Version(argparse.Action):

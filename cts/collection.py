@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cts.name_filter import kept_by_name
 from cts.selection import Selection
 from generators.casebook import Case, Family
 from generators.errors import CtsError
@@ -36,9 +37,12 @@ class CasesFile(pytest.File):
         self.selection = selection
 
     def collect(self) -> Iterator[pytest.Item]:
+        kept = kept_by_name(self)
         try:
             for case in self.selection.cases(self.family):
-                yield CaseItem.from_parent(self, name=case.id, case=case)
+                if not kept(name := case.id):
+                    continue
+                yield CaseItem.from_parent(self, name=name, case=case)
         except CtsError as error:
             # The message says what to do; where in our code it arose does not matter to its reader.
             raise self.CollectError(str(error)) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
+from cts.defects.glossary import Value, glossary
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
@@ -32,6 +35,39 @@ from cts.reference.evaluate import evaluate
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
 from generators.program.program import Program, Subcase
+
+
+class Fit(Enum):
+    """How much of what came back a match explains."""
+
+    ALL = ""
+    WRONG_ELEMENTS = "the wrong elements; not the others"
+    BEYOND_ARRAY = "reading beyond the array too"
+
+
+@dataclass(frozen=True)
+class Match:
+    """What explains a failure, or says how it relates to what was expected.
+
+    Attributes:
+        id: of the glossary's entry; empty where there is none.
+        sentence: the entry's text, filled in.
+        fit: how much it explains.
+    """
+
+    id: str
+    sentence: str
+    fit: Fit = Fit.ALL
+
+    @property
+    def text(self) -> str:
+        """The sentence, and how much it explains if not all."""
+        return f"{self.sentence} ({self.fit.value})" if self.fit.value else self.sentence
+
+    def record(self) -> dict[str, str]:
+        """Return what a journal keeps of it."""
+        return {"id": self.id, "text": self.text}
+
 
 _LISTED = 4
 """Explanations that a message needs at most."""
@@ -109,8 +145,10 @@ def _explains_what_is_known(
     return explained >= max(_TELLING, total // 8)
 
 
-def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[str, ...]:
-    """The known defects whose outcome equals what came back, in words; those that explain all elements, else those that explain
+def diagnose(
+    program: Program, subcase: Subcase, expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome
+) -> tuple[Match, ...]:
+    """Return the known defects whose outcome equals what came back; those that explain all elements, else those that explain
     the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
 
     Args:
@@ -121,8 +159,8 @@ def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Map
     outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
     if any(len(outputs[name]) != len(before[name]) for name in before):
         return ()
-    whole: dict[str, Defect] = {}
-    partly: dict[str, None] = {}
+    whole: dict[Match, Defect] = {}
+    partly: dict[Match, None] = {}
     for defect in known_defects(program):
         # What explains everything in one place needs no company.
         if any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
@@ -132,20 +170,29 @@ def diagnose(program: Program, subcase: Subcase, expected: Expected, before: Map
             with np.errstate(all="ignore"):
                 other = evaluate(program, subcase, defect.substitutes)
                 if gives(program, other, before, outputs):
-                    whole[defect.words] = defect
+                    whole[_match(defect)] = defect
                 elif not whole and _explains_wrong_ones(expected, other, outputs):
-                    partly[f"{defect.words} (the wrong elements; not the others)"] = None
+                    partly[_match(defect, Fit.WRONG_ELEMENTS)] = None
         except (GeneratorError, LookupError, ValueError):
             if _explains_what_is_known(program, subcase, defect, expected, outputs):
-                whole[f"{defect.words} (reading beyond the array too)"] = defect
+                whole[_match(defect, Fit.BEYOND_ARRAY)] = defect
         if len(whole) == _LISTED:
             break
     found = list(whole) or [*_relations(expected, before, outputs), *partly]
     return tuple(found[:_LISTED])
 
 
-def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[str]:
-    found: dict[str, None] = {}
+def _match(defect: Defect, fit: Fit = Fit.ALL) -> Match:
+    return Match(defect.id, defect.text, fit)
+
+
+def _relation(name: str, **parameters: Value) -> Match:
+    id_ = f"outcome.{name}"
+    return Match(id_, glossary().sentence(id_, parameters))
+
+
+def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[Match]:
+    found: dict[Match, None] = {}
     for placed in expected.placed:
         got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
         bad = ~allows(placed.allowed, got)
@@ -155,24 +202,24 @@ def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Ma
     return list(found)
 
 
-def _shifts(wanted: np.ndarray, got: np.ndarray) -> Iterator[str]:
+def _shifts(wanted: np.ndarray, got: np.ndarray, what: str) -> Iterator[Match]:
     for axis, name in ((1, "row"), (2, "column")):
         size = wanted.shape[axis]
         for distance in (k for k in (1, 2, 4, 8, 16) if k < size):
             low, high = [slice(None)] * 3, [slice(None)] * 3
             low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
-            plural = "" if distance == 1 else "s"
+            steps = f"{distance} {name}" if distance == 1 else f"{distance} {name}s"
             if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
                 # Rotated by half is shifted both ways, which says less.
-                yield f"every element is rotated by {distance} {name}{plural}"
+                yield _relation("rotated", what=what, distance=steps)
                 continue
             for kind, target, source in (("higher", high, low), ("lower", low, high)):
                 moved = got[tuple(target)]
                 if np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
-                    yield f"every element stands {distance} {name}{plural} {kind} than it should"
+                    yield _relation("shifted", what=what, distance=steps, direction=kind)
 
 
-def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[str]:
+def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
     """Where each line with wrong elements is what another line should be: one line for all, or the one at a distance."""
     for axis, name in ((1, "row"), (2, "column")):
         lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
@@ -181,12 +228,12 @@ def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -
             continue
         for line in range(len(lines)):
             if (received[wrong] == lines[line]).all():
-                yield f"every wrong {name} of {what} is as {name} {line} should be"
+                yield _relation("as_one_line", what=what, line=name, number=line)
         for distance in range(1, len(lines)):
             for sources, side in ((wrong - distance, "before"), (wrong + distance, "behind")):
                 inside = sources.min() >= 0 and sources.max() < len(lines)
                 if inside and np.array_equal(received[wrong], lines[sources]):
-                    yield f"every wrong {name} of {what} is as the one {distance} {side} it should be"
+                    yield _relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
 
 
 def _may_round(allowed: Allowed) -> bool:
@@ -194,27 +241,27 @@ def _may_round(allowed: Allowed) -> bool:
     return allowed.component.is_float and (allowed.kind != "exact" or allowed.either_zero or allowed.proof is not None)
 
 
-def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[str]:
+def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
     wanted, component, name = placed.allowed.bits, placed.allowed.component, placed.what
     if (values(got[bad], component) == 0).all():
-        yield f"every wrong element of {name} is zero"
+        yield _relation("zero", what=name)
         return
     if is_nan(got[bad], component).all():
-        yield f"every wrong element of {name} is NaN"
+        yield _relation("nan", what=name)
         return
     if wanted.shape[1] == wanted.shape[2] and np.array_equal(got, wanted.transpose(0, 2, 1)):
-        yield f"{name} transposed"
-    yield from (f"{name}: {words}" for words in _shifts(wanted, got))
+        yield _relation("transposed", what=name)
+    yield from _shifts(wanted, got, name)
     if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
-        yield f"{name} of instance 0 in every instance"
+        yield _relation("of_first_instance", what=name)
     yield from _repeated(wanted, got, bad, name)
     distance = np.abs(got.astype(object) - wanted.astype(object))
     if _may_round(placed.allowed) and (distance[bad] == 1).all():
-        yield f"every wrong element of {name} is the neighbour of what is expected: rounded the other way"
+        yield _relation("rounded_otherwise", what=name)
     sign = 1 << (component.bits - 1)
     if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (
         not component.is_float and ((got + wanted)[bad] == 0).all() and np.count_nonzero(bad) > 1
     ):
-        yield f"every wrong element of {name} has the other sign"
+        yield _relation("other_sign", what=name)
     if np.count_nonzero(bad) > 1 and np.array_equal(np.sort(got, axis=None), np.sort(wanted, axis=None)):
-        yield f"{name} has the right elements in other places"
+        yield _relation("elsewhere", what=name)

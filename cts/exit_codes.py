@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
 BAD_INPUT = 2
 """What was asked for cannot be done; the message says what to change."""
 
-INTERRUPTED = 130
-"""Ctrl-C, as shells have it."""
+_SIGNALLED = 128
+
+
+def interrupted(interrupt: KeyboardInterrupt) -> int:
+    """Return the exit code of a command that a signal ended, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    return _SIGNALLED + getattr(interrupt, "number", signal.SIGINT)

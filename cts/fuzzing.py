@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import groupby
 
 import numpy as np
 
 from cts.compare import compare, format_mismatch
 from cts.defects.defect import Defect
+from cts.defects.glossary import glossary
 from cts.devices.device import DeviceError, DeviceFailure
 from cts.diagnose import gives, known_defects
 from cts.expected import Expected
@@ -94,8 +96,8 @@ class Fuzzer:
         seed: of the data; a draw and all that it shrinks to have data of one generator.
         holder: of the device.
         front_end: which reading of the programs the device gets.
-        known: words of defects (see cts.diagnose); a draw whose outcome is all that such a defect gives is counted and not reported, and
-            one that it makes undefined is not run.
+        known: ids of defects (cts/defects/glossary.yaml). A draw that differs just as such a defect makes it differ is counted and not
+            reported; one that the defect makes undefined is not run.
     """
 
     def __init__(self, seed: int, holder: DeviceHolder, front_end: FrontEnd, known: Sequence[str] = ()) -> None:
@@ -210,7 +212,7 @@ class Fuzzer:
         """Those that the run counts apart; the draws of a module share them."""
         if not self._known:
             return []
-        return [defect for defect in known_defects(program) if any(words in defect.words for words in self._known)]
+        return [defect for defect in known_defects(program) if defect.id in self._known]
 
     def _alone(self, built: Kernel, one: _Prepared) -> Difference | None:
         try:
@@ -222,23 +224,26 @@ class Fuzzer:
 
 
 def check_known(draw: Draw, seed: int, known: Sequence[str]) -> None:
-    """Whether the words are those of defects: what names none would pass over nothing, and what names all over everything.
+    """Check that ids are those of defects that the draws can have: another would count nothing apart.
 
     Raises:
-        CtsError: they are not; the message has the nearest that there are.
+        CtsError: one is not.
     """
-    names: dict[str, None] = {}
-    for words in known:
-        if not words.strip():
-            raise CtsError(f"--known '{words}': expected words of a defect, for example 'rounded down'")
+    found: set[str] = set()
+    for id_ in known:
         forms = iter(range(0, MOST_FORMS * DRAWS_PER_FORM, DRAWS_PER_FORM))
-        while not any(words in name for name in names):
+        if id_ not in glossary():
+            raise CtsError(f"--known '{id_}': no known defect has this id; {_nearest(id_, glossary().entries)}")
+        while id_ not in found:
             first = next(forms, None)
             if first is None:
-                asked = set(words.split())
-                nearest = sorted(names, key=lambda name: (-len(asked & set(name.split())), len(name)))[:3]
-                raise CtsError(f"--known '{words}': no known defect has these words; the nearest are: {'; '.join(nearest)}")
-            names |= dict.fromkeys(defect.words for defect in known_defects(write(draw(seed, first)).program))
+                raise CtsError(f"--known '{id_}': no program that is drawn can have this defect; {_nearest(id_, found)}")
+            found |= {defect.id for defect in known_defects(write(draw(seed, first)).program)}
+
+
+def _nearest(id_: str, known: Iterable[str]) -> str:
+    near = get_close_matches(id_, known, cutoff=0.0)
+    return f"the nearest are: {', '.join(near)}"
 
 
 def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:

@@ -3,6 +3,8 @@
 Every process that judges appends to the same file: each line is one write() to a descriptor opened with O_APPEND, so lines of
 several writers never mix and a line is in the kernel's hands when ``append`` returns. Killing any process can lose only the
 case that it was judging; a line cut short by a full disk or a lost machine is not a result, and its case counts as not judged.
+
+Whoever reads a journal gets results that fit the schema (cts.record), and a Fault for each line that does not.
 """
 
 from __future__ import annotations
@@ -11,19 +13,33 @@ import fcntl
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, NoReturn, Self
 
 import numpy as np
 
 from cts.atomic import write_text
+from cts.record import MOST_BYTES, WrongField, result_of
+from cts.run_record import meta_of
+from cts.strict_json import NotJson, parse
+from cts.verdict import CaseResult
 from generators.errors import CtsError
 
 RESULTS = "results.jsonl"
 META = "meta.json"
 _TAIL = 1 << 16
+
+BULK = ("elements", "wrong", "expected", "got", "instances", "tensor")
+"""The keys of a failing array that grow with the matrix: a broken driver makes gigabytes of them."""
+
+_KEPT = 1 << 20
+"""Characters that are kept of the message of a record that is too long."""
 
 
 class JournalError(CtsError):
@@ -41,7 +57,7 @@ class Journal:
         """
         self.path = path
         try:
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
 
@@ -56,11 +72,31 @@ class Journal:
     def append_line(self, line: bytes) -> None:
         """Adds a line that ``encode`` made; otherwise as ``append``."""
         try:
-            written = os.write(self._descriptor, line)
+            with self._alone():
+                if self._is_torn():
+                    line = b"\n" + line
+                written = os.write(self._descriptor, line)
         except OSError as error:
             raise JournalError(f"cannot write {self.path}: {error.strerror}; free some space, then go on with --resume") from error
         if written != len(line):
             raise JournalError(f"cannot write {self.path}: only {written} of {len(line)} bytes; free some space, then go on with --resume")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other writers waiting: what they have written when this begins is all that they write."""
+        with suppress(OSError):
+            # Some network file systems have no locks. There a line after a torn one may be lost with it.
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _is_torn(self) -> bool:
+        """Tell whether some writer's last line was cut short, as by a full disk: the next one must not become a part of it."""
+        size = os.fstat(self._descriptor)
+        return stat.S_ISREG(size.st_mode) and size.st_size > 0 and os.pread(self._descriptor, 1, size.st_size - 1) != b"\n"
 
     def close(self) -> None:
         """Closes the file."""
@@ -74,7 +110,21 @@ class Journal:
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """The line of ``record``: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings."""
+    """Return the line of ``record``: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings.
+
+    A record that is too long to be read again loses the bits of its failing arrays, then all but the reason.
+    """
+    line = _line(record)
+    if len(line) > MOST_BYTES:
+        failures = [{key: value for key, value in failure.items() if key not in BULK} for failure in record.get("failures", ())]
+        message = str(record.get("message", ""))[:_KEPT]
+        line = _line({**record, "message": message, "failures": failures})
+        if len(line) > MOST_BYTES:
+            line = _line({**record, "message": message, "failures": []})
+    return line
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
     except ValueError:
@@ -100,31 +150,68 @@ def _finite(value: object) -> object:
     return value
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a journal, in the order in which they were written. Lines that are not whole are left out.
+@dataclass(frozen=True)
+class Fault:
+    """Something in a journal that cannot be used.
+
+    Attributes:
+        path: of the file.
+        line: its number, counted from 1; 0 where the whole file is meant.
+        field: which one is wrong; empty for the whole line.
+        problem: what is wrong with it.
+    """
+
+    path: Path
+    line: int
+    field: str
+    problem: str
+
+    def __str__(self) -> str:
+        place = f"{self.path.name}:{self.line}" if self.line else self.path.name
+        return ": ".join(part for part in (place, self.field, self.problem) if part)
+
+
+def _ignored(fault: Fault) -> None:
+    """Drop a fault."""
+
+
+def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) -> Iterator[CaseResult]:
+    """Read the results of a journal, in the order in which they were written.
+
+    Args:
+        path: of the file.
+        wrong: called with each line that holds no result. Its case counts as not judged.
+        start: the byte to begin at, which begins a line; line numbers count from there.
 
     Raises:
         JournalError: the file cannot be read.
     """
     try:
-        file = path.open("rb")
+        with path.open("rb") as file:
+            file.seek(start)
+            number = 0
+            while line := file.readline(MOST_BYTES):
+                number += 1
+                try:
+                    if not line.endswith(b"\n"):
+                        _pass_over(line, file)
+                    yield result_of(parse(line))
+                except (WrongField, NotJson) as error:
+                    wrong(Fault(path, number, getattr(error, "field", ""), error.problem))
     except OSError as error:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error
-    with file:
-        for line in file:
-            if not line.endswith(b"\n"):
-                return
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict) and isinstance(record.get("id"), str) and isinstance(record.get("verdict"), str):
-                yield record
 
 
-def judged_ids(path: Path) -> set[str]:
-    """Ids of the cases that have a verdict; empty if there is no such file."""
-    return {record["id"] for record in read(path)} if path.exists() else set()
+def _pass_over(line: bytes, file: BinaryIO) -> NoReturn:
+    """Read to the end of a line that is not whole.
+
+    Raises:
+        NotJson: always, with what is wrong with the line.
+    """
+    while line and not line.endswith(b"\n"):
+        short = len(line) < MOST_BYTES
+        line = file.readline(MOST_BYTES)
+    raise NotJson("the line is cut short" if short and not line else f"the line is longer than {MOST_BYTES:,} bytes")
 
 
 def mend(path: Path) -> None:
@@ -167,6 +254,51 @@ def claim(directory: Path) -> int:
     return descriptor
 
 
+WRITERS = f".{RESULTS}.lock"
+"""Locked by each worker that may write to the journal, as long as it lives."""
+
+WAIT_SECONDS = 60.0
+"""How long the workers of a run that has died may take to notice."""
+
+
+def join_writers(directory: Path) -> int | None:
+    """Let a later run wait until this process has ended; return the descriptor that says so, or None where there are no locks."""
+    try:
+        descriptor = os.open(directory / WRITERS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except OSError:
+        return None
+    return descriptor
+
+
+def await_writers(directory: Path, seconds: float = WAIT_SECONDS) -> None:
+    """Wait until no worker of an earlier run can write to the journal any more: a controller may die before its workers.
+
+    Raises:
+        JournalError: one still can after ``seconds``.
+    """
+    try:
+        descriptor = os.open(directory / WRITERS, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise JournalError(
+                        f"{directory}: a worker of an earlier run is still judging: wait until it has ended, or end it"
+                    ) from None
+                time.sleep(0.05)
+            except OSError:
+                return
+    finally:
+        os.close(descriptor)
+
+
 def prepare(directory: Path, resume: bool) -> Path:
     """Makes the report directory ready for a run and returns the path of its journal.
 
@@ -184,6 +316,7 @@ def prepare(directory: Path, resume: bool) -> Path:
             raise JournalError(
                 f"{directory} holds the results of an earlier run: add --resume to judge only the rest, or name another directory"
             )
+        await_writers(directory)
         mend(path)
         # Renaming needs what reports need at the end: better to learn it now than after hours.
         probe = directory / f".{RESULTS}.{os.getpid()}"
@@ -204,14 +337,29 @@ def write_meta(directory: Path, meta: Mapping[str, Any]) -> None:
         raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
 
 
-def read_meta(directory: Path) -> dict[str, Any]:
-    """What ``meta.json`` says; empty if there is none."""
-    try:
-        meta = json.loads((directory / META).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return meta if isinstance(meta, dict) else {}
+def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> dict[str, Any]:
+    """Return what ``meta.json`` says, without what does not fit its schema; empty if there is none.
 
+    Args:
+        directory: of the report.
+        wrong: called with each field that does not fit, and if the file is there and holds no object.
+    """
+    path = directory / META
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES)
+        return meta_of(parse(data), lambda error: wrong(Fault(path, 0, error.field, f"{error.problem}; it is left out")))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        wrong(Fault(path, 0, "", f"cannot be read: {error.strerror}"))
+    except (WrongField, NotJson) as error:
+        wrong(Fault(path, 0, getattr(error, "field", ""), error.problem))
+    return {}
+
+
+_QUOTED = 300
+"""Characters of a device's or a version's name that a message has at most."""
 
 _SAME = (
     ("device", "device"),
@@ -238,10 +386,11 @@ def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
         was, now = (_device(one) if key == "device" else str(one.get(key, "")) for one in (earlier, meta))
         if was != now:
             raise JournalError(
-                f"{directory} holds results of another {name} ({was}; now {now}): name another --report-dir, or run as before"
+                f"{directory} holds results of another {name} ({was[:_QUOTED]}; now {now[:_QUOTED]}): "
+                "name another --report-dir, or run as before"
             )
     resumption = {"command": meta["command"], "started": meta["started"]}
-    return {key: value for key, value in (dict(meta) | earlier).items() if key != "finished"} | {
+    return {key: value for key, value in (dict(meta) | earlier).items() if key not in ("finished", "stopped")} | {
         "tier": meta["tier"],
         "resumed": [*earlier.get("resumed", []), resumption],
     }

@@ -7,15 +7,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from cts.attempts import Attempts
+from cts.control import Proven
 from cts.devices.choose import choose, open_device
-from cts.session import FRONT_ENDS, FrontEnd, Settings
+from cts.session import FRONT_ENDS, FrontEnd, Retries, Settings
+from cts.verdict import Verdict
 from generators.casebook import Tier
 from generators.errors import CtsError
 
 DEFAULT_STEP_TIMEOUT = 60.0
 MOST_SECONDS = 1e6
 """Of a step: more than a week. Far beyond, a socket cannot wait that long."""
+MOST_REPEATS = 100_000
+MOST_ATTEMPTS = 100
+"""To open the device."""
+MOST_COUNT = 10**12
+"""Of anything else."""
+_MOST_DIGITS = 20
 ISOLATION = ("auto", "on", "off")
+
+RETRIED = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR)
+"""The verdicts that another run may change although neither driver nor suite did, and that ``--retry`` may name."""
 
 
 class OptionError(CtsError):
@@ -29,7 +41,8 @@ class Plan:
     Attributes:
         named: family -> ids named on the command line.
         listed: family -> ids of the case list, or None.
-        judged: ids that a resumed journal has.
+        attempts: what is to be judged, and what a resumed journal has.
+        proven: a case that has passed in the run that this one resumes, and its seconds.
         reports: directory for reports, or None.
         token: what a process sees in ``reports`` if it sees the same directory.
     """
@@ -38,7 +51,8 @@ class Plan:
     extra_rows: tuple[str, ...]
     named: Mapping[str, tuple[str, ...]]
     listed: Mapping[str, tuple[str, ...]] | None
-    judged: frozenset[str]
+    attempts: Attempts
+    proven: Proven | None
     reports: Path | None
     token: str
 
@@ -47,8 +61,9 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     """The settings that the options ask for, with the device chosen.
 
     Args:
-        options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``; None or
-            false where not given.
+        options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
+            there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``require_vulkan``; None or false
+            where not given.
 
     Raises:
         OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is asked for and not installed.
@@ -56,9 +71,13 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     tier = Tier(one_of("--tier", options["tier"] or "smoke", tuple(Tier)))
     front_end = checked_front_end(options["front_end"])
     isolation = one_of("--isolation", options["isolation"] or "auto", ISOLATION)
-    timeout = _seconds("--step-timeout", options["step_timeout"])
-    choice = choose(options["device"])
+    timeout = _seconds("--step-timeout", options["step_timeout"], DEFAULT_STEP_TIMEOUT)
+    retries = _retries(options)
+    repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
+    choice = choose(options["device"], retries.seconds)
     spec, description = choice.spec, choice.description
+    if options.get("require_vulkan") and spec.kind != "vulkan":
+        raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
     if description.kind == "vulkan":
         # A shorter time is the watchdog's, which ends the child process and with it the submission.
         spec = replace(spec, submission_seconds=max(spec.submission_seconds, timeout))
@@ -76,12 +95,31 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     if isolation == "on" and description.kind == "spirv-val":
         raise OptionError("--isolation on: spirv-val is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
-    if options["step_timeout"] and not isolated:
+    # What stands in for a driver may be asked for what a driver would be.
+    if options["step_timeout"] and not isolated and not choice.fallback:
         raise OptionError(
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
             "leave it out (pytest has --isolation on)"
         )
-    return Settings(tier, front_end, spec, description, choice.why, isolated, timeout)
+    return Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback)
+
+
+def _retries(options: Mapping[str, Any]) -> Retries:
+    usual = Retries()
+    return Retries(
+        at_least_one("--open-attempts", options.get("open_attempts") or str(usual.attempts), MOST_ATTEMPTS),
+        _seconds("--open-pause", options.get("open_pause"), usual.pause),
+        _seconds("--open-timeout", options.get("open_timeout"), usual.seconds),
+    )
+
+
+def checked_retry(text: str | None) -> frozenset[Verdict]:
+    """Return the verdicts whose cases a resumed run judges again.
+
+    Raises:
+        OptionError: a word in ``text`` is none of RETRIED.
+    """
+    return frozenset(Verdict(one_of("--retry", word.strip(), RETRIED)) for word in (text or "").split(",") if word.strip())
 
 
 def checked_front_end(name: str | None) -> FrontEnd:
@@ -110,20 +148,22 @@ def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
-def at_least_one(option: str, text: str) -> int:
-    """The whole number, 1 or more, that ``text`` stands for.
+def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
+    """Return the whole number from 1 to ``most`` that ``text`` stands for.
 
     Raises:
         OptionError: it stands for none.
     """
-    if not text.isdecimal() or int(text) < 1:
-        raise OptionError(f"{option} {text}: expected a whole number from 1 up")
-    return int(text)
+    # Python refuses to read thousands of digits.
+    number = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
+    if not 1 <= number <= most:
+        raise OptionError(f"{option} {text[:_MOST_DIGITS]}: expected a whole number from 1 up, {most:,} at most")
+    return number
 
 
-def _seconds(option: str, text: str | None) -> float:
+def _seconds(option: str, text: str | None, usual: float) -> float:
     if text is None:
-        return DEFAULT_STEP_TIMEOUT
+        return usual
     try:
         seconds = float(text)
     except ValueError:

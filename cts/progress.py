@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from cts.set_aside import SetAside
 from cts.tally import Digest, Tally, phrase
 from cts.verdict import Verdict
 
@@ -52,6 +53,13 @@ class Progress:
                 self._reporter.write_line("further failures are not announced, but they are counted and reported", red=True)
         if time.monotonic() - self._printed >= self._every:
             self._print(tally)
+
+    def set_aside(self, aside: SetAside) -> None:
+        """A case that has no verdict yet."""
+        if not self._silent and aside.first is not None:
+            self._end_line()
+            first = aside.first
+            self._reporter.write_line(f"SET ASIDE {aside.nodeid}: {word(first.verdict).lower()}: {first.reason}", yellow=True)
 
     def finish(self, tally: Tally) -> None:
         """The last line."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
 GROUP = "cts.reports"
 UNINSTALLED = "reports:write"
 
-ReportWriter = Callable[[Path, Path], object]
-"""Takes the journal and the directory to write to."""
+ReportWriter = Callable[[Path, Path], Sequence[str]]
+"""Takes the journal and the directory to write to. Returns what is wrong with the journal, a line each."""
 
 
 def report_writer() -> ReportWriter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from cts.devices.device import DeviceFailure
+from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.session import DeviceHolder, FrontEnd
@@ -14,23 +14,26 @@ from generators.casebook import Case
 OURS = "error of the suite, not of the device: "
 
 
-def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str) -> CaseResult:
-    """Runs ``case`` and judges what came back. Never raises: what goes wrong on our side is the verdict ``error``.
+def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1) -> CaseResult:
+    """Run ``case`` and judge what came back: whatever goes wrong on our side is the verdict ``error``.
 
-    A case of a kind that the device does not judge is not supported; else the functions of its kind do the rest.
+    A case of a kind that the device does not judge is not supported; else the functions of its kind do the rest. A device that is of no
+    more use is let go, and the next case opens a fresh one.
 
     Args:
         case: from the casebook.
         holder: of the device to judge.
         front_end: which reading of the program the device gets.
         tier: of the run that selected the case, for the record.
+        attempt: which judgement of the case this is, for the record.
 
     Raises:
-        DeviceError: the device cannot be opened at all.
+        DeviceUnavailable: the device cannot be opened, or not again: nothing is known of the case.
     """
     # Opening the device is no part of the first case: neither its time nor its verdict.
     description = holder.device.description
     watch = Stopwatch()
+    step = ""
     try:
         judgement = _judge(case, holder, front_end, watch)
     except DeviceFailure as failure:
@@ -38,6 +41,11 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str) -> C
         prefix = OURS if verdict is Verdict.ERROR else ""
         text = f"{prefix}{failure}" if str(failure) else f"{prefix}{type(failure).__name__}"
         judgement = Judgement(verdict, one_line(text), text)
+        step = failure.step.value if failure.step else ""
+        if failure.spent:
+            holder.discard()
+    except DeviceUnavailable:
+        raise
     except Exception as error:
         judgement = Judgement(
             Verdict.ERROR, one_line(f"{OURS}{type(error).__name__}: {error}"), OURS.rstrip() + "\n" + traceback.format_exc()
@@ -59,6 +67,8 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str) -> C
         steps=watch.steps,
         failures=judgement.failures,
         positions=tuple(case.definition.positions),
+        step=step,
+        attempt=attempt,
     )
 
 
@@ -66,4 +76,14 @@ def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwat
     kind = case.definition.kind
     if why := unjudged(kind, holder.device.description):
         return Judgement(Verdict.NOT_SUPPORTED, why, why)
-    return KINDS[kind].judge(case, holder, front_end, watch)
+    try:
+        return KINDS[kind].judge(case, holder, front_end, watch)
+    except DeviceUnavailable:
+        raise
+    except DeviceError:
+        # The device went away before it took the case, and did not open again at once.
+        holder.discard()
+    try:
+        return KINDS[kind].judge(case, holder, front_end, watch)
+    except DeviceError as error:
+        raise DeviceUnavailable(str(error)) from error

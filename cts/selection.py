@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cts.arguments import Request, SelectionError
+from cts.attempts import Attempts
 from cts.case_list import CaseListError, read_case_list
 from cts.devices.device import DeviceDescription
 from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
@@ -24,7 +25,7 @@ class Selection:
         extra_rows: property rows of the device, for families whose cases follow them.
         named: family -> ids named on the command line.
         listed: family -> ids in the case list, in its order; None without a list.
-        judged: ids to leave out.
+        attempts: a case that has had them all is left out.
     """
 
     casebook: Casebook
@@ -32,7 +33,7 @@ class Selection:
     extra_rows: tuple[str, ...] = ()
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     listed: Mapping[str, tuple[str, ...]] | None = None
-    judged: Collection[str] = frozenset()
+    attempts: Attempts = field(default_factory=Attempts)
 
     @property
     def files(self) -> list[Path]:
@@ -47,7 +48,7 @@ class Selection:
         """The family's cases, in an order that is the same in every process."""
         ids = self._ids(family)
         cases = expand(family, self.tier, self.extra_rows) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
-        return (case for case in cases if case.id not in self.judged) if self.judged else cases
+        return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else cases
 
     def _ids(self, family: Family) -> Sequence[str] | None:
         named = self.named.get(family.name)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from cts.devices.device import Step
 from cts.verdict import CaseResult, Verdict
 
-PASSING = frozenset({Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS, Verdict.NOT_SUPPORTED})
-"""Verdicts that do not make a run fail. An unexpected pass speaks for the device, and against what the suite knows of it."""
+PASSING = frozenset({Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
+"""Verdicts that do not make a run fail. An unexpected pass speaks for the device, and against what the suite knows of it; a device out of
+memory says nothing of its conformance."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,9 @@ class Digest:
     """What a count needs of a result; small enough to send from every worker for every case.
 
     Attributes:
-        seconds: of the case, but for opening the device, which is no part of any case; ``device``, of the device; ``pipeline``, of
-            pipeline creation, where the device tells.
+        seconds: of the case, without opening the device, which belongs to no case. ``device`` is the device's part of them, and
+            ``pipeline`` the time to make pipelines, if the device tells.
+        step, attempt: see CaseResult.
     """
 
     family: str
@@ -29,42 +31,34 @@ class Digest:
     seconds: float
     device: float = 0.0
     pipeline: float = 0.0
+    step: str = ""
+    attempt: int = 1
 
     @classmethod
     def of(cls, result: CaseResult) -> Self:
         """Of a result."""
-        return cls._of(result.family, result.verdict, result.reason, result.seconds, result.steps)
+        return cls._of(result.family, result.verdict, result.reason, result.seconds, result.steps, result.step, result.attempt)
 
     @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> Self:
-        """Of a line of the journal."""
-        steps = record.get("steps") or {}
-        return cls._of(record.get("family", ""), Verdict(record["verdict"]), record.get("reason", ""), record.get("seconds", 0.0), steps)
+    def by_attempt(cls, results: Iterable[CaseResult]) -> dict[tuple[str, int], Self]:
+        """Return the digest of each case and attempt among results; of several for one, the last counts."""
+        return {(result.id, result.attempt): cls.of(result) for result in results}
 
     @classmethod
-    def by_id(cls, records: Iterable[Mapping[str, Any]]) -> dict[str, Self]:
-        """Of each case in a journal; without those of whose line no result can be read."""
-        found = {}
-        for record in records:
-            with suppress(ValueError, TypeError, AttributeError):
-                found[record["id"]] = cls.of_record(record)
-        return found
-
-    @classmethod
-    def _of(cls, family: str, verdict: Verdict, reason: str, seconds: float, steps: Mapping[str, float]) -> Self:
+    def _of(cls, family: str, verdict: Verdict, reason: str, seconds: float, steps: Mapping[str, float], step: str, attempt: int) -> Self:
         opening = steps.get("open", 0.0)
         device = steps.get("missing", 0.0) + steps.get("device", 0.0) - opening
-        return cls(family, verdict, reason, seconds - opening, device, steps.get("pipeline", 0.0))
+        return cls(family, verdict, reason, seconds - opening, device, steps.get("pipeline", 0.0), step, attempt)
 
     def wire(self) -> list[Any]:
         """As plain values, for another process."""
-        return [self.family, self.verdict.value, self.reason, self.seconds, self.device, self.pipeline]
+        return [self.family, self.verdict.value, self.reason, self.seconds, self.device, self.pipeline, self.step, self.attempt]
 
     @classmethod
     def unwire(cls, values: list[Any]) -> Self:
         """The inverse of ``wire``."""
-        family, verdict, reason, seconds, device, pipeline = values
-        return cls(family, Verdict(verdict), reason, seconds, device, pipeline)
+        family, verdict, reason, seconds, device, pipeline, step, attempt = values
+        return cls(family, Verdict(verdict), reason, seconds, device, pipeline, step, attempt)
 
 
 @dataclass
@@ -75,6 +69,8 @@ class Tally:
     families: dict[str, Counter[Verdict]] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
     expectations: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
+    compiling: int = 0
+    """Timeouts while a pipeline was made, which break no rule."""
     seconds: float = 0.0
     device: float = 0.0
     pipeline: float = 0.0
@@ -87,6 +83,8 @@ class Tally:
             self.reasons[digest.reason] += 1
         if digest.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
             self.expectations[digest.verdict, digest.reason] += 1
+        if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:
+            self.compiling += 1
         self.seconds += digest.seconds
         self.device += digest.device
         self.pipeline += digest.pipeline
@@ -95,6 +93,11 @@ class Tally:
     def total(self) -> int:
         """Cases counted."""
         return self.verdicts.total()
+
+    @property
+    def tested(self) -> int:
+        """Cases of which something is known: those that the device supports, and has memory for."""
+        return self.total - self.verdicts[Verdict.NOT_SUPPORTED] - self.verdicts[Verdict.RESOURCE_ERROR]
 
     @property
     def bad(self) -> int:

@@ -6,10 +6,13 @@ import enum
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from cts.printable import printable, printable_line
+
 
 class Verdict(enum.StrEnum):
     """What became of a case. ``error`` is the suite's own fault; the others speak of the device.
 
+    ``resource_error`` is a device out of memory, also alone; ``flaky`` is a case whose runs alone disagree.
     ``expected_fail`` is a failure that the family foresees and gives the reason of; ``unexpected_pass`` is a pass where it foresees one.
     """
 
@@ -21,7 +24,26 @@ class Verdict(enum.StrEnum):
     CRASH = "crash"
     TIMEOUT = "timeout"
     DEVICE_LOST = "device_lost"
+    FLAKY = "flaky"
+    RESOURCE_ERROR = "resource_error"
     ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Try:
+    """One of several runs of a case that led to its verdict.
+
+    Attributes:
+        alone: whether no other process of the run had the device open.
+        verdict, reason, step: as in CaseResult.
+        seconds: wall time.
+    """
+
+    alone: bool
+    verdict: Verdict
+    reason: str
+    step: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -40,6 +62,9 @@ class CaseResult:
         policy: why the verdict rests on a policy of the suite; empty if it rests on the specification alone.
         failures: for a failed case one record for each failing subcase (see cts.compare.Mismatch.record), for reports.
         positions: ids of what the suite holds where documents are ambiguous, on which verdicts of the family rest.
+        step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
+        attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.
+        tries: what happened each time that the case ran, oldest first; empty where it ran once.
     """
 
     id: str
@@ -58,6 +83,17 @@ class CaseResult:
     steps: dict[str, float] = field(default_factory=dict)
     failures: tuple[dict[str, Any], ...] = ()
     positions: tuple[str, ...] = ()
+    step: str = ""
+    attempt: int = 1
+    tries: tuple[Try, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.
+        if self.message and not self.message.isprintable():
+            object.__setattr__(self, "message", printable(self.message))
+        for name, text in (("reason", self.reason), ("device", self.device), ("driver", self.driver)):
+            if not text.isprintable():
+                object.__setattr__(self, name, printable_line(text))
 
     def record(self) -> dict[str, Any]:
         """The JSON object of the line."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 
 from cts.commands.context import print_json
-from cts.devices.choose import choose, list_devices
+from cts.devices.choose import best, list_others
+from cts.devices.listing import list_vulkan
+from cts.exit_codes import BAD_INPUT
 
 NAME = "devices"
 HELP = "list the devices that can be judged"
@@ -18,16 +21,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the list."""
-    listings = list_devices()
+    """Print the list; exit code 2 if a device does not say what it is."""
+    vulkan = list_vulkan()
+    listings = [*vulkan.devices, *list_others()]
     if options.json:
         print_json([asdict(listing.description) for listing in listings])
-        return 0
-    for listing in listings:
-        description = listing.description
-        print(f"{description.name}")
-        print(f"    driver {description.driver}, API {description.api_version}, subgroup size {description.subgroup_size}")
-        print(f"    {len(description.rows)} property rows" + (f", UUID {description.uuid}" if description.uuid else ""))
-    choice = choose(None)
-    print(f"\n'pytest cts' takes {choice.description.name}: {choice.why}")
+    else:
+        for listing in listings:
+            description = listing.description
+            number = f"{listing.number}: " if listing.number >= 0 else ""
+            print(f"{number}{description.name}")
+            print(f"    driver {description.driver}, API {description.api_version}, subgroup size {description.subgroup_size}")
+            print(f"    {len(description.rows)} property rows" + (f", UUID {description.uuid}" if description.uuid else ""))
+    for one in vulkan.broken:
+        print(f"cts: {one}", file=sys.stderr)
+    if vulkan.broken:
+        return BAD_INPUT
+    choice = best(vulkan)
+    if not options.json:
+        print(f"\n'pytest cts' takes {choice.description.name}: {choice.why}")
     return 0

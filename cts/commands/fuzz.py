@@ -15,8 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cts.commands.context import print_json
-from cts.exit_codes import BAD_INPUT, INTERRUPTED
+from cts.exit_codes import BAD_INPUT, interrupted
 from cts.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
+from cts.output import complain
 from cts.plan import at_least_one, checked_settings, one_of
 from cts.progress import LOG_SECONDS, TERMINAL_SECONDS
 from cts.reproduction import Again, write_arrangement
@@ -48,11 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step-timeout", metavar="SECONDS", help="seconds that the device may take for one step (default: 60)")
     parser.add_argument(
         "--known",
-        metavar="WORDS",
+        metavar="ID",
         action="append",
         default=[],
-        help="count apart what differs just as a known defect does whose name has these words, for example 'rounded down', and do not run "
-        "what it makes undefined; may be repeated",
+        help="count apart what differs just as this known defect does, for example tensor_layout.block_strides_rounded_down (see "
+        "cts/defects/glossary.yaml), and do not run what it makes undefined; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="one document: counts, rate, and what differs")
 
@@ -87,18 +88,18 @@ def run(options: argparse.Namespace) -> int:
     fuzzer = Fuzzer(seed, holder, settings.front_end, options.known)
     progress = _Progress(count, most, quiet=options.json)
     # Whatever ends the search early, what it has found is shown: it may have taken hours.
-    tally, stopped, interrupted = Tally(), None, False
+    tally, stopped, interrupt = Tally(), None, None
     try:
         try:
             for tally in fuzzer.run(SUBJECTS[subject], first, count, most):
                 progress.show(tally)
-        except KeyboardInterrupt:
-            interrupted = True
+        except KeyboardInterrupt as signalled:
+            interrupt = signalled
         except CtsError as error:
             stopped = error
         seconds = progress.finish(tally)
         found = tally.differences[:most]
-        if interrupted:
+        if interrupt is not None:
             progress.announce("interrupted before all draws were run; what differs is shown as it was drawn")
         elif stopped is None and not options.no_shrink:
             found, stopped = _shrunk(fuzzer, found, progress)
@@ -113,8 +114,8 @@ def run(options: argparse.Namespace) -> int:
         _complain(stopped)
     if found:
         return 1
-    if interrupted:
-        return INTERRUPTED
+    if interrupt is not None:
+        return interrupted(interrupt)
     if stopped is None and not tally.judged:
         stopped = CtsError(f"nothing was tested: {_untested(asked, tally)}")
         _complain(stopped)
@@ -122,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _complain(error: CtsError) -> None:
-    print(f"cts: {' '.join(str(error).split())}", file=sys.stderr)
+    complain(str(error))
 
 
 def _untested(asked: _Run, tally: Tally) -> str:

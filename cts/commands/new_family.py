@@ -20,7 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the files and prints where."""
+    """Writes the files and prints where, and which command to run next."""
     for path in new_family(root(options), options.name, options.specification):
         print(path)
+    print(f"choose its cases: cts golden --update --tiers --family {options.name}")
     return 0

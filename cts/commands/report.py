@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from cts.journal import RESULTS
+from cts.output import complain
 from cts.report_writer import report_writer
 from generators.errors import CtsError
 
@@ -23,6 +24,7 @@ def run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
     if not (directory / RESULTS).is_file():
         raise CtsError(f"{directory} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR'")
-    report_writer()(directory / RESULTS, directory)
+    for fault in report_writer()(directory / RESULTS, directory):
+        complain(fault)
     print(directory / "index.html")
     return 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cts.commands.context import casebook
-from cts.devices.device import Device, DeviceDescription
+from cts.devices.device import Device, DeviceDescription, Finding
 from cts.journal import encode
 from cts.kinds.kernel import arrange
 from cts.kinds.table import KINDS
@@ -58,9 +58,14 @@ class Recording:
         self.outcomes += outcomes
         return outcomes
 
-    def close(self) -> None:
-        """Closes the device."""
-        self._device.close()
+    @property
+    def last_steps(self) -> Mapping[str, float]:
+        """The device's."""
+        return self._device.last_steps
+
+    def close(self) -> tuple[Finding, ...]:
+        """Close the device."""
+        return self._device.close()
 
 
 def run(options: argparse.Namespace) -> int:

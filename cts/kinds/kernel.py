@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cts.compare import Mismatch, compare, format_mismatch
-from cts.devices.device import DeviceLost
-from cts.diagnose import diagnose
+from cts.diagnose import Match, diagnose
 from cts.expected import Expected
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.poison import initial_contents
@@ -35,8 +34,8 @@ MAPPED_ELEMENTS = 1024
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
-    """Whether the device supports the case is asked before any input data or expected results are computed. After VK_ERROR_DEVICE_LOST the
-    case runs once more, alone, on a fresh device: the fault may have been another process's."""
+    """Run the case's pipelines and compare; whether the device supports them is asked before any input data or expected results are
+    computed."""
     with watch.step("emit"):
         program = build_program(case)
         try:
@@ -54,13 +53,10 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
     with watch.step("expect"):
         plan = arrange(case, program)
     outcomes: list[Outcome] = []
-    note = ""
     for one, built in zip(program.all, kernels, strict=True):
         with watch.step("device"):
-            got, trouble = _run(holder, built, plan.dispatches_of(one))
-        outcomes += got
-        note = note or trouble
-        for name, seconds in getattr(holder.device, "last_steps", {}).items():
+            outcomes += holder.device.run(built, plan.dispatches_of(one))
+        for name, seconds in holder.device.last_steps.items():
             watch.steps[name] = watch.steps.get(name, 0.0) + seconds
     with watch.step("compare"):
         wrong = []
@@ -70,9 +66,9 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
                 wrong.append(WrongSubcase(index, outcome, mismatches))
     policy = _policy(program, plan.expected)
     if not wrong:
-        return Judgement(Verdict.PASS, message=note, subcases=len(outcomes), policy=policy)
+        return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy)
     with watch.step("diagnose"):
-        return _failed(plan, wrong, policy, note)
+        return _failed(plan, wrong, policy)
 
 
 @dataclass(frozen=True)
@@ -174,20 +170,6 @@ def _missing(holder: DeviceHolder, program: Program, built: Kernel) -> str:
     return f"{missing} (with {program.label})" if missing and program.label else missing
 
 
-def _run(holder: DeviceHolder, built: Kernel, dispatches: Sequence[Dispatch]) -> tuple[list[Outcome], str]:
-    """The outcomes, and what is worth a note even if they are right."""
-    try:
-        return holder.device.run(built, dispatches), ""
-    except DeviceLost as first:
-        note = f"the device was lost ({first}), but not when the case ran again, alone on a fresh device"
-        holder.discard()
-    try:
-        return holder.device.run(built, dispatches), note
-    except DeviceLost as again:
-        holder.discard()
-        raise DeviceLost(f"{again} (and again, alone on a fresh device)") from again
-
-
 def _policy(program: Program, expected: Sequence[Expected]) -> str:
     if program.policy:
         return program.policy
@@ -195,21 +177,21 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
     return "; ".join(notes)
 
 
-def _diagnosis(plan: Arrangement, entry: WrongSubcase) -> tuple[str, ...]:
+def _diagnosis(plan: Arrangement, entry: WrongSubcase) -> tuple[Match, ...]:
     index = entry.index
     return diagnose(plan.programs[index], plan.subcases[index], plan.expected[index], plan.before[index], entry.outcome)
 
 
-def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[str, ...]]:
+def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[Match, ...]]:
     """What fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
     found = []
     for entry in wrong[:SHOWN_SUBCASES]:
         try:
             found.append(_diagnosis(plan, entry))
         except Exception as error:
-            # A diagnosis is a courtesy: its own fault must not hide what the device did.
-            found.append((f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}",))
-    common = tuple(words for words in found[0] if all(words in others for others in found))
+            # Best effort: a bug of the diagnosis must not hide what the device did.
+            found.append((Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}"),))
+    common = tuple(match for match in found[0] if all(match in others for others in found))
     return [common or matches for matches in found]
 
 
@@ -225,7 +207,7 @@ def _add_maps(plan: Arrangement, entry: WrongSubcase, records: Sequence[dict[str
                     record["tensor"] = found.record()
 
 
-def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, note: str) -> Judgement:
+def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Judgement:
     # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
     diagnoses = _diagnoses(plan, wrong)
     blocks, failures = [], []
@@ -235,17 +217,19 @@ def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, note:
         if place < len(diagnoses):
             blocks.append(f"subcase {name}:")
             # What explains a matrix does not explain a stray byte.
-            blocks.extend(format_mismatch(mismatch, matches if mismatch.picture else ()) for mismatch in entry.mismatches)
-        failures += [{**mismatch.record(), "subcase": name, "matches": list(matches)} for mismatch in entry.mismatches]
+            blocks.extend(
+                format_mismatch(mismatch, [match.text for match in matches] if mismatch.picture else ()) for mismatch in entry.mismatches
+            )
+        failures += [
+            {**mismatch.record(), "subcase": name, "matches": [match.record() for match in matches]} for mismatch in entry.mismatches
+        ]
         if place < len(diagnoses):
             _add_maps(plan, entry, failures[-len(entry.mismatches) :])
     reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}"
-    reason += f"; matches: {diagnoses[0][0]}" if diagnoses[0] else ""
+    reason += f"; matches: {diagnoses[0][0].text}" if diagnoses[0] else ""
     if len(wrong) > SHOWN_SUBCASES:
         rest = ", ".join(plan.subcases[entry.index].name for entry in wrong[SHOWN_SUBCASES:])
         blocks.append(f"and {len(wrong) - SHOWN_SUBCASES} more failing subcases: {rest}")
-    if note:
-        blocks.append(note)
     if policy:
         blocks.append(f"This verdict rests on a policy of the suite: {policy}")
     return Judgement(Verdict.FAIL, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, tuple(failures))

@@ -57,7 +57,7 @@ class Kind:
     Attributes:
         judge: has the device that is held judge a case; it is one that judges this kind. Raises DeviceFailure where the device fails, and
             anything else where we do.
-        digests: of the case's module, its inputs and what is expected, as the columns of ``golden/cases`` have them; ``-`` for what a
+        digests: of the case's module, its inputs and what is expected, as the columns of ``golden/tiers`` have them; ``-`` for what a
             case of this kind does not have.
         show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has those of ``glsl``,
             ``spirv``, ``inputs`` and ``expected`` that were asked for.

@@ -9,9 +9,10 @@ import json
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from cts.devices.device import DeviceLost
 from cts.devices.embedded.device import EmbeddedDevice
@@ -23,6 +24,7 @@ DESCRIPTION = replace(EmbeddedDevice(load_profile("universal")).description, nam
 
 class ChildDouble:
     description = DESCRIPTION
+    last_steps: Mapping[str, float] = MappingProxyType({})
 
     def missing(self, kernel: Kernel) -> str:
         return ""
@@ -49,5 +51,5 @@ class ChildDouble:
             outcomes.append(Outcome({"target": after}))
         return outcomes
 
-    def close(self) -> None:
-        pass
+    def close(self) -> tuple[()]:
+        return ()

@@ -5,12 +5,19 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+import generators.families
+from generators.casebook import load_family
+from generators.casebook.tiers import pinned_file
+from tests.plugin.processes import run
+from tests.suite import REPOSITORY, pin
 
 FAMILY = """\
 family: copying
@@ -44,6 +51,25 @@ subcases:
 """
 
 
+SMOKE = {f"copying[n{number}-red]" for number in range(8)}
+FIRST = {f"copying[n{number}-red]" for number in range(4)}
+HOLD = dict.fromkeys(sorted(SMOKE - FIRST), "hold")
+
+
+@cache
+def tiers_of(text: str) -> str:
+    """The file that pins the tiers of a description of the family."""
+    with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generators.families, "__path__", [*generators.families.__path__, str(Path(__file__).parent / "families")])
+        root = Path(directory)
+        path = root / "cases" / "khr_cooperative_matrix" / "copying.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        (root / "cases" / "requirements").symlink_to(REPOSITORY / "cases" / "requirements")
+        pin(load_family(path))
+        return pinned_file(root, "copying").read_text(encoding="utf-8")
+
+
 @dataclass
 class Checkout:
     """A small checkout with one family, and runs of pytest in it on a device that behaves as told."""
@@ -53,6 +79,13 @@ class Checkout:
     @property
     def family(self) -> Path:
         return self.root / "cases" / "khr_cooperative_matrix" / "copying.yaml"
+
+    def describe(self, text: str) -> None:
+        """Gives the family another description, and pins its tiers."""
+        self.family.write_text(text, encoding="utf-8")
+        tiers = pinned_file(self.root, "copying")
+        tiers.parent.mkdir(parents=True, exist_ok=True)
+        tiers.write_text(tiers_of(text), encoding="utf-8")
 
     def environment(self, behaviours: dict[str, str] | None = None, **more: str) -> dict[str, str]:
         paths = os.pathsep.join((str(REPOSITORY), str(Path(__file__).parent)))
@@ -68,22 +101,18 @@ class Checkout:
             | more
         )
 
+    def arguments(self, *arguments: str) -> list[str]:
+        return ["-p", "xdist", "-p", "no:cacheprovider", *arguments]
+
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "no:cacheprovider", *arguments]
+        return [sys.executable, "-m", "pytest", *self.arguments(*arguments)]
 
     def run(self, *arguments: str, behaviours: dict[str, str] | None = None, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment(behaviours, **more),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run(self.arguments(*arguments), self.root, self.environment(behaviours, **more))
 
     def start(self, *arguments: str, behaviours: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        """A process that can be interrupted, also where a shell runs the tests in the background and interrupts are ignored."""
+        """A process of its own, which can be interrupted also where a shell runs the tests in the background and interrupts are
+        ignored."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return subprocess.Popen(
@@ -106,15 +135,16 @@ class Checkout:
         return {record["id"]: record["verdict"] for record in records}
 
     def log(self) -> list[str]:
-        return (self.root / "log").read_text(encoding="utf-8").splitlines()
+        path = self.root / "log"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
 def make(root: Path) -> Checkout:
     checkout = Checkout(root)
     (root / "cts").mkdir()
     checkout.family.parent.mkdir(parents=True)
-    checkout.family.write_text(FAMILY, encoding="utf-8")
     (root / "cases" / "requirements").symlink_to(REPOSITORY / "cases" / "requirements")
+    checkout.describe(FAMILY)
     (root / "conftest.py").write_text('pytest_plugins = ["doubles", "cts.plugin"]\n', encoding="utf-8")
     (root / "pytest.ini").write_text("[pytest]\naddopts = -ra --import-mode=importlib\ntestpaths = tests\n", encoding="utf-8")
     return checkout
@@ -128,3 +158,23 @@ def checkout(tmp_path: Path) -> Checkout:
 @pytest.fixture(scope="module")
 def module_checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return make(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture
+def held(checkout):
+    """Starts a run of so many processes, and waits until each holds one of the last four cases and has judged those before it."""
+    started = []
+
+    def start(*arguments: str, processes: int = 1):
+        process = checkout.start("cts", "--report-dir", "out", *arguments, behaviours=HOLD)
+        started.append(process)
+        while len({line.split()[0] for line in checkout.log() if " hold " in line}) < processes:
+            assert process.poll() is None, process.communicate()[0]
+            time.sleep(0.01)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()

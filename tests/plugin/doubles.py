@@ -1,7 +1,9 @@
 """A pytest plugin for the runs that tests start: a device that behaves as the environment variable DOUBLES says.
 
 DOUBLES is JSON: id of a case -> behaviour (see ``Double.run``). A case that it does not name passes: the device hands back what is
-expected of it. DOUBLES_LOG names a file that gets a line for each event.
+expected of it; one that it holds does not end before the run is interrupted. DOUBLES_LOG names a file that gets a line for each event.
+DOUBLES_OPEN is "refuse", or after how many times opening the device is refused; DOUBLES_GONE, after how many runs the device is lost for
+good. DOUBLES_FALLBACK is what the choice of the device says.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from typing import Any
 import child_double
 
 import generators.families
+from cts import plan as plans
+from cts import session as sessions
 from cts.devices import choose as choosing
 from cts.devices.device import (
     DeviceCrash,
@@ -24,8 +28,11 @@ from cts.devices.device import (
     DeviceLost,
     DeviceTimeout,
     DriverRefused,
+    OutOfMemory,
+    Step,
     UndefinedBehaviour,
 )
+from cts.devices.spec import DeviceSpec
 from cts.kinds import kernel as kernels
 from cts.reproduction import after
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -36,7 +43,6 @@ generators.families.__path__.append(str(Path(__file__).parent / "families"))
 DESCRIPTION = child_double.DESCRIPTION
 
 current: dict[str, Any] = {}
-lost: set[str] = set()
 
 
 def log(event: str) -> None:
@@ -45,12 +51,29 @@ def log(event: str) -> None:
             file.write(f"{os.getpid()} {event}\n")
 
 
+def logged(event: str) -> int:
+    """How often this has happened, in all processes."""
+    path = os.environ.get("DOUBLES_LOG")
+    lines = Path(path).read_text(encoding="utf-8").splitlines() if path and Path(path).exists() else []
+    return sum(line.partition(" ")[2].startswith(event) for line in lines)
+
+
+def interruption() -> Path:
+    """A file that is there once somebody has interrupted the run."""
+    return Path(os.environ["DOUBLES_LOG"]).with_name("interrupted")
+
+
+def pytest_keyboard_interrupt() -> None:
+    interruption().touch()
+
+
 class Double:
     description = DESCRIPTION
 
     def __init__(self) -> None:
         log("open")
-        if os.environ.get("DOUBLES_OPEN") == "refuse":
+        limit = os.environ.get("DOUBLES_OPEN", "")
+        if limit == "refuse" or (limit and logged("open") > int(limit)):
             raise DeviceError("the double cannot be opened: mend it")
         self.behaviours: dict[str, str] = json.loads(os.environ.get("DOUBLES", "{}"))
         self.last_steps = {"pipeline": 0.001}
@@ -63,6 +86,9 @@ class Double:
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         log(f"run {current['id']}")
+        times = logged(f"run {current['id']}")
+        if logged("run ") > int(os.environ.get("DOUBLES_GONE", "1000")):
+            raise DeviceLost("gone for good")
         plan = current["plan"]
         right = [Outcome({"target": after(want, before)["target"]}) for want, before in zip(plan.expected, plan.before, strict=True)]
         behaviour = self.behaviour()
@@ -80,25 +106,41 @@ class Double:
             case "raise":
                 raise ZeroDivisionError("a slip of ours")
             case "lost":
-                raise DeviceLost("VK_ERROR_DEVICE_LOST")
+                raise DeviceLost("VK_ERROR_DEVICE_LOST", step=Step.DISPATCH)
             case "lost_once":
-                if current["id"] not in lost:
-                    lost.add(current["id"])
-                    raise DeviceLost("VK_ERROR_DEVICE_LOST")
+                if times == 1:
+                    raise DeviceLost("VK_ERROR_DEVICE_LOST", step=Step.DISPATCH)
+            case "lost_at_times":
+                if times != 2:
+                    raise DeviceLost("VK_ERROR_DEVICE_LOST", step=Step.DISPATCH)
+            case "out_of_memory":
+                raise OutOfMemory("vkAllocateMemory returned VK_ERROR_OUT_OF_DEVICE_MEMORY", step=Step.DISPATCH)
+            case "slow_to_compile":
+                raise DeviceTimeout("pipeline: no answer within 60 s", step=Step.PIPELINE)
             case "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
-            case "slow":
-                time.sleep(0.2)
+            case "lost_then_kill":
+                if times == 1:
+                    raise DeviceLost("VK_ERROR_DEVICE_LOST", step=Step.DISPATCH)
+                if times == 2:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            case "hold":
+                log(f"hold {current['id']}")
+                while not interruption().exists():
+                    time.sleep(0.01)
+                raise KeyboardInterrupt
         return right
 
-    def close(self) -> None:
+    def close(self) -> tuple[()]:
         log("close")
+        return ()
 
 
-def choose(selector: str | None) -> Any:
+def choose(selector: str | None, seconds: float = 60.0) -> Any:
     if selector not in (None, "double"):
         raise DeviceError(f"no device '{selector}'; there is double")
-    return choosing.Choice(choosing.DeviceSpec("factory", os.environ.get("DOUBLES_FACTORY", "doubles:Double")), DESCRIPTION, "the only one")
+    spec = DeviceSpec("factory", os.environ.get("DOUBLES_FACTORY", "doubles:Double"))
+    return choosing.Choice(spec, DESCRIPTION, "the only one", os.environ.get("DOUBLES_FALLBACK", ""))
 
 
 def build_program(case: Any) -> Any:
@@ -113,5 +155,5 @@ def arrange(case: Any, program: Any) -> Any:
 
 real_build_program, real_arrange = kernels.build_program, kernels.arrange
 kernels.build_program, kernels.arrange = build_program, arrange  # type: ignore[attr-defined]
-choosing.choose = choose
-choosing.open_device = lambda spec: Double()
+plans.choose = choose  # type: ignore[attr-defined]
+sessions.open_device = lambda spec: Double()  # type: ignore[attr-defined]

@@ -43,6 +43,36 @@ def test_k_selects_by_id(checkout):
     assert collected(done) == [f"{FILE}::copying[n3-red]", f"{FILE}::copying[n4-red]"]
 
 
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        ("N3 or copying[n4", "34"),
+        ("red and not (n3 or n4)", "012567"),
+        ("not green", "01234567"),
+        ("copying.yaml and n3", "3"),
+        ("cts and n3", "3"),
+        ("not cts and n3", ""),
+    ],
+)
+def test_k_selects_as_pytest_does_and_makes_no_items_of_the_others(checkout, words, numbers):
+    done = checkout.run("cts", "-k", words, "--collect-only", "-q")
+    assert collected(done) == [f"{FILE}::copying[n{number}-red]" for number in numbers]
+    assert "deselected" not in done.stdout
+
+
+def test_a_wrong_expression_is_refused_by_pytest(checkout):
+    done = checkout.run("cts", "-k", "n3 and", "--collect-only", "-q")
+    assert done.returncode == 4
+    assert "Wrong expression passed to '-k'" in done.stderr
+
+
+def test_a_family_whose_tiers_are_not_pinned_says_which_command_pins_them(checkout):
+    (checkout.root / "golden" / "tiers" / "copying.tsv").unlink()
+    done = checkout.run("cts")
+    assert done.returncode == 2
+    assert "run 'cts golden --update --tiers --family copying'" in done.stdout
+
+
 def test_tier_selects(checkout):
     assert len(collected(checkout.run("cts", "--tier", "nightly", "--collect-only", "-q"))) == 12
     assert len(collected(checkout.run("cts", "--tier", "full", "--collect-only", "-q"))) == 14

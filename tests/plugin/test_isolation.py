@@ -15,11 +15,11 @@ VERDICTS = {f"copying[n{number}-red]": "pass" for number in range(8)} | {
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_a_child_that_dies_hangs_or_loses_its_device_costs_exactly_that_case(checkout, workers):
     done = checkout.run(
-        *("cts", "-n", workers, "--isolation", "on", "--step-timeout", "2", "--report-dir", "out"),
+        *("cts", "-n", workers, "--isolation", "on", "--step-timeout", "10", "--report-dir", "out"),
         DOUBLES_FACTORY="child_double:ChildDouble",
         CHILD=json.dumps(BEHAVIOURS),
         CHILD_LOST=str(checkout.root / "lost"),
     )
     assert checkout.results() == VERDICTS, done.stdout
     assert done.returncode == 1
-    assert "held by a child process, 2 s for each step" in done.stdout
+    assert "held by a child process, 10 s for each step" in done.stdout

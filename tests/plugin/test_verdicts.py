@@ -106,10 +106,24 @@ def test_not_supported_runs_no_case_on_the_device(whole):
     assert not any("copying[n7-red]" in line for line in checkout.log())
 
 
-def test_a_run_in_which_nothing_is_supported_says_so_and_exits_with_0(checkout):
+def test_a_run_in_which_nothing_is_supported_says_so_and_is_no_success(checkout):
     done = checkout.run("cts", behaviours={"*": "not_supported"})
-    assert done.returncode == 0
+    assert done.returncode == 5
     assert "NOTHING WAS TESTED: Double supports none of the 8 cases" in done.stdout
+
+
+def test_a_run_that_has_memory_for_no_case_says_so_and_is_no_success(checkout):
+    done = checkout.run("cts", "-k", "n0", behaviours={"copying[n0-red]": "out_of_memory"})
+    assert done.returncode == 5
+    assert "NOTHING WAS TESTED: Double supports none of the 1 cases, or has no memory for them" in done.stdout
+
+
+def test_tests_of_other_kinds_in_the_same_run_are_no_cases_without_a_verdict(checkout):
+    (checkout.root / "tests").mkdir()
+    (checkout.root / "tests" / "test_other.py").write_text("def test_other(): pass\n", encoding="utf-8")
+    done = checkout.run("cts", "tests")
+    assert done.returncode == 0, done.stdout
+    assert "8 of 8 cases" in done.stdout
 
 
 def test_a_run_without_failures_exits_with_0(checkout):
@@ -134,7 +148,7 @@ def test_maxfail_stops_the_run(checkout):
 def test_many_failures_are_not_all_announced_nor_explained(checkout):
     text = checkout.family.read_text(encoding="utf-8")
     numbers = ", ".join(f"n{number}" for number in range(60))
-    checkout.family.write_text(text.replace("n0, n1, n2, n3, n4, n5, n6, n7", numbers), encoding="utf-8")
+    checkout.describe(text.replace("n0, n1, n2, n3, n4, n5, n6, n7", numbers))
     done = checkout.run("cts", behaviours={"*": "crash"})
     assert done.stdout.count("\nCRASH cases") == 20 + 50
     assert "50 failures are shown above; 10 more are not (--report-dir DIR keeps them all)" in done.stdout
@@ -150,3 +164,17 @@ def test_a_device_that_cannot_be_opened_ends_the_run_with_2(checkout):
     assert "the double cannot be opened: mend it" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert checkout.results() == {}
+
+
+def test_a_run_keeps_no_report_of_what_pytest_only_counts(checkout):
+    (checkout.root / "kept.py").write_text(
+        "def pytest_unconfigure(config):\n"
+        "    stats = config.pluginmanager.get_plugin('terminalreporter').stats\n"
+        "    print(sorted((category, len(set(map(id, reports)))) for category, reports in stats.items() if category))\n",
+        encoding="utf-8",
+    )
+    conftest = checkout.root / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "kept"'))
+    done = checkout.run("cts", behaviours={f"copying[n{number}-red]": "not_supported" for number in range(3)} | {"copying[n7-red]": "fail"})
+    assert "[('failed', 1), ('not supported', 1), ('passed', 1)]" in done.stdout
+    assert "1 failed, 4 passed, 3 not supported" in done.stdout

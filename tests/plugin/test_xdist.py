@@ -6,7 +6,7 @@ BEHAVIOURS = {"copying[n0-red]": "fail", "copying[n1-red]": "not_supported", "co
 
 
 def test_two_workers_judge_every_case_once_each_on_a_device_of_its_own(checkout):
-    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS | {"*": "slow"})
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS)
     assert done.returncode == 1
     expected = {f"copying[n{number}-red]": "pass" for number in range(8)}
     assert checkout.results() == expected | {"copying[n0-red]": "fail", "copying[n1-red]": "not_supported", "copying[n2-red]": "error"}
@@ -30,6 +30,27 @@ def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(check
     done = checkout.run("cts", "-n", "2", "--report-dir", "out", PYTHONPATH=f"{checkout.environment()['PYTHONPATH']}:{checkout.root}")
     assert done.returncode == 0, done.stdout
     assert len(checkout.results()) == 8
+
+
+def test_a_journal_that_the_main_process_cannot_write_ends_the_run_with_one_line(checkout):
+    (checkout.root / "full.py").write_text(
+        "import os\n"
+        "from cts.journal import Journal, JournalError\n"
+        "def append_line(self, line):\n"
+        "    raise JournalError('cannot write: No space left on device')\n"
+        "if 'PYTEST_XDIST_WORKER' not in os.environ:\n"
+        "    Journal.append_line = append_line\n",
+        encoding="utf-8",
+    )
+    conftest = checkout.root / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "full"'))
+    path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
+    done = checkout.run("cts", "-n", "1", "--report-dir", "out", behaviours={"copying[n2-red]": "kill"}, PYTHONPATH=path)
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stdout
+    assert "INTERNALERROR" not in done.stdout
+    assert "copying[n2-red]" not in checkout.results()
+    assert done.stdout.splitlines()[-1].startswith("STOPPED after 2 of 8 cases: cannot write: No space left on device")
 
 
 def test_a_device_that_workers_cannot_open_ends_the_run_with_2(checkout):

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 
+from cts.commands import context
 from cts.devices.device import DeviceDescription
 from cts.session import DeviceHolder
 from generators.casebook import Case, Casebook, expand, load_casebook
 from generators.kernel import Dispatch, Kernel, Outcome
+from tests import suite
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = suite.REPOSITORY
 
 
 class Scripted:
@@ -33,13 +34,20 @@ class Scripted:
         self.last_steps = {"pipeline": 0.25}
         return self._run(dispatches)
 
-    def close(self) -> None:
+    def close(self) -> tuple[()]:
         self.closed = True
+        return ()
+
+
+@pytest.fixture(autouse=True)
+def _suite_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands get the suite's casebook as it was read for all tests; they read that of another checkout themselves."""
+    monkeypatch.setattr(context, "load_casebook", lambda root: suite.casebook() if root == REPOSITORY else load_casebook(root))
 
 
 @pytest.fixture(scope="session")
 def casebook() -> Casebook:
-    return load_casebook(REPOSITORY)
+    return suite.casebook()
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,11 @@ from cts.diagnose import diagnose, known_defects
 from cts.elements import scatter
 from cts.kinds.kernel import Arrangement, arrange
 from cts.reference.evaluate import evaluate
-from generators.casebook import Casebook, build_program, find_case, load_casebook
+from generators.casebook import Casebook, build_program, find_case
 from generators.errors import CtsError
 from generators.kernel import Outcome
 from generators.program.program import Program
+from tests import suite
 
 from .conftest import REPOSITORY
 
@@ -34,7 +35,7 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 @pytest.fixture(scope="module")
 def book() -> Casebook:
-    return load_casebook(REPOSITORY)
+    return suite.casebook()
 
 
 def code(text: str) -> list[str]:
@@ -181,11 +182,12 @@ def test_the_example_by_hand_is_the_data_of_its_case(example):
 def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(example):
     program, plan, index = example
     subcase, expected, before = plan.subcases[index], plan.expected[index], plan.before[index]
-    defect = next(defect for defect in known_defects(program) if defect.words == "the sum kept in bf16 (rounded after each term)")
+    narrowed = (defect for defect in known_defects(program) if defect.id == "multiply_add.sum_narrowed")
+    defect = next(defect for defect in narrowed if defect.parameters == {"type": "bf16", "rounding": "rounded"})
     contents = {name: bytes_.copy() for name, bytes_ in before.items()}
     for placed in evaluate(program, subcase, defect.substitutes).placed:
         scatter(contents[placed.array], placed.offsets, placed.allowed.bits)
     outcome = Outcome({"d": contents["d"]})
     (mismatch,) = compare(program, expected, before, outcome)
-    shown = format_mismatch(mismatch, diagnose(program, subcase, expected, before, outcome))
+    shown = format_mismatch(mismatch, [match.text for match in diagnose(program, subcase, expected, before, outcome)])
     assert f"```\n{shown}\n```" in (DOCS / "numerics.md").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def edit(checkout: Path, old: str, new: str) -> None:
 
 def test_what_was_pinned_is_as_pinned(checkout, capsys):
     assert golden(checkout, "--update") == 0
-    assert capsys.readouterr().out == "       6  load_store\n"
+    assert capsys.readouterr().out == "       6  load_store (6 added, 0 lost)\n"
     assert golden(checkout, "--check") == 0
     assert capsys.readouterr().out == "load_store: as pinned\n"
 
@@ -58,45 +59,81 @@ def test_nothing_pinned_is_bad_input(checkout, capsys):
     assert "cts golden --update" in capsys.readouterr().err
 
 
-def test_added_and_lost_cases_are_counted_and_named(checkout, capsys):
+def test_lost_cases_and_combinations_that_no_case_has_are_named(checkout, capsys):
     golden(checkout, "--update")
     edit(checkout, "component: [f16, u8], use: all", "component: [f16, u8, s8], use: [a, b]")
     capsys.readouterr()
     assert golden(checkout, "--check") == 1
     out = capsys.readouterr().out
-    assert "load_store: 2 added, 2 lost, " in out
+    assert "load_store: 2 lost, 0 altered" in out
+    assert "axes, constraints or products have changed since the cases were pinned" in out
+    assert "no nightly case of the product 'few' has component: s8, use: a" in out
     assert "full tier: 6 cases pinned, 6 now with other ids" in out
-    assert "+ load_store[s8-a-" in out
     assert "- load_store[f16-acc-" in out
+
+
+def test_an_update_counts_added_and_lost_cases_and_mends_the_check(checkout, capsys):
+    golden(checkout, "--update")
+    edit(checkout, "component: [f16, u8], use: all", "component: [f16, u8, s8], use: [a, b]")
+    capsys.readouterr()
+    assert golden(checkout, "--update", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"load_store": {"cases": 6, "added": 2, "lost": 2}}
+    assert golden(checkout, "--check") == 0
+
+
+def test_tiers_are_pinned_without_building_a_case_and_their_digests_are_missed(checkout, capsys, monkeypatch):
+    golden(checkout, "--update")
+    edit(checkout, "component: [f16, u8], use: all", "component: [f16, u8, s8], use: all")
+    with monkeypatch.context() as patch:
+        patch.setattr("cts.golden.find_case", None)
+        assert golden(checkout, "--update", "--tiers", "--family", "load_store") == 0
+    capsys.readouterr()
+    assert golden(checkout, "--check") == 1
+    out = capsys.readouterr().out
+    assert "load_store: 0 lost, 3 altered" in out
+    assert "~ load_store[s8-a-" in out
+
+
+def test_only_the_named_family_is_pinned(checkout, capsys):
+    golden(checkout, "--update")
+    text = (checkout / "golden" / "tiers" / "load_store.tsv").read_text(encoding="utf-8")
+    assert golden(checkout, "--update", "--family", "load_stare") == 2
+    assert "did you mean 'load_store'?" in capsys.readouterr().err
+    assert (checkout / "golden" / "tiers" / "load_store.tsv").read_text(encoding="utf-8") == text
+
+
+def test_tiers_alone_are_not_checked(checkout, capsys):
+    assert golden(checkout, "--check", "--tiers") == 2
+    assert "--tiers is for --update" in capsys.readouterr().err
 
 
 def test_altered_cases_say_what_changed(checkout, capsys, monkeypatch):
     golden(checkout, "--update")
-    pins = checkout / "golden" / "cases" / "load_store.tsv"
+    pins = checkout / "golden" / "tiers" / "load_store.tsv"
     lines = pins.read_text(encoding="utf-8").splitlines()
-    fields = lines[1].split("\t")
-    lines[1] = "\t".join((*fields[:3], "0123456789", fields[4]))
+    fields = lines[2].split("\t")
+    lines[2] = "\t".join((*fields[:3], "0123456789", fields[4]))
     pins.write_text("\n".join(lines) + "\n", encoding="utf-8")
     capsys.readouterr()
     assert golden(checkout, "--check") == 1
     out = capsys.readouterr().out
-    assert "load_store: 0 added, 0 lost, 1 altered" in out
+    assert "load_store: 0 lost, 1 altered" in out
     assert f"~ {fields[1]} (inputs)" in out
 
 
 def test_a_family_that_is_gone_is_told(checkout, capsys):
     golden(checkout, "--update")
-    shutil.copy(checkout / "golden" / "cases" / "load_store.tsv", checkout / "golden" / "cases" / "gone.tsv")
-    full = checkout / "golden" / "cases" / "full.tsv"
+    shutil.copy(checkout / "golden" / "tiers" / "load_store.tsv", checkout / "golden" / "tiers" / "gone.tsv")
+    full = checkout / "golden" / "tiers" / "full.tsv"
     full.write_text(full.read_text(encoding="utf-8") + "gone\t6\t00\n", encoding="utf-8")
     capsys.readouterr()
     assert golden(checkout, "--check") == 1
-    assert "gone: 0 added, 6 lost" in capsys.readouterr().out
+    assert "gone: 6 lost" in capsys.readouterr().out
 
 
 def test_several_processes_pin_the_same(checkout):
     golden(checkout, "--update")
-    pins = checkout / "golden" / "cases" / "load_store.tsv"
+    pins = checkout / "golden" / "tiers" / "load_store.tsv"
     one = pins.read_text(encoding="utf-8")
     golden(checkout, "--update", "--jobs", "2")
     assert pins.read_text(encoding="utf-8") == one

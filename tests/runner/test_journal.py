@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.journal import Journal, JournalError, encode, judged_ids, mend, prepare, read, read_meta, resumed_meta, write_meta
+from cts.journal import (
+    META,
+    Fault,
+    Journal,
+    JournalError,
+    await_writers,
+    encode,
+    join_writers,
+    mend,
+    prepare,
+    read,
+    read_meta,
+    resumed_meta,
+    write_meta,
+)
+
+
+def judged_ids(path) -> set[str]:
+    return {result.id for result in read(path)}
 
 
 def record(id_: str, **more: object) -> dict[str, object]:
@@ -22,8 +41,8 @@ def test_what_is_appended_is_read_back_in_order(tmp_path):
     with Journal(path) as journal:
         journal.append(record("a[1]", message="two\nlines, ünï"))
         journal.append(record("a[2]"))
-    assert [entry["id"] for entry in read(path)] == ["a[1]", "a[2]"]
-    assert next(read(path))["message"] == "two\nlines, ünï"
+    assert [result.id for result in read(path)] == ["a[1]", "a[2]"]
+    assert next(read(path)).message == "two\nlines, ünï"
     assert judged_ids(path) == {"a[1]", "a[2]"}
 
 
@@ -61,7 +80,7 @@ def test_mending_leaves_whole_lines_only(tmp_path_factory, tail, count):
 def test_a_line_without_an_id_and_a_verdict_in_text_is_no_result(tmp_path):
     path = tmp_path / "results.jsonl"
     path.write_bytes(b'{"id":[1],"verdict":"pass"}\n{"id":"a","verdict":null}\n' + encode(record("b")))
-    assert [found["id"] for found in read(path)] == ["b"]
+    assert [result.id for result in read(path)] == ["b"]
 
 
 def test_mending_finds_a_newline_further_back_than_one_block(tmp_path):
@@ -152,3 +171,81 @@ def test_a_missing_or_broken_meta_is_empty(tmp_path):
     assert read_meta(tmp_path) == {}
     (tmp_path / "meta.json").write_text("{")
     assert read_meta(tmp_path) == {}
+
+
+def faults(path: Path) -> list[str]:
+    found: list[Fault] = []
+    list(read(path, found.append))
+    return [str(fault) for fault in found]
+
+
+def test_lines_that_hold_no_result_are_named_by_number_and_field(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(
+        encode(record("a"))
+        + encode({"id": "b", "verdict": "pass", "family": []})
+        + b'{"id":\n'
+        + encode(record("c"))
+        + b'{"id":"d","verdict":"pass","seconds":NaN}\n'
+        + b'{"id":"e"'
+    )
+    assert [result.id for result in read(path)] == ["a", "c"]
+    assert faults(path) == [
+        "results.jsonl:2: family: expected text, found a list",
+        "results.jsonl:3: no JSON: Expecting value at character 7",
+        "results.jsonl:5: NaN is no number of JSON",
+        "results.jsonl:6: the line is cut short",
+    ]
+
+
+def test_a_line_that_is_too_long_is_passed_over_and_the_next_one_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("cts.journal.MOST_BYTES", 100)
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"id":"' + b"a" * 1000 + b'","verdict":"pass"}\n' + encode(record("b")))
+    assert [result.id for result in read(path)] == ["b"]
+    assert faults(path) == ["results.jsonl:1: the line is longer than 100 bytes"]
+
+
+def test_a_line_after_one_that_was_cut_short_is_a_line_of_its_own(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(encode(record("a")))
+    with Journal(path) as journal:
+        with path.open("ab") as other:
+            other.write(b'{"id":"torn')
+        journal.append(record("b"))
+    assert [result.id for result in read(path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("device", ["GPU"], "meta.json: device: expected an object, found a list; it is left out"),
+        ("device", {"name": 3}, "meta.json: device.name: expected text, found 3; it is left out"),
+        ("seconds", "nan", "meta.json: seconds: expected a duration in seconds, found 'nan'; it is left out"),
+        ("findings", [{"step": "close"}], "meta.json: findings[0].what: is missing; it is left out"),
+        ("later", json.loads("[" * 30 + "]" * 30), "meta.json: later: nested deeper than 20 levels; it is left out"),
+    ],
+)
+def test_a_field_of_the_meta_that_does_not_fit_is_left_out_and_named(tmp_path, field, value, said):
+    write_meta(tmp_path, meta(**{field: value}))
+    found: list[Fault] = []
+    assert read_meta(tmp_path, found.append) == {key: text for key, text in meta().items() if key != field}
+    assert [str(fault) for fault in found] == [said]
+
+
+@pytest.mark.parametrize("text", ["[]", '{"a": NaN}', "[" * 100_000, "{", '{"a":1,"a":2}'])
+def test_a_meta_that_is_no_object_is_named(tmp_path, text):
+    (tmp_path / META).write_text(text)
+    found: list[Fault] = []
+    assert read_meta(tmp_path, found.append) == {}
+    assert len(found) == 1
+
+
+def test_a_journal_is_not_resumed_while_a_worker_of_the_earlier_run_may_write(tmp_path):
+    prepare(tmp_path, resume=False)
+    worker = join_writers(tmp_path)
+    with pytest.raises(JournalError, match="a worker of an earlier run is still judging"):
+        await_writers(tmp_path, 0.0)
+    os.close(worker)
+    await_writers(tmp_path, 0.0)
+    prepare(tmp_path, resume=True)

@@ -9,9 +9,10 @@ import pytest
 
 from cts.cli import main
 from cts.tables import TABLES, remade
-from generators.casebook import Casebook, CaseKind, Tier, expand, find_case, load_casebook
+from generators.casebook import Casebook, CaseKind, Tier, expand, find_case
 from generators.errors import CtsError
 from generators.glsl_coverage import generalized, glsl_coverage, refusal
+from tests import suite
 
 from .conftest import REPOSITORY
 
@@ -22,7 +23,7 @@ QUICK = [name for name in TABLES if name != "glsl"]
 
 @pytest.fixture(scope="module")
 def book() -> Casebook:
-    return load_casebook(REPOSITORY)
+    return suite.casebook()
 
 
 def shown(name: str) -> list[str]:

@@ -156,10 +156,10 @@ def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
     one = find_case(casebook, view_case(shape="8x8", clip="inside"))
     program = build_program(one)
     plan = arrange(one, program)
-    defect = next(defect for defect in tensor_view_defects(program) if "not subtracted" in defect.words)
+    defect = next(defect for defect in tensor_view_defects(program) if defect.id == "tensor_view.clip_offset_not_subtracted")
     outcome = outcome_of(program, evaluate(program, plan.subcases[0], defect.substitutes), plan.before[0])
     mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
-    (record,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "", "").failures
+    (record,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "").failures
     drawn = parsed(failing_array(record).tensor)
     assert drawn.get("id") == "tensor0"
     assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * record["count"]

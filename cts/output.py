@@ -1,0 +1,47 @@
+"""What to do when standard output is closed or full, or its reader is gone."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+from cts.printable import printable_line
+
+CLOSED = "standard output is closed"
+
+MOST_CHARACTERS = 4_000
+"""Of a line that says what went wrong."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE, errno.EFBIG)
+"""What a write to standard output ends with where there is no place for it. Errors of files have a name, or become a CtsError."""
+
+
+def unwritable(why: str) -> str:
+    """Return the one line that says that nothing can be printed."""
+    return f"cannot write the output: {why}; send it to another place"
+
+
+def complain(message: str) -> None:
+    """Print what went wrong as one line on standard error, as far as there is one."""
+    line = " ".join(printable_line(" ".join(message.split())).split())
+    try:
+        print(f"cts: {line if len(line) <= MOST_CHARACTERS else line[:MOST_CHARACTERS] + '…'}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        # Standard error is closed too: only the exit code is left.
+        return
+
+
+def is_full(error: OSError) -> bool:
+    """Tell whether an error is one of standard output."""
+    return error.filename is None and error.errno in _FULL
+
+
+def silence() -> None:
+    """Discard further output: Python would complain once more when it closes standard output."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):
+        sys.stdout = os.fdopen(os.dup(nowhere), "w", encoding="utf-8")
+    os.close(nowhere)

@@ -1,0 +1,43 @@
+"""Makes text from outside (drivers, journals, file names) safe to show: on a terminal, in Markdown, XML and HTML."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, except the tab and the end of a line
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # what ends a line or changes the direction of all that follows
+    "\ud800-\udfff\ufeff\ufffe\uffff\U000e0000-\U000e007f]"  # halves of characters, byte order marks, and what nobody can see
+)
+_LINE = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+SHOWN = 60
+"""Characters of a wrong value that a message quotes."""
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with what steers a terminal, or cannot be encoded, written as an escape (``\\x1b``). Lines stay lines."""
+    return text if text.isprintable() else _ODD.sub(_escaped, text)
+
+
+def printable_line(text: str) -> str:
+    """Return ``text`` as ``printable`` does, in one line."""
+    return text if text.isprintable() else "".join(_LINE.get(character, character) for character in printable(text))
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` in quotes, printable, in one line and cut to SHOWN characters."""
+    cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return f"'{printable_line(cut)}'"
+
+
+def printable_path(path: os.PathLike[str] | str) -> str:
+    """Return a path, which may have any bytes, as text that can be shown."""
+    return printable_line(os.fspath(path))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match.group()
+    code = ord(character)
+    return _LINE.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")

@@ -1,0 +1,79 @@
+"""Ends a run in good order when the system asks for it: SIGTERM and SIGHUP do what Ctrl-C does, and a second signal ends at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interruption(KeyboardInterrupt):
+    """Ends the program as Ctrl-C does, for the reason that its text gives."""
+
+
+class Ended(Interruption):
+    """A signal asks the program to end.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = signal.Signals(number)
+        super().__init__(f"ended by {self.number.name}")
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Raise Ended in the block when the first signal of ENDING comes. Signals that whoever started the program ignores stay ignored."""
+    before = _install()
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def ignore() -> None:
+    """Let the process that started this one end it: SIGTERM and SIGHUP, which often go to all processes of a job, are ignored."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+
+
+class Endings:
+    """A plugin of pytest: while it is registered, signals end the run as Ctrl-C does."""
+
+    def __init__(self) -> None:
+        self._before = _install()
+
+    def pytest_unconfigure(self) -> None:
+        _restore(self._before)
+
+
+def _install() -> dict[int, Any]:
+    """Install the handler, and return what was there before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        # nohup, and a shell's background jobs, have good reasons.
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _end)
+    return {number: handler for number, handler in before.items() if handler is not None}
+
+
+def _restore(before: dict[int, Any]) -> None:
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (Python passes it)
+    for each in ENDING:
+        if signal.getsignal(each) is _end:
+            signal.signal(each, signal.SIG_DFL)
+    raise Ended(number)

@@ -1,0 +1,204 @@
+"""Cases that lose the device, crash, time out or run out of memory decide nothing until they were judged with nothing beside them."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+WORKERS = pytest.mark.parametrize("workers", ["0", "2"])
+
+
+def records(checkout, directory: str = "out") -> dict[str, dict]:
+    lines = (checkout.root / directory / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return {record["id"]: record for record in map(json.loads, lines)}
+
+
+def tries(checkout, id_: str) -> list[tuple[bool, str]]:
+    return [(one["alone"], one["verdict"]) for one in records(checkout)[id_]["tries"]]
+
+
+def runs(checkout) -> list[str]:
+    return [line.split()[2] for line in checkout.log() if " run " in line]
+
+
+@WORKERS
+def test_a_case_that_was_lost_beside_others_and_passes_twice_alone_is_a_pass(checkout, workers):
+    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[n4-red]": "lost_once"})
+    assert done.returncode == 0, done.stdout
+    assert tries(checkout, "copying[n4-red]") == [(False, "device_lost"), (True, "pass"), (True, "pass")]
+    assert checkout.results()["copying[n4-red]"] == "pass"
+
+
+@WORKERS
+def test_a_case_that_ends_alone_as_it_did_beside_others_is_settled_by_one_run(checkout, workers):
+    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    assert done.returncode == 1
+    assert tries(checkout, "copying[n4-red]") == [(False, "device_lost"), (True, "device_lost")]
+    assert checkout.results() == {f"copying[n{number}-red]": "pass" for number in range(8)} | {"copying[n4-red]": "device_lost"}
+
+
+def test_runs_alone_that_disagree_are_flaky(checkout):
+    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[n4-red]": "lost_at_times"})
+    assert done.returncode == 1
+    record = records(checkout)["copying[n4-red]"]
+    assert record["verdict"] == "flaky"
+    assert record["reason"] == "two runs with nothing beside them disagree: pass, then device_lost (VK_ERROR_DEVICE_LOST)"
+    assert tries(checkout, "copying[n4-red]") == [(False, "device_lost"), (True, "pass"), (True, "device_lost")]
+
+
+def test_a_device_out_of_memory_is_no_failure_and_is_told(checkout):
+    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[n4-red]": "out_of_memory"})
+    assert done.returncode == 0, done.stdout
+    assert records(checkout)["copying[n4-red]"]["verdict"] == "resource_error"
+    assert records(checkout)["copying[n4-red]"]["step"] == "dispatch"
+    assert "7 pass, 1 resource_error" in done.stdout
+
+
+def test_timeouts_while_a_pipeline_is_made_are_counted_apart(checkout):
+    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[n4-red]": "slow_to_compile", "copying[n5-red]": "timeout"})
+    assert done.returncode == 1
+    assert records(checkout)["copying[n4-red]"]["step"] == "pipeline"
+    assert "1 of the timeouts were while a pipeline was made, which breaks no rule" in done.stdout
+
+
+@WORKERS
+def test_what_was_set_aside_is_judged_after_all_others_and_by_the_main_process(checkout, workers):
+    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[n0-red]": "lost"})
+    assert "SET ASIDE cases/khr_cooperative_matrix/copying.yaml::copying[n0-red]: device lost: VK_ERROR_DEVICE_LOST" in done.stdout
+    assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
+    lines = checkout.log()
+    again = max(index for index, line in enumerate(lines) if line.endswith("run copying[n0-red]"))
+    assert len(set(runs(checkout)[: sum(" run " in line for line in lines[:again])])) == 8
+    opened = {line.split()[0] for line in lines[:again] if line.endswith(" open")} - {lines[again].split()[0]}
+    closed = {line.split()[0] for line in lines[:again] if line.endswith(" close")}
+    assert opened <= closed
+
+
+def test_a_run_that_stops_at_a_failure_gives_no_verdict_to_what_it_set_aside(checkout):
+    behaviours = {"copying[n0-red]": "lost", "copying[n1-red]": "fail"}
+    done = checkout.run("cts", "-x", "--report-dir", "out", behaviours=behaviours)
+    assert done.returncode == 1
+    assert checkout.results() == {"copying[n1-red]": "fail"}
+    assert "NOT THE WHOLE RUN: 1 of 8 cases were judged" in done.stdout
+
+
+@WORKERS
+def test_a_device_that_is_lost_for_good_blames_no_case_and_ends_the_run(checkout, workers):
+    options = ("-n", workers, "--open-pause", "0.01", "--report-dir", "out")
+    done = checkout.run("cts", *options, DOUBLES_GONE="3")
+    assert done.returncode == 2, done.stdout
+    assert set(checkout.results().values()) == {"pass"}
+    assert "the device no longer works: " in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(f"STOPPED after {len(checkout.results())} of 8 cases: ")
+
+    again = checkout.run("cts", *options, "--resume")
+    assert again.returncode == 0, again.stdout
+    assert len(checkout.results()) == 8
+
+
+@WORKERS
+def test_a_device_that_is_still_lost_when_the_run_is_resumed_blames_no_case(checkout, workers):
+    options = ("-n", workers, "--open-pause", "0.01", "--report-dir", "out")
+    checkout.run("cts", *options, DOUBLES_GONE="3")
+    before = checkout.results()
+    done = checkout.run("cts", *options, "--resume", DOUBLES_GONE="0")
+    assert done.returncode == 2, done.stdout
+    assert checkout.results() == before
+
+
+def test_a_device_that_goes_away_between_two_runs_alone_makes_no_case_flaky(checkout):
+    options = ("--open-pause", "0.01", "--report-dir", "out")
+    done = checkout.run("cts", *options, behaviours={"copying[n4-red]": "lost_once"}, DOUBLES_GONE="9")
+    assert done.returncode == 2, done.stdout
+    assert "copying[n4-red]" not in checkout.results()
+    assert "the device no longer works: " in done.stdout
+
+
+@WORKERS
+def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(checkout, workers):
+    options = ("-n", workers, "--open-pause", "0.01", "--report-dir", "out")
+    done = checkout.run("cts", *options, behaviours={"copying[n3-red]": "lost"}, DOUBLES_OPEN=str(max(1, int(workers))))
+    assert done.returncode == 2, done.stdout
+    assert set(checkout.results().values()) == {"pass"}
+    assert done.stdout.splitlines()[-1].startswith("STOPPED after ")
+    assert "the double cannot be opened: mend it" in done.stdout.splitlines()[-1]
+    assert headline(checkout).endswith("did not come to its end")
+
+
+def headline(checkout) -> str:
+    return json.loads((checkout.root / "out" / "summary.json").read_text(encoding="utf-8"))["headline"]["title"]
+
+
+def test_resume_judges_again_the_verdicts_that_it_is_told_to(checkout):
+    checkout.run(
+        "cts", "--report-dir", "out", behaviours={"copying[n1-red]": "crash", "copying[n2-red]": "lost", "copying[n3-red]": "fail"}
+    )
+    (checkout.root / "log").unlink()
+    done = checkout.run("cts", "--report-dir", "out", "--resume", "--retry", "crash,device_lost")
+    assert done.returncode == 1, done.stdout
+    assert set(runs(checkout)) == {"copying[n1-red]", "copying[n2-red]"}
+    last = {id_: record["verdict"] for id_, record in records(checkout).items()}
+    assert last == {f"copying[n{number}-red]": "pass" for number in range(8)} | {"copying[n3-red]": "fail"}
+
+
+@WORKERS
+@pytest.mark.parametrize("more", [("-k", "n0"), ("-k", "n4", "--repeat", "1")])
+def test_what_is_to_be_judged_again_and_is_not_selected_still_counts(checkout, workers, more):
+    checkout.run("cts", "--repeat", "2", "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    again = checkout.run("cts", "-n", workers, "--report-dir", "out", "--resume", "--retry", "device_lost", *more)
+    assert again.returncode == 1, again.stdout
+    assert "device_lost" in again.stdout.partition("judged before, by the run that this one resumed: ")[2].splitlines()[0]
+
+
+def test_what_a_worker_sets_aside_is_one_test_of_junit(checkout):
+    checkout.run("cts", "-n", "1", "--junitxml", "junit.xml", behaviours={"copying[n0-red]": "lost", "copying[n1-red]": "lost_once"})
+    tests = ElementTree.parse(checkout.root / "junit.xml").findall(".//testcase")
+    assert sorted(test.get("name", "nameless") for test in tests) == sorted(f"copying[n{number}-red]" for number in range(8))
+
+
+def attempts(checkout) -> list[tuple[str, int, str]]:
+    lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
+    return [(record["id"], record["attempt"], record["verdict"]) for record in lines]
+
+
+def test_a_worker_that_dies_in_a_later_attempt_costs_that_attempt_alone(checkout):
+    behaviours = {"copying[n4-red]": "lost_then_kill"}
+    done = checkout.run("cts", "-n", "1", "-k", "n4", "--repeat", "2", "--report-dir", "out", behaviours=behaviours)
+    assert done.returncode == 1
+    assert sorted(attempts(checkout)) == [("copying[n4-red]", 1, "pass"), ("copying[n4-red]", 2, "crash")]
+
+
+def test_a_worker_that_dies_as_it_judges_a_case_again_gets_a_verdict_of_its_own(checkout):
+    checkout.run("cts", "-k", "n4", "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    options = ("-n", "1", "-k", "n4", "--report-dir", "out", "--resume", "--retry", "device_lost")
+    done = checkout.run("cts", *options, behaviours={"copying[n4-red]": "kill"})
+    assert done.returncode == 1
+    assert attempts(checkout) == [("copying[n4-red]", 1, "device_lost"), ("copying[n4-red]", 1, "crash")]
+
+
+@WORKERS
+def test_repeat_judges_each_case_as_often_as_it_says_with_the_attempt_in_its_record(checkout, workers):
+    done = checkout.run("cts", "-n", workers, "--repeat", "3", "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    assert done.returncode == 1
+    lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
+    judged = [(record["id"], record["attempt"]) for record in lines]
+    assert sorted(judged) == [(f"copying[n{number}-red]", attempt) for number in range(8) for attempt in (1, 2, 3)]
+    assert "verdicts: 21 pass, 3 device_lost" in done.stdout
+
+
+def test_resume_goes_on_with_the_attempts_that_are_left(checkout):
+    checkout.run("cts", "--report-dir", "out")
+    done = checkout.run("cts", "--repeat", "2", "--report-dir", "out", "--resume")
+    assert done.returncode == 0
+    assert "verdicts: 8 pass" in done.stdout
+
+
+@WORKERS
+def test_what_stands_in_for_a_missing_vulkan_device_is_said_first_and_last(checkout, workers):
+    done = checkout.run("cts", "-n", workers, "--report-dir", "out", DOUBLES_FALLBACK="no Vulkan device was judged: no driver")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == lines[-1] == "no Vulkan device was judged: no driver"
+    assert json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))["fallback"] == lines[0]

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from cts.control import IN_A_ROW, ControlCase
+from cts.devices.device import DeviceUnavailable
+from cts.session import Retries
+from cts.verdict import Verdict
+
+RETRIES = Retries(attempts=3, pause=2.0)
+
+
+class Device:
+    """Ends each run of the control case as told, and the last for ever."""
+
+    def __init__(self, *verdicts: str) -> None:
+        self.verdicts = [Verdict(verdict) for verdict in verdicts]
+        self.asked: list[str] = []
+        self.waited: list[float] = []
+        self.control = ControlCase(self.rerun, RETRIES, self.waited.append)
+
+    def rerun(self, id_: str) -> Verdict:
+        self.asked.append(id_)
+        return self.verdicts.pop(0) if len(self.verdicts) > 1 else self.verdicts[0]
+
+
+def test_the_quickest_case_that_passed_is_run_again():
+    device = Device("pass")
+    device.control.passed("slow", 3.0)
+    device.control.passed("quick", 0.1)
+    device.control.passed("middling", 1.0)
+    device.control.confirm("lost")
+    assert device.asked == ["quick"]
+
+
+def test_without_a_case_that_passed_nothing_is_asked():
+    device = Device("device_lost")
+    device.control.confirm("lost")
+    assert device.asked == []
+
+
+def test_a_device_that_comes_back_is_waited_for_with_growing_pauses():
+    device = Device("device_lost", "crash", "pass")
+    device.control.passed("quick", 0.1)
+    device.control.confirm("lost")
+    assert device.waited == [2.0, 4.0]
+
+
+def test_a_device_that_does_not_come_back_is_unavailable():
+    device = Device("device_lost")
+    device.control.passed("quick", 0.1)
+    with pytest.raises(DeviceUnavailable, match=r"quick, which has passed before, now ends as device_lost \(tried 3 times, .* lost\)"):
+        device.control.confirm("lost")
+
+
+def test_several_losses_in_a_row_raise_the_question_and_a_pass_between_them_does_not():
+    device = Device("pass")
+    device.control.passed("quick", 0.1)
+    for _ in range(IN_A_ROW - 1):
+        device.control.lost("one")
+    device.control.passed("other", 1.0)
+    for _ in range(IN_A_ROW - 1):
+        device.control.lost("one")
+    assert device.asked == []
+    device.control.lost("one")
+    assert device.asked == ["quick"]

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from cts.devices.device import DeviceError, DeviceUnavailable
+from cts.session import LONGEST_PAUSE, DeviceHolder, Retries
+
+from .conftest import Scripted
+
+
+def holder(*refusals: str, retries: Retries) -> tuple[DeviceHolder, list[float]]:
+    left, waited = list(refusals), []
+
+    def open_device() -> Scripted:
+        if left:
+            raise DeviceError(left.pop(0))
+        return Scripted(lambda dispatches: [])
+
+    return DeviceHolder(open_device, retries, waited.append), waited
+
+
+def test_a_device_that_opens_at_a_later_attempt_is_taken_after_growing_pauses():
+    held, waited = holder("busy", "busy", retries=Retries(attempts=4, pause=0.5))
+    assert held.device.description.name == "Scripted"
+    assert waited == [0.5, 1.0]
+
+
+def test_a_device_that_never_opens_is_unavailable_and_says_how_often_that_was_tried():
+    held, _ = holder("busy", "busy", "gone", retries=Retries(attempts=3))
+    with pytest.raises(DeviceUnavailable, match=r"^gone \(tried 3 times\)$"):
+        _ = held.device
+
+
+def test_how_often_opening_was_tried_stands_before_the_last_words_of_the_process():
+    held, _ = holder("busy", "died\nwords\nmore words", retries=Retries(attempts=2))
+    with pytest.raises(DeviceUnavailable, match=r"^died \(tried 2 times\)\nwords\nmore words$"):
+        _ = held.device
+
+
+def test_the_first_attempt_waits_for_nothing():
+    assert Retries(attempts=3, pause=1.0).pauses() == [0.0, 1.0, 2.0]
+
+
+def test_pauses_grow_up_to_a_bound():
+    pauses = Retries(attempts=100, pause=1.0).pauses()
+    assert max(pauses) == LONGEST_PAUSE
+    assert Retries(attempts=3, pause=1e6).pauses() == [0.0, 1e6, 1e6]

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from cts.set_aside import SetAside, settle
+from cts.verdict import CaseResult, Try, Verdict
+
+LOST = Try(False, Verdict.DEVICE_LOST, "lost", "dispatch", 1.0)
+
+
+def result(verdict: str, reason: str = "", message: str = "") -> CaseResult:
+    return CaseResult("a[1]", "a", Verdict(verdict), reason, "Device", "1", "spirv", "smoke", (), 1, 0.5, message)
+
+
+def settled(first: Try | None, *verdicts: str) -> CaseResult:
+    """What is made of these runs; every one of them has to be asked for."""
+    runs = [result(verdict, reason=f"{verdict} it is") for verdict in verdicts]
+    left = list(runs)
+    settlement = settle(first, lambda: left.pop(0))
+    assert not left
+    return settlement
+
+
+def test_one_run_that_ends_as_the_first_try_settles():
+    found = settled(LOST, "device_lost")
+    assert found.verdict is Verdict.DEVICE_LOST
+    assert [(one.alone, one.verdict) for one in found.tries] == [(False, "device_lost"), (True, "device_lost")]
+
+
+def test_another_end_has_to_come_twice():
+    assert settled(LOST, "pass", "pass").verdict is Verdict.PASS
+    assert settled(LOST, "fail", "fail").verdict is Verdict.FAIL
+    assert settled(LOST, "timeout", "timeout").verdict is Verdict.TIMEOUT
+
+
+def test_two_runs_that_disagree_are_flaky_and_say_how():
+    found = settled(LOST, "fail", "pass")
+    assert found.verdict is Verdict.FLAKY
+    assert found.reason == "two runs with nothing beside them disagree: fail (fail it is), then pass (pass it is)"
+    assert len(found.tries) == 3
+
+
+def test_flaky_keeps_what_was_wrong():
+    runs = [result("fail", message="element 3"), result("pass")]
+    assert "element 3" in settle(LOST, lambda: runs.pop(0)).message
+
+
+def test_a_first_try_of_which_nothing_is_known_settles_nothing():
+    assert settled(None, "crash", "crash").verdict is Verdict.CRASH
+    assert settled(None, "crash", "pass").verdict is Verdict.FLAKY
+
+
+def test_what_is_set_aside_crosses_between_processes_whole():
+    for first in (LOST, None):
+        aside = SetAside("cases/a.yaml::a[1]", 2, first)
+        assert SetAside.unwire(aside.wire()) == aside
+        assert aside.id == "a[1]"

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cts.printable import printable_line
 from generators.errors import CtsError
 from reports.writer import write
 
@@ -21,9 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     first: Path = options.journals[0]
     try:
-        write(options.journals, options.to or (first if first.is_dir() else first.parent))
+        for fault in write(options.journals, options.to or (first if first.is_dir() else first.parent)):
+            print(printable_line(fault), file=sys.stderr)
     except CtsError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable_line(str(error))}", file=sys.stderr)
         return 2
     return 0
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from cts.checkout import find_root
+from generators.casebook.document import read_document
 from generators.errors import CtsError
 
 
@@ -28,6 +27,6 @@ def family_files(cases: Path) -> Mapping[str, Path]:
 def document(path: Path) -> Any:
     """The content of a YAML file; None if it cannot be read."""
     try:
-        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (OSError, yaml.YAMLError):
+        return read_document(path).data()
+    except CtsError:
         return None

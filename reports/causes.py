@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.verdict import CaseResult, Verdict
@@ -22,8 +22,8 @@ class Cause:
 
     Attributes:
         verdict, family: of all of them.
-        words: how they failed: the defect that the comparator recognised, the pattern of the wrong elements, or the reason; ``N`` stands
-            for numbers in which they differ.
+        words: how they failed: the defects that explain it, the pattern of the wrong elements, or the reason; ``N`` stands for numbers
+            in which they differ. Where the texts of the defects differ, their ids.
         results: ordered by id.
         labels: axis labels that all of them have, and not every case of the family that ran.
         with_labels: how many cases of the family ran that have all of these labels.
@@ -45,20 +45,20 @@ class Cause:
 
 def causes(results: Sequence[CaseResult]) -> list[Cause]:
     """The causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
-    groups: dict[tuple[Verdict, str, str], list[CaseResult]] = defaultdict(list)
+    groups: dict[tuple[Verdict, str, _Key], list[CaseResult]] = defaultdict(list)
     ran: dict[str, list[list[str]]] = defaultdict(list)
     for result in results:
         if result.verdict in EXPLAINED:
-            groups[result.verdict, result.family, _NUMBERS.sub("N", _words(result))].append(result)
+            groups[result.verdict, result.family, _key(result)].append(result)
     families = {family for _, family, _ in groups}
     for result in results:
         if result.family in families and result.verdict is not Verdict.NOT_SUPPORTED:
             ran[result.family].append(labels(result.id))
     found = []
-    for (verdict, family, words), group in groups.items():
+    for (verdict, family, key), group in groups.items():
         shared, with_labels = _shared([labels(result.id) for result in group], ran[family]) if len(group) >= TELLING else ((), 0)
         exact = {_words(result) for result in group}
-        common = exact.pop() if len(exact) == 1 else words
+        common = exact.pop() if len(exact) == 1 else _common(key)
         found.append(Cause(verdict, family, common, tuple(sorted(group, key=lambda result: result.id)), shared, with_labels))
     return sorted(found, key=lambda cause: (SEVERITY[cause.verdict], -len(cause.results), cause.family, cause.words))
 
@@ -68,11 +68,32 @@ def labels(id_: str) -> list[str]:
     return id_.partition("[")[2].removesuffix("]").split("-")
 
 
+@dataclass(frozen=True)
+class _Key:
+    """What cases that failed in the same way share: the ids of the defects that explain it, else words without numbers."""
+
+    ids: tuple[str, ...] = ()
+    words: str = ""
+
+
+def _key(result: CaseResult) -> _Key:
+    ids = tuple(match["id"] for match in _matches(result))
+    return _Key(ids=ids) if ids and all(ids) else _Key(words=_NUMBERS.sub("N", _words(result)))
+
+
+def _common(key: _Key) -> str:
+    return "; ".join(key.ids) if key.ids else key.words
+
+
+def _matches(result: CaseResult) -> Sequence[Mapping[str, str]]:
+    """Return what explains the first failing array that anything explains."""
+    return next((found for failure in result.failures if (found := failure.get("matches"))), ())
+
+
 def _words(result: CaseResult) -> str:
-    """How a case failed, in words that but for their numbers are the same for cases that failed in the same way."""
-    for failure in result.failures:
-        if matches := failure.get("matches"):
-            return "; ".join(map(str, matches))
+    """Return how a case failed."""
+    if matches := _matches(result):
+        return "; ".join(match["text"] for match in matches)
     if result.failures:
         first = result.failures[0]
         # The pattern of bytes lists them, which no two cases have in common.

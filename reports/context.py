@@ -22,6 +22,10 @@ class Context:
         device, driver, front_end, tier, suite_version, started, command: in words.
         elapsed: wall time of the whole run in seconds; 0 where it is not known, as for several journals or a resumed one.
         finished: false if a journal says when its run began and not that it ended.
+        fallback: why the embedded device stands in for a Vulkan device; empty if it does not.
+        stopped: why the run ended early; empty if it did not.
+        findings: what went wrong outside of every case, in words.
+        dropped: how many lines of journals hold no result. ``faults`` names the first of them, and what is wrong with ``meta.json``.
         notes: what a reader must know before trusting the totals.
     """
 
@@ -34,6 +38,11 @@ class Context:
     command: str
     elapsed: float
     finished: bool
+    fallback: str
+    stopped: str
+    findings: tuple[str, ...]
+    dropped: int
+    faults: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
@@ -51,13 +60,18 @@ class Context:
         return {heading: text for heading, text in facts.items() if text}
 
 
+Level = Literal["bad", "unsure", "good"]
+
+
 @dataclass(frozen=True)
 class Headline:
-    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``."""
+    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``. ``numbers`` are those of
+    the summary that stand apart."""
 
-    level: Literal["bad", "unsure", "good"]
+    level: Level
     title: str
     detail: str
+    numbers: Mapping[str, int]
 
 
 def context(run: Run) -> Context:
@@ -77,6 +91,19 @@ def context(run: Run) -> Context:
         notes.append(
             "meta.json is missing or damaged: nobody knows whether the run came to its end, and cases that were selected may be missing."
         )
+    stopped = "; ".join(_texts(run.metas, "stopped"))
+    if stopped:
+        notes.append(f"The run stopped early: {_sentence(stopped)}")
+    if run.dropped:
+        notes.append(
+            f"{count(run.dropped, 'line')} of the journal hold{'s' if run.dropped == 1 else ''} no result that can be read: "
+            "such a case counts as not judged."
+        )
+    findings = tuple(f"{finding['step']}: {finding['what']}" for meta in run.metas for finding in meta.get("findings", ()))
+    if findings:
+        notes.append(f"{count(len(findings), 'thing')} went wrong outside of every case: see the findings of the run.")
+    if any(result.attempt > 1 for result in run.results):
+        notes.append("Cases were judged several times: each attempt counts as a case.")
     whole = finished and len(run.metas) == 1 and "resumed" not in run.metas[0]
     return Context(
         device=", ".join(devices or _texts(descriptions, "name")),
@@ -88,27 +115,68 @@ def context(run: Run) -> Context:
         command="; ".join(_texts(run.metas, "command")),
         elapsed=float(run.metas[0].get("seconds") or 0) if whole else 0.0,
         finished=finished,
+        fallback="; ".join(_texts(run.metas, "fallback")),
+        stopped=stopped,
+        findings=findings,
+        dropped=run.dropped,
+        faults=tuple(map(str, run.faults)),
         notes=tuple(notes),
     )
 
 
 def headline(summary: Summary, context: Context) -> Headline:
     """The verdict on the run, never better than what was seen."""
-    passed, errors = summary.verdicts.get(Verdict.PASS, 0), summary.verdicts.get(Verdict.ERROR, 0)
-    detail = ", ".join(f"{number:,} {WORDING[verdict].label.lower()}" for verdict, number in summary.verdicts.items())
+    detail = ", ".join(_counted(verdict, summary) for verdict in summary.verdicts)
     if context.tier:
         detail += f" · {context.tier} tier"
+    level, title, detail = _headline(summary, context, detail)
+    if context.fallback:
+        # Nothing that the embedded device does is good news of a driver.
+        level, title = "unsure" if level == "good" else level, f"{title} (no Vulkan device was judged)"
+    return Headline(level, title, detail, summary.numbers)
+
+
+def _counted(verdict: Verdict, summary: Summary) -> str:
+    text = f"{summary.verdicts[verdict]:,} {WORDING[verdict].label.lower()}"
+    return text + (
+        f" ({summary.compile_timeouts:,} of them while compiling)" if verdict is Verdict.TIMEOUT and summary.compile_timeouts else ""
+    )
+
+
+def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, str, str]:
+    passed, errors = summary.verdicts.get(Verdict.PASS, 0), summary.verdicts.get(Verdict.ERROR, 0)
+    undecided = summary.verdicts.get(Verdict.RESOURCE_ERROR, 0)
     if summary.bad:
-        return Headline("bad", f"{summary.bad:,} of {count(summary.ran, 'case')} that ran failed", detail)
+        return "bad", f"{summary.bad:,} of {count(summary.ran, 'case')} that ran failed", detail
     if not summary.cases:
-        return Headline("unsure", "No case was judged", "The journal is empty: nothing is known of the device.")
+        return "unsure", "No case was judged", "The journal is empty: nothing is known of the device."
     if not summary.ran:
-        return Headline("unsure", f"Nothing ran: the device supports none of {count(summary.cases, 'case')}", detail)
+        return "unsure", f"Nothing ran: the device supports none of {count(summary.cases, 'case')}", detail
     if errors:
-        return Headline("unsure", f"The suite itself failed in {count(errors, 'case')}; no case that ran to its end failed", detail)
+        return "unsure", f"The suite itself failed in {count(errors, 'case')}; no case that ran to its end failed", detail
     if not context.finished:
-        return Headline("unsure", f"{count(passed, 'case')} passed and none failed, but the run did not come to its end", detail)
-    return Headline("good", f"All {count(passed, 'case')} that the device supports passed", detail)
+        return "unsure", f"{count(passed, 'case')} passed and none failed, but the run did not come to its end", detail
+    if context.dropped:
+        return (
+            "unsure",
+            f"{count(passed, 'case')} passed and none failed, but {count(context.dropped, 'line')} of the journal cannot be read",
+            detail,
+        )
+    if undecided or summary.compile_timeouts:
+        unsaid = [f"{count(undecided, 'case')} ran out of memory"] * bool(undecided)
+        unsaid += [f"{count(summary.compile_timeouts, 'case')} took too long to compile"] * bool(summary.compile_timeouts)
+        return "unsure", f"{count(passed, 'case')} passed and none failed, but {' and '.join(unsaid)}", detail
+    if context.findings:
+        return (
+            "unsure",
+            f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of every case",
+            detail,
+        )
+    return "good", f"All {count(passed, 'case')} that the device supports passed", detail
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
@@ -117,5 +185,5 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def _texts(objects: Iterable[Mapping[str, Any]], key: str) -> list[str]:
     """The distinct texts under ``key``; a list of strings there is a command line."""
-    texts = (shlex.join(map(str, value)) if isinstance(value, list) else str(value) for item in objects if (value := item.get(key)))
+    texts = (shlex.join(map(str, value)) if isinstance(value, list | tuple) else str(value) for item in objects if (value := item.get(key)))
     return list(dict.fromkeys(texts))

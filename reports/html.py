@@ -18,12 +18,12 @@ from cts.verdict import CaseResult, Verdict
 from reports import formats
 from reports.causes import Cause
 from reports.context import Context, Headline
-from reports.journals import Run
+from reports.journals import Key, Run, key_of
 from reports.neighbours import Neighbour, named_labels
 from reports.picture import failing_array
 from reports.requirement_texts import RequirementText
 from reports.summary import Summary
-from reports.verdicts import EXPLAINED, SEVERITY, WORDING
+from reports.verdicts import EXPLAINED, NUMBERS, SEVERITY, WORDING
 
 PAGES = 2_000
 """Failures that get a page of their own."""
@@ -41,9 +41,9 @@ def index(
     context: Context,
     headline: Headline,
     texts: Mapping[str, RequirementText],
-    pages: Mapping[str, str],
+    pages: Mapping[Key, str],
 ) -> str:
-    """``index.html``. ``pages`` is case id -> path of its page, for those that have one."""
+    """``index.html``. ``pages`` is the path of the page of each attempt at a case that has one."""
     return _template("index.html").render(
         summary=summary,
         causes=causes,
@@ -86,24 +86,26 @@ def failure_page(
     )
 
 
-def pages(results: Sequence[CaseResult]) -> dict[str, str]:
-    """Case id -> path of its page, for at most PAGES failures. Each family and verdict gets its first ones, so that none hides another."""
+def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
+    """The paths of the pages of at most PAGES failures, by attempt at a case. Each family and verdict gets its first ones: none hides
+    another."""
     places: Counter[tuple[str, Verdict]] = Counter()
     ranked = []
     for result in results:
         if result.verdict in EXPLAINED:
-            ranked.append((places[result.family, result.verdict], SEVERITY[result.verdict], result.id))
+            ranked.append((places[result.family, result.verdict], SEVERITY[result.verdict], key_of(result)))
             places[result.family, result.verdict] += 1
-    return {id_: f"failures/{slug(id_)}.html" for _, _, id_ in sorted(ranked)[:PAGES]}
+    return {key: f"failures/{slug(*key)}.html" for _, _, key in sorted(ranked)[:PAGES]}
 
 
-def slug(id_: str) -> str:
-    """A file name for a case: readable, at most 100 characters, and unique by the digest of the id."""
-    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", id_).strip("_.-")[:91]
+def slug(id_: str, attempt: int = 1) -> str:
+    """A file name for an attempt at a case: readable, at most 100 characters, and unique by the digest of the id."""
+    repeated = f"-attempt-{attempt}" if attempt > 1 else ""
+    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", id_).strip("_.-")[: 91 - len(repeated)] + repeated
     return f"{readable}-{hashlib.sha256(id_.encode()).hexdigest()[:8]}"
 
 
-def case_table(results: Sequence[CaseResult], pages: Mapping[str, str]) -> dict[str, Any]:
+def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
     """All cases, compact: each is [family, labels, verdict, milliseconds, reason, requirements, has a page], where family, verdict,
     reason and requirements are places in the lists of the same name."""
     families: dict[str, int] = defaultdict(lambda: len(families))
@@ -114,12 +116,12 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[str, str]) -> dict[
         rows.append(
             (
                 families[result.family],
-                result.id.removeprefix(result.family),
+                result.id.removeprefix(result.family) + (f" attempt {result.attempt}" if result.attempt > 1 else ""),
                 SEVERITY[result.verdict],
                 round(result.seconds * 1000, 2),
                 reasons[result.reason],
                 requirements[result.requirements],
-                pages.get(result.id, 0),
+                pages.get(key_of(result), 0),
             )
         )
     return {
@@ -153,5 +155,5 @@ def _template(name: str) -> jinja2.Template:
         "rate": formats.rate,
         "number": lambda number: f"{number:,}",
     }
-    environment.globals |= {"wording": WORDING}
+    environment.globals |= {"wording": WORDING, "numbers": NUMBERS}
     return environment.get_template(name)

@@ -7,12 +7,14 @@ import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from cts.printable import printable
 from cts.verdict import CaseResult, Verdict
 from reports.context import Context
 from reports.formats import count
+from reports.summary import COMPILING
 from reports.verdicts import BAD, EXPLAINED, WORDING
 
-SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS)
+SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS, Verdict.RESOURCE_ERROR)
 """Verdicts with a reason that do not make a run fail. The format has one word for them; its ``type`` has ours."""
 
 LISTED_CASES = 20_000
@@ -26,8 +28,6 @@ _MESSAGE_CHARACTERS = 8_000
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 def junit(results: Sequence[CaseResult], context: Context) -> str:
     """The document. Failed, crashed, timed out and lost cases are ``failure``, the suite's own errors ``error``, what the device does not
@@ -39,7 +39,7 @@ def junit(results: Sequence[CaseResult], context: Context) -> str:
     listed = len(results) <= LISTED_CASES
     room = LONG_MESSAGES
     for family in sorted(families):
-        suite = ET.SubElement(root, "testsuite", name=family)
+        suite = ET.SubElement(root, "testsuite", name=printable(family))
         _properties(suite, families[family], context)
         for result in families[family]:
             if listed or result.verdict in EXPLAINED:
@@ -57,25 +57,31 @@ def junit(results: Sequence[CaseResult], context: Context) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _properties(suite: ET.Element, results: Iterable[CaseResult], context: Context) -> None:
+def _properties(suite: ET.Element, results: Sequence[CaseResult], context: Context) -> None:
     properties = ET.SubElement(suite, "properties")
     facts = {heading.lower().replace(" ", "_"): text for heading, text in context.facts.items()}
     verdicts = Counter(result.verdict for result in results)
+    outcome = {"fallback": context.fallback, "stopped": context.stopped, "findings": "; ".join(context.findings)}
+    outcome |= {"lines_dropped": str(context.dropped) if context.dropped else ""}
+    facts |= {name: text for name, text in outcome.items() if text}
+    compiling = sum(result.verdict is Verdict.TIMEOUT and result.step == COMPILING for result in results)
+    facts |= {"cases_timeout_compiling": str(compiling)} if compiling else {}
     facts |= {f"cases_{verdict}": str(verdicts[verdict]) for verdict in WORDING if verdicts[verdict]}
     for name, value in facts.items():
-        ET.SubElement(properties, "property", name=name, value=_printable(value))
+        ET.SubElement(properties, "property", name=name, value=printable(value))
 
 
 def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
-    case = ET.SubElement(suite, "testcase", classname=result.family, name=_printable(result.id), time=f"{result.seconds:.4f}")
-    reason = _printable(result.reason)
+    name = result.id + (f" attempt {result.attempt}" if result.attempt > 1 else "")
+    case = ET.SubElement(suite, "testcase", classname=printable(result.family), name=printable(name), time=f"{result.seconds:.4f}")
+    reason = printable(result.reason)
     if result.verdict in SKIPPED:
         ET.SubElement(case, "skipped", type=result.verdict, message=reason)
     elif result.verdict in EXPLAINED:
         element = ET.SubElement(case, "failure" if result.verdict in BAD else "error", type=result.verdict, message=reason)
-        element.text = _printable(result.message[:_MESSAGE_CHARACTERS] if whole else "") or reason
+        element.text = printable(result.message[:_MESSAGE_CHARACTERS] if whole else "") or reason
         if result.requirements:
-            element.text += f"\ncovers {', '.join(map(_printable, result.requirements))}"
+            element.text += f"\ncovers {', '.join(map(printable, result.requirements))}"
 
 
 def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
@@ -86,11 +92,12 @@ def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
         ET.SubElement(
             suite, "testcase", classname=suite.get("name", ""), name=count(len(passes), "case") + " passed", time=f"{seconds:.3f}"
         )
-    reasons = Counter((result.verdict, result.reason) for result in results if result.verdict in SKIPPED)
+    skipped = (result for result in results if result.verdict in SKIPPED and result.verdict not in EXPLAINED)
+    reasons = Counter((result.verdict, result.reason) for result in skipped)
     for (verdict, reason), number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        name = f"{count(number, 'case')} {WORDING[verdict].label.lower()}: {_printable(reason)}"
+        name = f"{count(number, 'case')} {WORDING[verdict].label.lower()}: {printable(reason)}"
         case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time="0")
-        ET.SubElement(case, "skipped", type=verdict, message=_printable(reason))
+        ET.SubElement(case, "skipped", type=verdict, message=printable(reason))
 
 
 def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:
@@ -99,8 +106,3 @@ def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:
     element.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
-
-
-def _printable(text: str) -> str:
-    """The text without the characters that XML cannot hold: a crashed driver's last words may have any."""
-    return _NOT_XML.sub("\ufffd", text)

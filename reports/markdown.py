@@ -9,7 +9,7 @@ from reports.causes import Cause
 from reports.context import Context, Headline
 from reports.formats import count, duration, percent, rate
 from reports.summary import Summary
-from reports.verdicts import EXPLAINED, WORDING
+from reports.verdicts import EXPLAINED, NUMBERS, WORDING
 
 LISTED_CAUSES = 20
 LISTED_CASES = 5
@@ -20,8 +20,12 @@ _ICON = {"bad": "❌", "unsure": "⚠️", "good": "✅"}
 
 def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headline: Headline) -> str:
     """The document."""
-    parts = [f"## {_ICON[headline.level]} {headline.title}", headline.detail]
+    parts = [f"> **{_text(context.fallback)}**"] if context.fallback else []
+    parts += [f"## {_ICON[headline.level]} {_text(headline.title)}", headline.detail]
+    parts.append(" · ".join(f"{NUMBERS[name]}: **{number:,}**" for name, number in headline.numbers.items()))
     parts += [f"> **Note:** {_text(note)}" for note in context.notes]
+    if context.findings:
+        parts += ["### Findings of the run", "\n".join(f"* {_text(finding)}" for finding in context.findings)]
     parts.append(
         "\n".join(f"* **{heading}:** {_code(text) if heading == 'Command' else _text(text)}" for heading, text in context.facts.items())
     )
@@ -38,6 +42,8 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
         parts.append(
             _folded("Not supported", _table(("Missing", "Cases"), rows) + (f"\n\n… and {count(rest, 'more reason')}." if rest > 0 else ""))
         )
+    if context.faults:
+        parts.append(_folded("What the journal has and nobody can read", "\n".join(f"* {_text(fault)}" for fault in context.faults)))
     if summary.steps:
         steps = [(_code(step.step), duration(step.seconds), percent(step.share)) for step in summary.steps]
         pace = f"{duration(summary.seconds)} in all cases, {rate(summary.cases_per_second)} in one process."
@@ -48,7 +54,7 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
 
 def _cause(cause: Cause) -> str:
     wording = WORDING[cause.verdict]
-    title = f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of <code>{cause.family}</code> – {_text(cause.words)}"
+    title = f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of <code>{_text(cause.family)}</code> – {_text(cause.words)}"
     cases = "\n".join(f"* {_code(result.id)}: {_text(result.reason)}" for result in cause.results[:LISTED_CASES])
     if len(cause.results) > LISTED_CASES:
         cases += f"\n* … and {len(cause.results) - LISTED_CASES:,} more"

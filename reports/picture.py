@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cts.elements import number, values
+from cts.printable import printable_line
+from cts.record import MOST_SIDE
 from cts.tensor_drawing import draw
 from cts.tensor_map import TensorMap
 from generators.errors import CtsError
@@ -32,6 +34,9 @@ INSTANCES = 4
 
 DRAWN_ELEMENTS = 1024
 """Elements of a tensor up to which a page shows it: each is a square with words of its own, and a run may have hundreds of pages."""
+
+MOST_WORDS = 200
+"""Characters of why an array cannot be drawn."""
 
 LISTED_ELEMENTS = 64
 """Wrong elements of an array that a page lists; the journal has more."""
@@ -93,12 +98,13 @@ class FailingArray:
     Attributes:
         kind: for example ``wrong value`` or ``not written``.
         count, total: wrong elements or bytes, and all.
-        pattern: which ones, in words. ``matches``: the known defects that explain them.
+        pattern: which ones, in words. ``matches``: the texts of the known defects that explain them.
         elements: the first wrong ones.
         pictures: of at most INSTANCES scope instances with wrong elements; none where bytes and no matrix are concerned.
         hidden: how many more scope instances have wrong elements.
         tensor: how the matrix of the first wrong instance lies in a tensor, its wrong elements marked, as an SVG document, of the first
             failing array of a page; empty where it is not known, or too large (``cts picture`` draws it).
+        unreadable: why nothing of its elements is shown; empty if they are.
     """
 
     subcase: str
@@ -113,6 +119,7 @@ class FailingArray:
     pictures: Sequence[Picture]
     hidden: int
     tensor: str = ""
+    unreadable: str = ""
 
     @property
     def unit(self) -> str:
@@ -121,9 +128,11 @@ class FailingArray:
 
 
 def failing_array(record: Mapping[str, Any], number: int = 0) -> FailingArray:
-    """The failing array that a record of the journal tells of; ``number`` is another one for each on a page."""
-    instances = record.get("instances") or {}
-    return FailingArray(
+    """The failing array that a record of the journal tells of; ``number`` is another one for each on a page.
+
+    What grows with the matrix is checked here, where it is used: see cts.record.FAILURE for the rest.
+    """
+    array = FailingArray(
         subcase=str(record.get("subcase") or "unnamed"),
         array=str(record.get("array") or ""),
         what=str(record.get("what") or ""),
@@ -131,20 +140,57 @@ def failing_array(record: Mapping[str, Any], number: int = 0) -> FailingArray:
         count=int(record.get("count") or 0),
         total=int(record.get("total") or 0),
         pattern=str(record.get("pattern") or ""),
-        matches=tuple(map(str, record.get("matches") or ())),
-        elements=[_element(element) for element in (record.get("elements") or ())[:LISTED_ELEMENTS]],
-        pictures=tuple(_picture(record, int(instance)) for instance in list(instances)[:INSTANCES]),
-        hidden=max(0, len(instances) - INSTANCES),
-        tensor=_tensor(record, f"tensor{number}") if "tensor" in record and number == 0 else "",
+        matches=tuple(str(match["text"]) for match in record.get("matches") or ()),
+        elements=(),
+        pictures=(),
+        hidden=0,
     )
+    try:
+        instances = dict(record.get("instances") or {})
+        return replace(
+            array,
+            elements=[_element(element) for element in (record.get("elements") or ())[:LISTED_ELEMENTS]],
+            pictures=tuple(_picture(record, int(instance)) for instance in list(instances)[:INSTANCES]),
+            hidden=max(0, len(instances) - INSTANCES),
+            tensor=_tensor(record, f"tensor{number}") if "tensor" in record and number == 0 else "",
+        )
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # The elements of a journal that was damaged, or written by another version, have no shape that is known here.
+        return replace(array, unreadable=printable_line(f"{type(error).__name__}: {error}"[:MOST_WORDS]))
+
+
+def _masks(texts: Sequence[str], rows: int, columns: int) -> list[int]:
+    """The masks of a matrix's rows.
+
+    Raises:
+        ValueError: they are those of another matrix.
+    """
+    masks = [int(mask, 16) for mask in texts]
+    if len(masks) != rows or any(mask < 0 or mask.bit_length() > columns for mask in masks):
+        raise ValueError(f"the masks are not those of {rows} rows of {columns}")
+    return masks
+
+
+def _check(tensor: TensorMap, shape: Sequence[int]) -> None:
+    """Raise ValueError if the parts of a tensor's map do not fit each other, and drawing it might never end."""
+    ranks = {len(part) for part in (tensor.dimensions, tensor.offset, tensor.span, tensor.block_size)}
+    maps = tensor.in_slice, tensor.in_tensor
+    if (
+        tuple(tensor.shape) != tuple(shape)
+        or len(ranks) != 1
+        or any(not 1 <= size <= MOST_SIDE for part in (tensor.dimensions, tensor.span, tensor.block_size) for size in part)
+        or any(len(part) != math.prod(shape) for part in maps)
+    ):
+        raise ValueError("the parts of the tensor's map do not fit each other")
 
 
 def _tensor(record: Mapping[str, Any], name: str) -> str:
     tensor = TensorMap.from_record(record["tensor"])
     if math.prod(tensor.dimensions) > DRAWN_ELEMENTS:
         return ""
+    _check(tensor, record["shape"])
     columns = tensor.shape[1]
-    masks = [int(mask, 16) for mask in record["wrong"]]
+    masks = _masks(record["wrong"], *tensor.shape)
     wrong = frozenset(row * columns + column for row, mask in enumerate(masks) for column in range(columns) if mask >> column & 1)
     try:
         return draw(tensor, wrong, name)
@@ -153,23 +199,26 @@ def _tensor(record: Mapping[str, Any], name: str) -> str:
 
 
 def _element(record: Mapping[str, Any]) -> WrongElement:
-    expected, got = (f"{record.get(f'{side}_bits', '')} ({_text(record.get(side, 'unknown'))})".strip() for side in ("expected", "got"))
+    expected, got = (
+        f"{printable_line(str(record.get(f'{side}_bits', '')))} ({_text(record.get(side, 'unknown'))})".strip()
+        for side in ("expected", "got")
+    )
     allowed = ""
     if "low" in record and "high" in record:
         allowed = f"allowed {_text(record['low'])} to {_text(record['high'])}"
         parts = {"true value": "center", "bound": "bound", "S": "magnitude"}
         allowed += "".join(f", {name} {_text(record[key])}" for name, key in parts.items() if key in record)
-    instance, row, column, offset = (str(record.get(key, "")) for key in ("instance", "row", "column", "offset"))
+    instance, row, column, offset = (printable_line(str(record.get(key, ""))) for key in ("instance", "row", "column", "offset"))
     return WrongElement(instance, row, column, offset, expected, got, allowed)
 
 
 def _text(value: float | int | str) -> str:
-    return number(value) if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else printable_line(str(value))
 
 
 def _picture(record: Mapping[str, Any], instance: int) -> Picture:
     rows, columns = record["shape"]
-    masks = [int(mask, 16) for mask in record["instances"][str(instance)]]
+    masks = _masks(record["instances"][str(instance)], rows, columns)
     wrong = sum(mask.bit_count() for mask in masks)
     cell = min(CELL_PIXELS, PICTURE_PIXELS / max(rows, columns))
     return Picture(

@@ -10,6 +10,9 @@ from typing import TypeVar
 from cts.verdict import CaseResult, Verdict
 from reports.verdicts import BAD, EXPLAINED, SEVERITY, WORDING
 
+COMPILING = "pipeline"
+"""The step in which a driver compiles, by the name of a cts.devices.device.Step."""
+
 SLOWEST = 20
 """How many of the slowest cases a summary names."""
 
@@ -45,6 +48,7 @@ class Summary:
     Attributes:
         cases: cases judged. ``subcases``: dispatches that ran.
         verdicts: of all cases.
+        compile_timeouts: how many of the timeouts are of a pipeline that was not done in time: slow, and no rule says how fast it must be.
         families: by family; ``requirements``: by requirement id, a case counting for each that it covers. Both ordered by the worst
             verdict, then by name.
         not_supported: what is missing -> how many cases need it; most first.
@@ -58,6 +62,7 @@ class Summary:
     cases: int
     subcases: int
     verdicts: Tally
+    compile_timeouts: int
     families: Mapping[str, Tally]
     requirements: Mapping[str, Tally]
     not_supported: Mapping[str, int]
@@ -70,7 +75,13 @@ class Summary:
     @property
     def bad(self) -> int:
         """Cases whose verdict speaks against the device."""
-        return sum(self.verdicts.get(verdict, 0) for verdict in BAD)
+        return sum(self.verdicts.get(verdict, 0) for verdict in BAD) - self.compile_timeouts
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """What every report says first, each apart from the others and also where it is 0."""
+        counts = {str(verdict): self.verdicts.get(verdict, 0) for verdict in (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR)}
+        return counts | {"timeout": counts["timeout"] - self.compile_timeouts, "timeout_compiling": self.compile_timeouts}
 
     @property
     def ran(self) -> int:
@@ -109,6 +120,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         cases=len(results),
         subcases=sum(result.subcases for result in results),
         verdicts=_tally(verdicts),
+        compile_timeouts=sum(result.verdict is Verdict.TIMEOUT and result.step == COMPILING for result in results),
         families=_worst_first(families),
         requirements=_worst_first(requirements),
         not_supported=_most_first(not_supported),

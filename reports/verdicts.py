@@ -28,8 +28,10 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
     {
         Verdict.FAIL: Wording("Fail", "✗", "The device did the case, and what came back is not what the specification allows."),
         Verdict.CRASH: Wording("Crash", "▼", "The process that held the device died while it ran this case."),
-        Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, and again when a fresh device ran it alone."),
+        Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, also when nothing else ran."),
         Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
+        Verdict.FLAKY: Wording("Flaky", "≈", "Two runs of this case with nothing beside them ended differently."),
+        Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, also when nothing else ran."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
         Verdict.UNEXPECTED_PASS: Wording("Unexpected pass", "?", "What was known to be wrong is right: the note of it is out of date."),
         Verdict.EXPECTED_FAIL: Wording("Expected fail", "~", "The device is wrong in a way that is known; the reason says how."),
@@ -39,11 +41,16 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
 )
 """Worst first: the order of columns and lists in every report."""
 
-BAD = (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT)
+BAD = (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT, Verdict.FLAKY)
 """The verdicts that speak against the device."""
 
-EXPLAINED = (*BAD, Verdict.ERROR)
+EXPLAINED = (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR)
 """The verdicts that get a page of their own."""
+
+NUMBERS: Mapping[str, str] = MappingProxyType(
+    {str(verdict): WORDING[verdict].label for verdict in EXPLAINED} | {"timeout_compiling": "Timeout while compiling"}
+)
+"""How reports name the numbers of a headline."""
 
 SEVERITY: Mapping[Verdict, int] = MappingProxyType({verdict: place for place, verdict in enumerate(WORDING)})
 """Place of a verdict in WORDING."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from reports.case_files import case_folder, family_files
 from reports.causes import Cause, causes
 from reports.commands import commands
 from reports.context import Context, Headline, context, headline
-from reports.journals import Run, read, whole_results
+from reports.journals import Key, Run, key_of, read, whole_results
 from reports.junit import junit
 from reports.markdown import markdown
 from reports.neighbours import Neighbours
@@ -35,12 +35,15 @@ class ReportError(CtsError):
     """The reports cannot be written; the message names the file and why."""
 
 
-def write(results: Path | Sequence[Path], directory: Path) -> None:
+def write(results: Path | Sequence[Path], directory: Path) -> tuple[str, ...]:
     """Writes ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html`` and ``failures/*.html`` to ``directory``.
 
     Args:
         results: one journal or several (shards), which are merged.
         directory: made if it does not exist. Failure pages of an earlier report in it are removed.
+
+    Returns:
+        What is wrong with the journals, a line each, for whoever asked for the reports.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -51,14 +54,14 @@ def write(results: Path | Sequence[Path], directory: Path) -> None:
     title, pages = headline(summary, about), html.pages(run.results)
     cases = case_folder()
     texts, files = requirement_texts(cases), family_files(cases)
-    axes = axis_names(cases, {result.family for result in run.results if result.id in pages})
+    axes = axis_names(cases, {result.family for result in run.results if key_of(result) in pages})
     neighbours = Neighbours(run.results)
     try:
         (directory / "failures").mkdir(parents=True, exist_ok=True)
         for result in whole_results(run, pages.keys()):
             again, near = commands(result, run.metas, files), neighbours.passed(result)
             page = html.failure_page(result, about, texts, again, axes.get(result.family, ()), near)
-            write_text(directory / pages[result.id], page)
+            write_text(directory / pages[key_of(result)], page)
         write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages))
         write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
         write_text(directory / "summary.md", markdown(summary, found, about, title))
@@ -70,12 +73,18 @@ def write(results: Path | Sequence[Path], directory: Path) -> None:
     except OSError as error:
         place = error.filename or directory
         raise ReportError(f"cannot write the report {place}: {error.strerror}; choose another directory") from error
+    more = f"{run.dropped} lines of the journal hold no result that can be read"
+    return (*map(str, run.faults), *((more,) if run.dropped > len(run.faults) else ()))
 
 
-def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Context, title: Headline, pages: dict[str, str]) -> str:
+def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Context, title: Headline, pages: Mapping[Key, str]) -> str:
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "headline": asdict(title),
+        "fallback": about.fallback,
+        "stopped": about.stopped,
+        "findings": [finding for meta in run.metas for finding in meta.get("findings", ())],
+        "dropped": {"lines": run.dropped, "first": [{**asdict(fault), "path": fault.path.name} for fault in run.faults]},
         "context": {**asdict(about), "meta": list(run.metas)},
         **asdict(summary),
         "causes": [
@@ -93,5 +102,5 @@ def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Con
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _brief(result: CaseResult, pages: dict[str, str]) -> dict[str, Any]:
-    return {"id": result.id, "reason": result.reason, "page": pages.get(result.id)}
+def _brief(result: CaseResult, pages: Mapping[Key, str]) -> dict[str, Any]:
+    return {"id": result.id, "reason": result.reason, "page": pages.get(key_of(result))}

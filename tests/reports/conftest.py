@@ -108,7 +108,7 @@ def realistic(cases: int) -> list[dict[str, Any]]:
         off_diagonal = failure(rows, columns, lambda row, column: row != column)
         fail(
             records[place],
-            off_diagonal | {"matches": ["matrix a loaded row major instead of column major"]},
+            off_diagonal | {"matches": [{"id": "load_store.layout_swapped", "text": "matrix a loaded row major instead of column major"}]},
             off_diagonal | {"subcase": "first=0"},
         )
     others: list[Callable[[int, int], dict[str, Any]]] = [

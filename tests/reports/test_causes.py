@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cts.record import result_of
 from cts.verdict import Verdict
 from reports import read
 from reports.causes import causes
-from reports.journals import result_of
 
 
 def test_cases_that_one_defect_explains_are_one_cause_with_their_common_labels(journal):
@@ -15,6 +15,33 @@ def test_cases_that_one_defect_explains_are_one_cause_with_their_common_labels(j
     assert first.labels == ("column_major", "workgroup")
     with_labels = [r for r in read(journal).results if "-column_major-workgroup-" in r.id and r.family == "load_store"]
     assert first.with_labels == sum(result.verdict is not Verdict.NOT_SUPPORTED for result in with_labels)
+
+
+def matching(example, number, *matches):
+    return example.record(f"a[{number}]", "fail", failures=[example.overwritten() | {"matches": list(matches)}])
+
+
+def test_one_defect_of_different_matrices_is_one_cause_by_its_id(example):
+    records = [
+        matching(example, n, {"id": "load_store.load_transposed", "text": f"matrix {name} loaded transposed"})
+        for n, name in ((1, "A"), (2, "B"))
+    ]
+    (cause,) = causes([result_of(record) for record in records])
+    assert cause.words == "load_store.load_transposed"
+
+
+def test_one_text_of_different_defects_is_two_causes(example):
+    records = [
+        matching(example, n, {"id": id_, "text": "d computed in f32"})
+        for n, id_ in enumerate(("elementwise.float_narrowed", "elementwise.through_float"))
+    ]
+    assert len(causes([result_of(record) for record in records])) == 2
+
+
+def test_a_journal_without_ids_groups_by_text(example):
+    records = [matching(example, n, "matrix a loaded transposed") for n in (1, 2)]
+    (cause,) = causes([result_of(record) for record in records])
+    assert cause.words == "matrix a loaded transposed"
 
 
 def test_passes_and_not_supported_have_no_cause(example):

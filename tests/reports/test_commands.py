@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.devices.choose import DeviceSpec, choose
+from cts.devices.choose import choose
+from cts.devices.spec import DeviceSpec
 from cts.verdict import CaseResult, Verdict
 from reports.commands import commands
 

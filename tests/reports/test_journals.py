@@ -7,7 +7,7 @@ import pytest
 from cts.verdict import Verdict
 from generators.errors import CtsError
 from reports import read
-from reports.journals import whole_results
+from reports.journals import MOST_FAULTS, whole_results
 
 
 def test_the_last_result_of_a_case_wins(example, tmp_path):
@@ -33,7 +33,7 @@ def test_what_grows_with_the_matrix_is_read_only_when_asked_for(example, tmp_pat
     example.fail(line, example.failure(8, 8, lambda row, column: True))
     run = read(example.write_journal(tmp_path, [line, example.record("a[2]")]))
     assert "elements" not in run.results[0].failures[0]
-    (whole,) = whole_results(run, {"a[1]"})
+    (whole,) = whole_results(run, {("a[1]", 1)})
     assert len(whole.failures[0]["elements"]) == 12
 
 
@@ -51,11 +51,24 @@ def test_a_record_may_lack_everything_but_id_and_verdict(tmp_path):
     assert run.results[0].requirements == ()
 
 
-def test_a_verdict_that_this_version_does_not_know_is_an_error_of_the_suite(tmp_path):
-    (tmp_path / "results.jsonl").write_text('{"id": "muladd[f16]", "verdict": "marvellous"}\n')
-    (result,) = read(tmp_path).results
-    assert result.verdict is Verdict.ERROR
-    assert "marvellous" in result.reason
+def test_a_line_that_does_not_fit_the_schema_is_dropped_and_named(tmp_path):
+    (tmp_path / "results.jsonl").write_text('{"id": "muladd[f16]", "verdict": "marvellous"}\n{"id": "muladd[f32]", "verdict": "pass"}\n')
+    run = read(tmp_path)
+    assert [result.id for result in run.results] == ["muladd[f32]"]
+    assert run.dropped == 1
+    assert [str(fault) for fault in run.faults] == ["results.jsonl:1: verdict: expected a verdict, found 'marvellous'"]
+
+
+def test_of_many_wrong_lines_the_first_are_named_and_all_counted(tmp_path):
+    (tmp_path / "results.jsonl").write_text("{}\n" * 1000)
+    run = read(tmp_path)
+    assert (run.dropped, len(run.faults)) == (1000, MOST_FAULTS)
+
+
+def test_each_attempt_at_a_case_has_a_result(example, tmp_path):
+    records = [example.record("a[1]", verdict, attempt=attempt) for attempt, verdict in ((1, "pass"), (2, "fail"), (1, "crash"))]
+    run = read(example.write_journal(tmp_path, records))
+    assert [(result.attempt, str(result.verdict)) for result in run.results] == [(1, "crash"), (2, "fail")]
 
 
 def test_a_journal_that_is_not_there_is_named(tmp_path):

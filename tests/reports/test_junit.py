@@ -6,10 +6,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from cts.record import result_of
 from reports import junit as module
 from reports import read
 from reports.context import context
-from reports.journals import Run, result_of
+from reports.journals import Run
 
 ALLOWED = {
     "testsuites": {"name", "tests", "failures", "errors", "skipped", "time"},
@@ -94,4 +95,4 @@ def test_a_failure_ends_with_the_requirements_that_its_case_exercises(example):
 
 def test_last_words_that_are_no_xml_are_kept_readable(example):
     root = document([result_of(example.record("a[1]", "crash", message="died \x00\x1b[31m <&> \ud800 end"))])
-    assert root.find(".//failure").text == "died \ufffd\ufffd[31m <&> \ufffd end"
+    assert root.find(".//failure").text == "died \\x00\\x1b[31m <&> \\ud800 end"

@@ -41,8 +41,8 @@ def test_what_a_driver_says_is_neither_markup_nor_a_new_cell(text_of, example, t
         )
     )
     assert "<b>died" not in re.sub("`.*`", "", text)
-    assert "\\`x\\` \\*y\\* second line" in text
-    assert "| `<b>died</b> \\| 'x' *y* second line` | 1 |" in text
+    assert "\\`x\\` \\*y\\*\\\\nsecond line" in text
+    assert "| `<b>died</b> \\| 'x' *y*\\nsecond line` | 1 |" in text
 
 
 def test_a_cause_names_the_requirements_that_all_of_its_cases_exercise(text_of, example, tmp_path):

@@ -21,7 +21,7 @@ def test_every_case_is_counted_once_by_verdict_and_family_and_once_for_each_requ
     assert sum(summary.verdicts.values()) == summary.cases == len(cases)
     assert sum(sum(tally.values()) for tally in summary.families.values()) == len(cases)
     assert sum(sum(tally.values()) for tally in summary.requirements.values()) == sum(len(ids) for _, _, ids in cases)
-    neither = (Verdict.ERROR, Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS)
+    neither = (Verdict.ERROR, Verdict.RESOURCE_ERROR, Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS)
     assert summary.bad + sum(summary.verdicts.get(verdict, 0) for verdict in neither) == summary.ran
 
 

@@ -1,0 +1,154 @@
+"""What every report says of a run besides its verdicts: why it stopped, what stood in, what went wrong, what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from reports import read, summarise, write
+from reports.context import context, headline
+from reports.picture import failing_array
+
+ENDED = {"started": "2027-03-01T12:00:00Z", "finished": "2027-03-01T12:01:00Z"}
+FALLBACK = "No Vulkan driver: the embedded device was judged instead."
+
+
+@pytest.fixture
+def written(example, tmp_path):
+    def make(*records: object, raw: str = "", **meta: object) -> dict[str, str]:
+        path = example.write_journal(tmp_path, records or [example.record("a[1]")], **(ENDED | meta))
+        path.write_text(path.read_text() + raw)
+        write(path, tmp_path)
+        return {name: (tmp_path / name).read_text() for name in ("summary.json", "summary.md", "junit.xml", "index.html")}
+
+    return make
+
+
+def properties(junit: str) -> dict[str, str]:
+    return {each.get("name", ""): each.get("value", "") for each in ET.fromstring(junit).iter("property")}
+
+
+def test_a_run_on_the_stand_in_says_so_first(written):
+    reports = written(fallback=FALLBACK)
+    summary = json.loads(reports["summary.json"])
+    assert summary["fallback"] == FALLBACK
+    assert summary["headline"]["level"] == "unsure"
+    assert summary["headline"]["title"].endswith("(no Vulkan device was judged)")
+    assert reports["summary.md"].startswith(f"> **{FALLBACK}**\n")
+    assert properties(reports["junit.xml"])["fallback"] == FALLBACK
+    assert reports["index.html"].index(FALLBACK) < reports["index.html"].index("<h1>")
+
+
+def test_a_run_on_its_own_device_says_nothing_of_a_stand_in(written):
+    reports = written()
+    assert json.loads(reports["summary.json"])["fallback"] == ""
+    assert "fallback" not in properties(reports["junit.xml"])
+
+
+def test_a_run_that_stopped_says_why(written):
+    reports = written(stopped="ended by SIGTERM")
+    assert json.loads(reports["summary.json"])["stopped"] == "ended by SIGTERM"
+    assert properties(reports["junit.xml"])["stopped"] == "ended by SIGTERM"
+    for name in ("summary.md", "index.html"):
+        assert "The run stopped early: ended by SIGTERM." in reports[name]
+
+
+def test_findings_outside_of_cases_are_listed(written):
+    reports = written(findings=[{"step": "close", "what": "the driver crashed: SIGSEGV"}])
+    assert json.loads(reports["summary.json"])["findings"] == [{"step": "close", "what": "the driver crashed: SIGSEGV"}]
+    for text in (reports["summary.md"], reports["index.html"], properties(reports["junit.xml"])["findings"]):
+        assert "close: the driver crashed: SIGSEGV" in text
+    assert json.loads(reports["summary.json"])["headline"]["level"] == "unsure"
+
+
+def test_lines_that_cannot_be_read_are_counted_and_named(written):
+    reports = written(raw='{"id":"a[2]","verdict":"pass","seconds":NaN}\n')
+    said = "results.jsonl:2: NaN is no number of JSON"
+    summary = json.loads(reports["summary.json"])
+    assert summary["dropped"]["lines"] == 1
+    assert summary["dropped"]["first"] == [{"path": "results.jsonl", "line": 2, "field": "", "problem": "NaN is no number of JSON"}]
+    assert summary["headline"]["level"] == "unsure"
+    assert properties(reports["junit.xml"])["lines_dropped"] == "1"
+    assert said in reports["index.html"]
+    assert said in reports["summary.md"].replace("\\", "")
+
+
+def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
+    records = [
+        example.record("a[1]", "timeout", step="pipeline"),
+        example.record("a[2]", "timeout", step="dispatch"),
+        example.record("a[3]", "resource_error"),
+        example.record("a[4]", "flaky"),
+    ]
+    reports = written(*records)
+    assert json.loads(reports["summary.json"])["headline"]["numbers"] == {
+        "fail": 0,
+        "crash": 0,
+        "device_lost": 0,
+        "timeout": 1,
+        "flaky": 1,
+        "resource_error": 1,
+        "error": 0,
+        "timeout_compiling": 1,
+    }
+    assert "Out of memory: **1**" in reports["summary.md"]
+    assert "Timeout while compiling: **1**" in reports["summary.md"]
+    assert properties(reports["junit.xml"])["cases_timeout_compiling"] == "1"
+
+
+@pytest.mark.parametrize("record", [{"verdict": "timeout", "step": "pipeline"}, {"verdict": "resource_error"}])
+def test_what_breaks_no_rule_is_no_failure_and_no_success(example, tmp_path, record):
+    run = read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]") | record], **ENDED))
+    assert headline(summarise(run.results), context(run)).level == "unsure"
+
+
+def test_the_page_of_a_case_tells_what_happened_each_time(example, tmp_path):
+    tries = [
+        {"alone": False, "verdict": "crash", "reason": "SIGSEGV", "step": "pipeline", "seconds": 1.0},
+        {"alone": True, "verdict": "pass", "reason": "", "step": "", "seconds": 0.5},
+    ]
+    write(example.write_journal(tmp_path, [example.record("a[1]", "flaky", tries=tries)]), tmp_path)
+    (page,) = (tmp_path / "failures").iterdir()
+    text = page.read_text()
+    for words in ("What happened each time", "other processes", "nothing: alone", "SIGSEGV", "<td>pipeline</td>"):
+        assert words in text
+
+
+def test_each_attempt_has_a_page(example, tmp_path):
+    write(example.write_journal(tmp_path, [example.record("a[1]", "fail", attempt=number) for number in (1, 2)]), tmp_path)
+    assert len(list((tmp_path / "failures").iterdir())) == 2
+
+
+def test_nothing_of_a_driver_can_steer_a_terminal_or_break_a_report(written, example):
+    odd = "\x1b]0;owned\x07\x9b31m\ud800\u202e"
+    records = [
+        example.record(f"a[{verdict}]", verdict, reason=odd, device=odd, driver=odd, message=odd) for verdict in ("fail", "not_supported")
+    ]
+    for text in written(*records, device={"name": odd, "driver": odd}, stopped=odd, fallback=odd).values():
+        assert not set(text) & set(odd) - set("]0;owned31m")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shape": None},
+        {"shape": (4, 10**4)},
+        {"instances": {"1": ["zz"]}},
+        {"instances": {"x": []}},
+        {"instances": ["1"]},
+        {"instances": {"1": ["ffffff"] * 8}},
+        {"elements": 3},
+        {"elements": [3]},
+        {"expected": [3]},
+        {"component": "f17"},
+        {"tensor": 3},
+        {"tensor": {"shape": [8, 8]}},
+    ],
+)
+def test_elements_that_make_no_sense_cost_their_picture_alone(example, changes):
+    array = failing_array(example.failure(8, 8, lambda row, column: True) | changes)
+    assert array.kind == "wrong value"
+    assert array.unreadable
+    assert not array.pictures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from cts.devices.device import DeviceDescription
@@ -13,7 +13,7 @@ from cts.session import DeviceHolder
 from cts.verdict import CaseResult
 from generators.casebook import find_case
 from generators.kernel import Dispatch, Kernel, Outcome
-from tests.families.evidence import casebook
+from tests.suite import casebook
 
 
 class Broken:
@@ -40,8 +40,13 @@ class Broken:
         outcomes = self._device.run(broken, [self._contents(kernel, dispatch) for dispatch in dispatches])
         return [self._outcome(kernel, dispatch, outcome) for dispatch, outcome in zip(dispatches, outcomes, strict=True)]
 
-    def close(self) -> None:
+    @property
+    def last_steps(self) -> Mapping[str, float]:
+        return self._device.last_steps
+
+    def close(self) -> tuple[()]:
         self._device.close()
+        return ()
 
 
 def judged(case_id: str, device: Broken) -> CaseResult:

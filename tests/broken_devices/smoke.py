@@ -12,7 +12,7 @@ from generators.casebook import Case, build_program, expand, find_case
 from generators.dispatch import kernel
 from generators.kernel import Kernel
 from generators.program.program import Program
-from tests.families.evidence import casebook
+from tests.suite import casebook
 
 
 @cache

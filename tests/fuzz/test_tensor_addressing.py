@@ -14,8 +14,9 @@ from cts.devices.embedded import tensor_access, tensor_addressing, tensor_state
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.tensor_addressing import Layout, Places, View
-from cts.fuzzing import Difference, Fuzzer
+from cts.fuzzing import Difference, Fuzzer, check_known
 from cts.session import DeviceHolder
+from generators.errors import CtsError
 from generators.fuzz.draws import DRAWS_PER_FORM, draw
 from generators.fuzz.shrinking import simpler, size
 from generators.fuzz.tensor_addressing import Addressing, describe, write
@@ -275,14 +276,15 @@ def test_a_device_that_supports_no_draw_was_not_tested(more, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
-    [("", "expected words of a defect"), ("the clip windows ignored", "no known defect has these words; the nearest are: ")],
+    ("id_", "nearest"),
+    [("", ""), ("tensor_view.clip_ignore", "tensor_view.clip_ignored"), ("multiply_add.without_c", "tensor_")],
+    ids=["empty", "misspelt", "of other programs"],
 )
-def test_words_of_no_known_defect_are_refused(words, why, capsys):
-    assert main([*FUZZ, "--known", "clip", "--known", words]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"cts: --known '{words}': {why}")
-    assert not words or "the clip window ignored" in error
+def test_ids_of_no_defect_of_the_draws_are_refused(id_, nearest, monkeypatch):
+    monkeypatch.setattr("cts.fuzzing.MOST_FORMS", 30)
+    with pytest.raises(CtsError) as raised:
+        check_known(draw, 4, ["tensor_view.clip_ignored", id_])
+    assert nearest in str(raised.value)
 
 
 def test_a_device_that_dies_and_does_not_come_back_is_found_all_the_same():
@@ -351,10 +353,10 @@ def test_what_a_known_defect_gives_is_counted_apart(monkeypatch):
     monkeypatch.setattr(tensor_state, "_blocks", lambda _, dimension, size: tensor_state.wide(dimension) // tensor_state.wide(size))
     device = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal")))
     count = 12 * DRAWS_PER_FORM
-    *_, tally = Fuzzer(5, device, "spirv", ("default strides of blocks rounded down",)).run(draw, 0, count, count)
+    *_, tally = Fuzzer(5, device, "spirv", ("tensor_layout.block_strides_rounded_down",)).run(draw, 0, count, count)
     assert tally.known
     assert not tally.differences
-    *_, tally = Fuzzer(5, device, "spirv", ("clip",)).run(draw, 0, count, count)
+    *_, tally = Fuzzer(5, device, "spirv", ("tensor_view.clip_ignored",)).run(draw, 0, count, count)
     assert tally.differences
     assert not tally.known
 
@@ -373,5 +375,7 @@ def test_a_draw_that_a_known_defect_makes_undefined_is_not_run():
     device = DeviceHolder(lambda: FoldsInBounds(load_profile("universal")))
     *_, tally = Fuzzer(1, device, "spirv").run(lambda *_: addressing, 0, 2, 2)
     assert (tally.judged, tally.left_out, len(tally.differences)) == (2, 0, 2)
-    *_, tally = Fuzzer(1, device, "spirv", ("coordinates in bounds mirrored",)).run(lambda *_: addressing, 0, 2, 2)
+    *_, tally = Fuzzer(1, device, "spirv", ("tensor_access.in_bounds_mirrored", "tensor_access.in_bounds_mirrored_to_first")).run(
+        lambda *_: addressing, 0, 2, 2
+    )
     assert (tally.judged, tally.left_out, len(tally.differences)) == (0, 2, 0)

@@ -3,17 +3,17 @@
 import os
 import stat
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from generators.casebook import CaseKind, build_program, expand, load_casebook
+from generators.casebook import CaseKind, build_program, expand
 from generators.errors import CtsError, GeneratorError, NotExpressible
 from generators.glsl import compile as compiling
 from generators.glsl.compile import compile_glsl, excerpt, find_glslang
 from generators.glsl.emit import emit
 from generators.glsl.library import find_library
 from generators.spirv.disassemble import disassemble
+from tests.suite import casebook
 
 needs_both = pytest.mark.skipif(find_glslang() is None or find_library() is None, reason="glslang or libshaderc is not installed")
 GOOD = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
@@ -114,7 +114,7 @@ def instructions(module):
 def shaders():
     """The first shader of each family that GLSL can say."""
     found = {}
-    for family in load_casebook(Path(__file__).parents[2]):
+    for family in casebook():
         for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():
             try:
                 found[family.name] = emit(build_program(case))
@@ -146,7 +146,7 @@ def test_a_shader_that_is_wrong_is_none_of_the_library():
 def test_the_front_end_of_a_run_takes_the_library(monkeypatch):
     from cts.kinds.kernel import compile_module
 
-    case = next(iter(expand(load_casebook(Path(__file__).parents[2]).family("muladd"), "smoke")))
+    case = next(iter(expand(casebook().family("muladd"), "smoke")))
     program = build_program(case)
     monkeypatch.setattr(compiling, "_compile_by_program", lambda glslang, source: pytest.fail("the program was run"))
     assert instructions(compile_module(program, "glsl")) == instructions(find_library().compile(emit(program)))

@@ -42,14 +42,14 @@ chains = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chain=chains, seed=st.integers(0, 1 << 32), exponents=st.sampled_from([(0, 0), (-3, -1)]))
 def test_exact_data_are_proved_for_every_element(chain, seed, exponents):
     drawn = products.exact(chain, np.random.default_rng(seed), exponents)
     assert proof(chain, drawn).exact.all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chain=chains, seed=st.integers(0, 1 << 32))
 def test_cancelling_data_are_proved_and_end_near_zero(chain, seed):
     drawn = products.cancelling_exact(chain, np.random.default_rng(seed))

@@ -8,15 +8,16 @@ import pytest
 
 from cts.kinds.table import KINDS
 from cts.property_rules import RULES
-from generators.casebook import Case, expand, load_casebook
+from generators.casebook import Case, expand
 from generators.errors import CtsError
+from tests.suite import casebook
 
 FAMILIES = {"kernel": "construction", "static": "static_types", "query": "property_queries"}
 
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    book = load_casebook(Path(__file__).resolve().parents[2])
+    book = casebook()
     return {kind: expand(book.family(family), "smoke")[0] for kind, family in FAMILIES.items()}
 
 
@@ -59,7 +60,7 @@ def test_a_folder_that_cannot_be_written_is_named(cases, kind, tmp_path):
 
 
 def test_a_query_says_how_the_command_is_called(cases, tmp_path):
-    book = load_casebook(Path(__file__).resolve().parents[2])
+    book = casebook()
     for case in expand(book.family("property_queries"), "smoke"):
         write(case, tmp_path)
         text = (tmp_path / "README.md").read_text()

@@ -22,8 +22,9 @@ from cts.plan import OptionError, checked_settings
 from cts.runner import judge
 from cts.session import DeviceHolder
 from cts.verdict import CaseResult, Verdict
-from generators.casebook import Case, CaseKind, expand, load_casebook, load_family
+from generators.casebook import Case, CaseKind, expand, load_family
 from generators.module_check import ModuleCheck
+from tests.suite import casebook, pin
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -57,7 +58,7 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
     folder.mkdir(parents=True)
     (tmp_path / "cases" / "requirements").symlink_to(CHECKOUT / "cases" / "requirements")
     (folder / "toy_static.yaml").write_text(FAMILY)
-    return {"-".join(case.labels): case for case in expand(load_family(folder / "toy_static.yaml"), "nightly")}
+    return {"-".join(case.labels): case for case in expand(pin(load_family(folder / "toy_static.yaml")), "nightly")}
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def test_a_device_that_cannot_judge_a_kind_says_which_one_does(cases, validator)
     embedded = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal")))
     result = verdict(cases["valid-none"], embedded)
     assert (result.verdict, result.reason) == (Verdict.NOT_SUPPORTED, "static rules are judged by --device spirv-val")
-    kernel = expand(load_casebook(CHECKOUT).family("load_store"), "smoke")[0]
+    kernel = expand(casebook().family("load_store"), "smoke")[0]
     result = verdict(kernel, validator(0))
     assert (result.verdict, result.reason) == (Verdict.NOT_SUPPORTED, "spirv-val runs no shaders")
 
@@ -144,12 +145,11 @@ def test_the_device_says_its_version_and_what_to_install(validator, monkeypatch,
     choice = choose("spirv-val")
     assert (choice.description.name, choice.description.driver, choice.spec.selector) == ("spirv-val", "SPIRV-Tools 2031.2", "spirv-val")
     assert open_device(choice.spec).description == choice.description
-    monkeypatch.setattr(choosing, "list_vulkan", lambda: ([], ""))
-    assert choosing.list_devices()[-1].description.name == "spirv-val"
+    assert choosing.list_others()[-1].description.name == "spirv-val"
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DeviceError, match="not on PATH: install SPIRV-Tools"):
         choose("spirv-val")
-    assert all(listing.description.name != "spirv-val" for listing in choosing.list_devices())
+    assert all(listing.description.name != "spirv-val" for listing in choosing.list_others())
 
 
 def test_isolation_and_validation_are_refused(validator):

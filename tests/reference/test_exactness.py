@@ -88,7 +88,7 @@ def element_terms(a: np.ndarray, b: np.ndarray, c: np.ndarray, row: int, column:
 
 
 @given(problems(spread=2), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_every_order_gives_the_value_that_is_proved_exact(problem: tuple[Types, np.ndarray, np.ndarray, np.ndarray], random) -> None:  # type: ignore[no-untyped-def]
     row, a, b, c = problem
     proof = exactness(a, b, c, row)
@@ -166,7 +166,7 @@ def test_quanta_of_products_are_those_of_single_products(problem: tuple[Types, n
 
 
 @given(problems(spread=20), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_the_envelope_holds_sums_of_any_order_and_direction(problem: tuple[Types, np.ndarray, np.ndarray, np.ndarray], random) -> None:  # type: ignore[no-untyped-def]
     row, a, b, c = problem
     result = row[3]
@@ -198,7 +198,6 @@ def wide(draw_count: int) -> st.SearchStrategy[list[float]]:
 
 
 @given(wide(6), wide(6), wide(4))
-@settings(deadline=None)
 def test_exact_sums_are_rounded_once(a: list[float], b: list[float], c: list[float]) -> None:
     left, right, addend = np.array(a).reshape(1, 2, 3), np.array(b).reshape(1, 3, 2), np.array(c).reshape(1, 2, 2)
     proof = exactness(left, right, addend, types("f64", "f64", "f64", "f64"))

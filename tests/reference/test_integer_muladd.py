@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.reference.integer_products import multiply_add
@@ -65,7 +65,6 @@ def slow(
 
 
 @given(problems())
-@settings(deadline=None)
 def test_wrapping_is_the_low_order_bits(problem: tuple[MatrixValue, MatrixValue, MatrixValue, ComponentType, MatrixOperands]) -> None:
     result = problem[3]
     got = multiply_add(*problem)
@@ -75,7 +74,6 @@ def test_wrapping_is_the_low_order_bits(problem: tuple[MatrixValue, MatrixValue,
 
 
 @given(problems())
-@settings(deadline=None)
 def test_saturating_is_the_clamped_sum_or_undefined(
     problem: tuple[MatrixValue, MatrixValue, MatrixValue, ComponentType, MatrixOperands],
 ) -> None:

@@ -1,0 +1,71 @@
+"""Runs the scenarios and prints how many were reported right: ``python -m tests.hostile_driver [--jobs N] [PART-OF-A-NAME …]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.hostile_driver.building import build, obstacle
+from tests.hostile_driver.running import execute, undisturbed
+from tests.hostile_driver.scenario import Run, read_table
+from tests.hostile_driver.verification import complaints, records_of
+
+
+def main() -> int:
+    """Print the table; what was not reported as it must be follows."""
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile_driver", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="PART", help="only runs of whose names this is a part")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at once (default: 2)")
+    options = parser.parse_args()
+    if why := obstacle():
+        print(f"the hostile driver needs what this machine lacks: {why}")
+        return 2
+    chosen = [run for run in read_table() if not options.names or any(name in run.name for name in options.names)]
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.monotonic()
+        wrong = _judge(chosen, Path(folder), options.jobs)
+        seconds = time.monotonic() - began
+    print("| what the driver does | injected | right |\n|---|---|---|")
+    for run in chosen:
+        print(f"| {run.name} | {len(run.scenarios)} | {_right(run, wrong[run.name])} |")
+    injected = sum(len(run.scenarios) for run in chosen)
+    right = sum(_right(run, wrong[run.name]) for run in chosen)
+    print(f"| **all** | **{injected}** | **{right}** |\n\n{len(chosen)} runs in {seconds:.0f} s")
+    for texts in wrong.values():
+        for scenario, found in texts.items():
+            print(f"\n{scenario}:", *found, sep="\n  ")
+    return 0 if right == injected else 1
+
+
+def _right(run: Run, wrong: dict[str, list[str]]) -> int:
+    """Scenarios of a run that were reported right: none of them, if another case or the run itself was not."""
+    of_no_scenario = wrong.keys() - {scenario.name for scenario in run.scenarios}
+    return 0 if of_no_scenario else len(run.scenarios) - len(wrong)
+
+
+def _judge(runs: list[Run], folder: Path, jobs: int) -> dict[str, dict[str, list[str]]]:
+    layer, first = folder / "layer", folder / "undisturbed"
+    layer.mkdir()
+    first.mkdir()
+    build(layer)
+    usual = records_of(undisturbed(first, layer))
+
+    def judged(numbered: tuple[int, Run]) -> dict[str, list[str]]:
+        number, run = numbered
+        place = folder / str(number)
+        place.mkdir()
+        seen, resumed = execute(run, place, layer)
+        wrong = complaints(run, seen, resumed, usual)
+        print(f"{run.name}: {_right(run, wrong)} of {len(run.scenarios)} right, {seen.seconds:.1f} s", file=sys.stderr, flush=True)
+        return wrong
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return dict(zip((run.name for run in runs), pool.map(judged, enumerate(runs)), strict=True))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""The table of scenarios: what the hostile driver does, and what must be reported of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from cts.case_list import read_case_list
+
+FOLDER = Path(__file__).parent
+TABLE = FOLDER / "scenarios.yaml"
+CASES = FOLDER / "cases.txt"
+
+UNJUDGED = "unjudged"
+"""Stands where a verdict does: the case must not be in the journal."""
+
+_Entry = TypeVar("_Entry")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What the driver does in one place, and what must be reported of the case that it hits.
+
+    Attributes:
+        name: unique in the table.
+        faults: as layer.c reads them, with names in braces (see Shaders.filled) still to be filled in.
+        of: the case, by its family; the faults strike only while that case's shader is the driver's. None: they strike any call.
+        verdict: of that case, or several where the rules leave a choice; empty where the scenario is about the run.
+        step: in which the device failed, None where that is open.
+        tries: the verdicts of the tries that the record must begin with.
+        stray: where a stray write must be reported: ``before``, ``after`` or ``read-only``.
+    """
+
+    name: str
+    faults: tuple[str, ...]
+    of: str | None = None
+    verdict: tuple[str, ...] = ()
+    step: str | None = None
+    tries: tuple[str, ...] = ()
+    stray: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the suite with the faults of some scenarios.
+
+    Attributes:
+        name: unique in the table.
+        scenarios: each about another case, or one about the run.
+        exit: the exit code.
+        options: further ones of the command line.
+        device: what ``--device`` gets; empty leaves the option out.
+        environment: variables that the run has besides.
+        cases: the families whose cases are judged, None for all of CASES.
+        others: the verdict of every case that no scenario is of; None: what the case has without faults.
+        findings: the step of each finding that meta.json must have, in any order; others must not be there.
+        says: words that must stand in the last lines that are printed; ``opens_with``: in the first ones.
+        resumed: whether ``--resume``, without faults, must complete the run.
+        escapes: whether a process may outlive the run, because it left the process group.
+        seconds: that the run may take at most.
+    """
+
+    name: str
+    scenarios: tuple[Scenario, ...]
+    exit: int = 1
+    options: tuple[str, ...] = ()
+    device: str = "llvmpipe"
+    environment: Mapping[str, str] | None = None
+    cases: tuple[str, ...] | None = None
+    others: str | None = None
+    findings: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
+    opens_with: tuple[str, ...] = ()
+    resumed: bool = False
+    escapes: bool = False
+    seconds: float = 120.0
+
+
+def _sequence(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _decoded(kind: type[_Entry], entry: Mapping[str, Any], path: Path) -> _Entry:
+    known = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
+    if unknown := entry.keys() - known.keys():
+        raise ValueError(f"{path}: {entry.get('name')}: no field {sorted(unknown)[0]}")
+    lists = {name: _sequence(value) for name, value in entry.items() if known[name].startswith("tuple[str") and value is not None}
+    return kind(**(dict(entry) | lists))
+
+
+def read_table(path: Path = TABLE) -> tuple[Run, ...]:
+    """The runs of a table. A run without ``scenarios`` is one scenario itself: its ``faults`` strike whatever they meet."""
+    runs = []
+    for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
+        about_run = {"name": entry["name"], "faults": entry.pop("faults", ())}
+        scenarios = tuple(_decoded(Scenario, one, path) for one in entry.pop("scenarios", (about_run,)))
+        runs.append(_decoded(Run, {**entry, "scenarios": scenarios}, path))
+    return tuple(runs)
+
+
+def case_ids(families: Sequence[str] | None = None) -> dict[str, str]:
+    """Family -> id of its one case, of ``families`` or of all."""
+    ids = {id_.partition("[")[0]: id_ for id_ in read_case_list(CASES)}
+    return ids if families is None else {family: ids[family] for family in families}

@@ -1,0 +1,40 @@
+"""The suite's own casebook, read once for all tests of a process, and the pinning of families that tests write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from generators.casebook import Case, Casebook, Family, Tier, build_program, expand, load_casebook
+from generators.casebook.pinning import choose_tiers
+from generators.casebook.tiers import home, pinned_file, write_tiers
+from generators.program.program import Program
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@cache
+def casebook() -> Casebook:
+    """All families of this checkout."""
+    return load_casebook(REPOSITORY)
+
+
+def pin(family: Family) -> Family:
+    """Pin the tiers of a family in its checkout."""
+    write_tiers(pinned_file(home(family), family.name), choose_tiers(family))
+    return family
+
+
+def programs(family: str, tier: Tier | str) -> Iterable[tuple[Case, Program]]:
+    """The kernel cases of a family in a tier, each with its program; those of the smoke tier are built once."""
+    return _smoke(family) if tier == Tier.SMOKE else _built(family, tier)
+
+
+def _built(family: str, tier: Tier | str) -> Iterator[tuple[Case, Program]]:
+    return ((case, build_program(case)) for case in expand(casebook().family(family), tier))
+
+
+@cache
+def _smoke(family: str) -> tuple[tuple[Case, Program], ...]:
+    return tuple(_built(family, Tier.SMOKE))

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generators.casebook.book import Casebook
-from generators.casebook.cases import Tier, expand
+from generators.casebook.cases import expand
 from generators.casebook.family import Family
 from generators.casebook.requirements import Requirement
+from generators.casebook.tiers import Tier
 
 
 class Status(enum.StrEnum):

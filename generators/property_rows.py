@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -108,3 +109,23 @@ def check_property_row(label: str, flexible: bool = False) -> None:
     row = parse_flexible_row(label) if flexible else parse_row(label)
     if str(row) != label:
         raise CasebookError(f"'{label}' must be written {row}")
+
+
+def by_likeness(label: str, labels: Iterable[str]) -> list[str]:
+    """Sort rows by how much they are like the row ``label``: first those whose components are of the same kind (floats, signed or
+    unsigned integers, saturating or not), of them those with the same types, and of these those of the same sizes and scope."""
+    wanted = _traits(label)
+
+    def difference(other: str) -> tuple[int, ...]:
+        return tuple(sum(a != b for a, b in zip(mine, its, strict=True)) for mine, its in zip(wanted, _traits(other), strict=True))
+
+    return sorted(labels, key=difference)
+
+
+def _traits(label: str) -> tuple[tuple[object, ...], ...]:
+    flexible = parse_flexible_row(label) if is_flexible(label) else None
+    row = flexible.granularity if flexible else parse_row(label)
+    types = (row.a, row.b, row.c, row.result)
+    kinds = tuple((type_.is_float, type_.is_signed) for type_ in types)
+    scope = flexible.subgroups is None if flexible else False
+    return (*kinds, row.saturating), types, (row.m, row.n, row.k, scope)

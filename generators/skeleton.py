@@ -34,8 +34,9 @@ axes:
 constraints:
   - predicate: stride_is_whole
     because: a stride counts whole elements
-# The full tier is the union of the products. The other tiers take so many cases that every combination of 'smoke' ('nightly')
-# labels occurs that the constraints allow; 0 takes none.
+# The full tier is the union of the products. The other tiers take enough cases to have every combination of 'smoke' ('nightly')
+# labels that the constraints allow; 0 takes none. After each change of labels, constraints or products, choose them again:
+# cts golden --update --tiers --family $name
 products:
   - name: everything
     why: there are few

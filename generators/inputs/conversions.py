@@ -203,17 +203,24 @@ def overflowing(step: Step, count: int, rng: np.random.Generator) -> np.ndarray:
     spacing = math.ldexp(1.0, exponent - step.target.precision)
     near = [largest + spacing * part for part in (1 / 16, 0.25, 0.5, 0.75, 1, 1.5, 2)]
     if source.is_float:
-        far = largest * np.exp2(rng.random(count) * (math.log2(largest_finite(source)) - math.log2(largest)))
+        far = largest * _spread(0, math.frexp(largest_finite(source))[1] - exponent, count, rng)
         bits = np.concatenate([_around([*near, largest_finite(source)], source), _float_bits([*far, *-far], source)])
     else:
         low, high = _integer_limits(source.bits, step.conversion in _SIGNED)
-        top = math.log2(high) - math.log2(largest)
-        far_integers = [int(largest * 2.0 ** (top * part)) for part in rng.random(count)]
+        far_integers = [int(value) for value in largest * _spread(0, high.bit_length() - exponent, count, rng)]
         listed = [high, low, high - 1, low + 1, *far_integers, *(int(n) + d for n in near for d in (-1, 0, 1))]
         both = [n for n in (*listed, *(-n for n in listed)) if low <= n <= high]
         bits = np.array([n % (1 << source.bits) for n in both], np.uint64).astype(source.bits_dtype)
     beyond = np.abs(numbers(bits, source, step.conversion in _SIGNED).astype(np.float64)) > largest
     return rng.permutation(np.resize(bits[beyond & plain(bits, source)], count))
+
+
+def _spread(low: int, high: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Values from 2^low to 2^high, at least one octave, as many of each magnitude, (count,).
+
+    By multiplication alone: what powers and logarithms return differs from one processor to another.
+    """
+    return np.ldexp(1 + rng.random(count), rng.integers(low, max(high, low + 1), count))
 
 
 def infinite(source: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -239,7 +246,7 @@ def chained(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.n
         values = numbers(every, source, source.is_signed).astype(np.float64)
         bits = every[plain(every, source) & (values >= low) & (values <= high)]
     elif source.is_float:
-        magnitudes = np.exp2(rng.uniform(-6, math.log2(high), count))
+        magnitudes = _spread(-6, math.frexp(high)[1] - 1, count, rng)
         bits = _float_bits(magnitudes * (rng.choice(np.array([-1.0, 1.0]), count) if low < 0 else 1.0), source)
     else:
         top = min(int(high), (1 << 62) - 1)

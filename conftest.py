@@ -1,3 +1,3 @@
 """Loads the suite's plugin, nothing else."""
 
-pytest_plugins = ["cts.plugin"]
+pytest_plugins = ["cts.run.plugin"]

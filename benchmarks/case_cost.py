@@ -22,9 +22,9 @@ import numpy as np
 from cts.devices.choose import choose, open_device
 from cts.devices.device import Device
 from cts.kinds.kernel import compile_module
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import Case, CaseKind, build_program, build_subcases, expand, load_casebook
+from cts.verdict.poison import initial_contents
+from generators.casebook import Case, CaseKind, build, expand, load_casebook
 from generators.dispatch import dispatch, kernel
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,9 +46,9 @@ def measure(case: Case, device: Device, seconds: Seconds) -> None:
         seconds[step].append(time.process_time() - start)
         return result
 
-    program = timed("program", lambda: build_program(case))
+    program = timed("program", lambda: build(case).program)
     module = timed("SPIR-V", lambda: compile_module(program, "spirv"))
-    built = timed("inputs", lambda: [(one, build_subcases(case, one)) for one in program.all])
+    built = timed("inputs", lambda: [(one, build(case).subcases(one)) for one in program.all])
     expected = timed("expected", lambda: [[evaluate(one, subcase) for subcase in subcases] for one, subcases in built])
     work = []
     for (one, subcases), outcomes in zip(built, expected, strict=True):

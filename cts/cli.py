@@ -15,8 +15,8 @@ from typing import NoReturn
 
 from cts.checkout import suite_version
 from cts.exit_codes import BAD_INPUT, interrupted
-from cts.output import CLOSED, complain, is_full, silence, unwritable
-from cts.signals import ending
+from cts.run.output import CLOSED, complain, is_full, silence, unwritable
+from cts.run.signals import ending
 from generators.errors import CtsError
 
 VERBS = (

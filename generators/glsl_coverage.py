@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from generators.casebook import Case, CaseKind, Family, Tier, build_program, expand
+from generators.casebook import Case, CaseKind, Family, Tier, build, expand
 from generators.errors import NotExpressible
 from generators.glsl.emit import emit
 from generators.types import COMPONENT_TYPES
@@ -57,7 +57,7 @@ def glsl_coverage(families: Iterable[Family], tier: Tier) -> tuple[FamilyInGlsl,
 def refusal(case: Case) -> str:
     """Why GLSL cannot say a case that runs a shader; empty if it can."""
     try:
-        for program in build_program(case).all:
+        for program in build(case).program.all:
             emit(program)
     except NotExpressible as why:
         return str(why)

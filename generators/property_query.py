@@ -12,7 +12,7 @@ Rule = Literal["count", "all", "generous", "one_short", "one", "none", "repeated
 
 @dataclass(frozen=True)
 class PropertyQuery:
-    """A rule that the answers of a property command keep. cts.property_rules has the rules in words and in code."""
+    """A rule that the answers of a property command keep. cts.kinds.property_rules has the rules in words and in code."""
 
     command: Command
     rule: Rule

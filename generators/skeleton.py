@@ -15,7 +15,7 @@ _YAML = Template("""\
 # docs/casebook.md explains every key.
 family: $name
 specification: $specification
-builder: $name  # generators/families/$name.py
+builder: $name  # generators/families/$folder/$name.py
 # Ids from cases/requirements/$folder.yaml that a failing case of this family would show to be broken; those of some cases alone
 # as {id: …, when: {layout: [row]}}.
 covers: []
@@ -60,7 +60,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.axes import Values
+from generators.parameters.vocabulary import Values
 from generators.inputs.patterns import index_coded, random_bits
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
@@ -126,7 +126,7 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
         raise CasebookError(f"unknown specification '{specification}'; expected one of {', '.join(sorted(known))}")
     words = {"name": name, "specification": named[0], "folder": folder_name(named[0])}
     description = cases / words["folder"] / f"{name}.yaml"
-    builder = root / "generators" / "families" / f"{name}.py"
+    builder = root / "generators" / "families" / words["folder"] / f"{name}.py"
     files = {builder: _BUILDER, description: _YAML}
     # A family's name is the beginning of its ids, so it is unique among all specifications
     for path in (*files, *cases.glob(f"*/{name}.yaml")):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cts.verdict import CaseResult
+from cts.verdict.verdict import CaseResult
 
 
 def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_files: Mapping[str, Path]) -> dict[str, str]:

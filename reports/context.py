@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 from reports.formats import count
 from reports.journals import Run
 from reports.summary import Summary

@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from cts.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 from reports import formats
 from reports.causes import Cause
 from reports.context import Context, Headline

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cts import journal
-from cts.journal import Fault
-from cts.verdict import CaseResult
+from cts.journal import journal
+from cts.journal.journal import Fault
+from cts.verdict.verdict import CaseResult
 
 Key = tuple[str, int]
 """Names a result: the id of a case, and which attempt at it."""

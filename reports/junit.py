@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from cts.printable import printable
-from cts.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 from reports.context import Context
 from reports.formats import count
 from reports.summary import COMPILING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 from reports.causes import Cause
 from reports.context import Context, Headline
 from reports.formats import count, duration, percent, rate

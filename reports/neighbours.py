@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 from reports.causes import labels
 from reports.verdicts import EXPLAINED
 

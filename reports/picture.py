@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cts.elements import number, values
+from cts.journal.record import MOST_SIDE
+from cts.pictures.drawing import draw
+from cts.pictures.map import TensorMap
 from cts.printable import printable_line
-from cts.record import MOST_SIDE
-from cts.tensor_drawing import draw
-from cts.tensor_map import TensorMap
+from cts.verdict.elements import number, values
 from generators.errors import CtsError
 from generators.types import COMPONENT_TYPES
 
@@ -130,7 +130,7 @@ class FailingArray:
 def failing_array(record: Mapping[str, Any], number: int = 0) -> FailingArray:
     """The failing array that a record of the journal tells of; ``number`` is another one for each on a page.
 
-    What grows with the matrix is checked here, where it is used: see cts.record.FAILURE for the rest.
+    What grows with the matrix is checked here, where it is used: see cts.journal.record.FAILURE for the rest.
     """
     array = FailingArray(
         subcase=str(record.get("subcase") or "unnamed"),
@@ -253,7 +253,7 @@ def _titles(record: Mapping[str, Any], masks: Sequence[int]) -> list[tuple[int, 
 
 
 def _words(digits: Sequence[str], component: str) -> list[str]:
-    """Bits in hexadecimal, each with its value: cts.elements.words for many at once."""
+    """Bits in hexadecimal, each with its value: cts.verdict.elements.words for many at once."""
     type_ = COMPONENT_TYPES[component]
     bits = np.array([int(text, 16) for text in digits], type_.bits_dtype)
     texts = (number(value) if type_.is_float else str(value) for value in values(bits, type_).tolist())

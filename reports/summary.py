@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cts.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 from reports.verdicts import BAD, EXPLAINED, SEVERITY, WORDING
 
 COMPILING = "pipeline"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cts.atomic import write_text
-from cts.verdict import CaseResult
+from cts.journal.atomic import write_text
+from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
 from reports import html
 from reports.axis_names import axis_names

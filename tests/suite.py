@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from generators.casebook import Case, Casebook, Family, Tier, build_program, expand, load_casebook
+from generators.casebook import Case, Casebook, Family, Tier, build, expand, load_casebook
 from generators.casebook.pinning import choose_tiers
 from generators.casebook.tiers import home, pinned_file, write_tiers
 from generators.program.program import Program
@@ -32,7 +32,7 @@ def programs(family: str, tier: Tier | str) -> Iterable[tuple[Case, Program]]:
 
 
 def _built(family: str, tier: Tier | str) -> Iterator[tuple[Case, Program]]:
-    return ((case, build_program(case)) for case in expand(casebook().family(family), tier))
+    return ((case, build(case).program) for case in expand(casebook().family(family), tier))
 
 
 @cache

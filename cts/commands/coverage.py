@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from cts.commands.context import casebook, print_json
-from cts.plan import one_of
+from cts.run.plan import one_of
 from generators.coverage import Coverage, Status, coverage
 
 NAME = "coverage"

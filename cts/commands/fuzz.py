@@ -15,13 +15,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cts.commands.context import print_json
+from cts.commands.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
 from cts.exit_codes import BAD_INPUT, interrupted
-from cts.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
-from cts.output import complain
-from cts.plan import at_least_one, checked_settings, one_of
-from cts.progress import LOG_SECONDS, TERMINAL_SECONDS
-from cts.reproduction import Again, write_arrangement
-from cts.session import Settings, open_holder
+from cts.repro.reproduction import Again, write_arrangement
+from cts.run.output import complain
+from cts.run.plan import at_least_one, checked_settings, one_of
+from cts.run.progress import LOG_SECONDS, TERMINAL_SECONDS
+from cts.run.session import Settings, open_holder
 from generators.errors import CtsError, NotExpressible
 from generators.fuzz.draws import draw
 from generators.fuzz.tensor_addressing import Addressing, describe, write

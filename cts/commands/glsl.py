@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.context import casebook, print_json
-from cts.plan import one_of
+from cts.run.plan import one_of
 from generators.casebook import CaseKind, Tier
 from generators.errors import CtsError
 from generators.glsl_coverage import FamilyInGlsl, glsl_coverage

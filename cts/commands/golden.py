@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.context import print_json, root
-from cts.golden import Difference, check, update
-from cts.plan import at_least_one
+from cts.commands.pinned import Difference, check, update
+from cts.run.plan import at_least_one
 from generators.casebook import load_casebook
 from generators.errors import CtsError
 

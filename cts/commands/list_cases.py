@@ -6,7 +6,7 @@ import argparse
 
 from cts.commands.choice import chosen_cases, configure_choice
 from cts.commands.context import print_json
-from cts.plan import one_of
+from cts.run.plan import one_of
 from generators.casebook import Tier
 
 NAME = "list"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from cts.atomic import write_text
 from cts.commands.context import casebook, root
-from cts.tables import remade
-from cts.tensor_pictures import picture_of_case, shown_pictures
+from cts.commands.tables import remade
+from cts.journal.atomic import write_text
+from cts.pictures.picture import picture_of_case, shown_pictures
 
 NAME = "pages"
 HELP = "write the tables and pictures of docs/ that are made from the casebook"

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cts.atomic import write_text
 from cts.commands.context import casebook
-from cts.tensor_pictures import picture_of_case
+from cts.journal.atomic import write_text
+from cts.pictures.picture import picture_of_case
 from generators.errors import CtsError
 
 NAME = "picture"

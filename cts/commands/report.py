@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cts.journal import RESULTS
-from cts.output import complain
-from cts.report_writer import report_writer
+from cts.journal.journal import RESULTS
+from cts.run.output import complain
+from cts.run.report_writer import report_writer
 from generators.errors import CtsError
 
 NAME = "report"

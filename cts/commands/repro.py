@@ -9,16 +9,16 @@ from pathlib import Path
 
 from cts.commands.context import casebook
 from cts.devices.device import Device, DeviceDescription, Finding
-from cts.journal import encode
+from cts.journal.journal import encode
 from cts.kinds.kernel import arrange
 from cts.kinds.table import KINDS
-from cts.plan import checked_front_end, checked_settings
-from cts.reproduction import write_outcomes
-from cts.reproduction_folder import README, RESULT
-from cts.runner import judge
-from cts.session import DeviceHolder, open_holder
-from cts.tally import PASSING
-from generators.casebook import CaseKind, build_program, find_case
+from cts.repro.folder import README, RESULT
+from cts.repro.reproduction import write_outcomes
+from cts.run.plan import checked_front_end, checked_settings
+from cts.run.runner import judge
+from cts.run.session import DeviceHolder, open_holder
+from cts.run.tally import PASSING
+from generators.casebook import CaseKind, build, find_case
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     holder.close()
     try:
         if outcomes:
-            write_outcomes(folder, arrange(case, build_program(case)), outcomes)
+            write_outcomes(folder, arrange(build(case)), outcomes)
         (folder / RESULT).write_text(json.dumps(json.loads(encode(result.record())), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error

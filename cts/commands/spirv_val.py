@@ -21,9 +21,9 @@ from pathlib import Path
 
 from cts.commands.choice import chosen_cases, configure_choice
 from cts.kinds.kernel import compile_module, glsl_source
-from cts.plan import at_least_one, one_of
-from cts.session import FRONT_ENDS, FrontEnd
-from generators.casebook import Case, CaseKind, Family, Tier, build_program
+from cts.run.plan import at_least_one, one_of
+from cts.run.session import FRONT_ENDS, FrontEnd
+from generators.casebook import Case, CaseKind, Family, Tier, build
 from generators.errors import CtsError, GeneratorError, NotExpressible
 
 NAME = "spirv-val"
@@ -133,7 +133,7 @@ def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[
     """Every distinct module or GLSL text once: cases that differ in their data alone share it."""
     for case in cases:
         counts.cases += 1
-        program = build_program(case)
+        program = build(case).program
         for front_end in front_ends:
             try:
                 text: bytes | str = glsl_source(program) if front_end == "glsl" else compile_module(program, front_end)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
-from cts.elements import sign_bit
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from cts.verdict.elements import sign_bit
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat
 from generators.program.program import Program

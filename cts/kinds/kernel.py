@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cts.compare import Mismatch, compare, format_mismatch
-from cts.diagnose import Match, diagnose
-from cts.expected import Expected
 from cts.kinds.kind import Judgement, Stopwatch, one_line
-from cts.poison import initial_contents
+from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
-from cts.session import DeviceHolder, FrontEnd
-from cts.tensor_tracing import tensor_maps
-from cts.verdict import Verdict
-from generators.casebook import Case, build_program, build_subcases
+from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.compare import Mismatch, compare, format_mismatch
+from cts.verdict.diagnose import Match, diagnose
+from cts.verdict.expected import Expected
+from cts.verdict.poison import initial_contents
+from cts.verdict.verdict import Verdict
+from generators.casebook import BuiltCase, Case, build
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -37,7 +37,8 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
     """Run the case's pipelines and compare; whether the device supports them is asked before any input data or expected results are
     computed."""
     with watch.step("emit"):
-        program = build_program(case)
+        built = build(case)
+        program = built.program
         try:
             module = compile_module(program, front_end)
         except NotExpressible as why:
@@ -46,16 +47,16 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
         kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
         # Every pipeline or none: what is left out would pass for tested.
-        missing = next(filter(None, (_missing(holder, one, built) for one, built in zip(program.all, kernels, strict=True))), "")
+        missing = next(filter(None, (_missing(holder, one, of) for one, of in zip(program.all, kernels, strict=True))), "")
     if missing:
         return Judgement(Verdict.NOT_SUPPORTED, one_line(missing), missing)
 
     with watch.step("expect"):
-        plan = arrange(case, program)
+        plan = arrange(built)
     outcomes: list[Outcome] = []
-    for one, built in zip(program.all, kernels, strict=True):
+    for one, of in zip(program.all, kernels, strict=True):
         with watch.step("device"):
-            outcomes += holder.device.run(built, plan.dispatches_of(one))
+            outcomes += holder.device.run(of, plan.dispatches_of(one))
         for name, seconds in holder.device.last_steps.items():
             watch.steps[name] = watch.steps.get(name, 0.0) + seconds
     with watch.step("compare"):
@@ -87,13 +88,13 @@ class Arrangement:
         return tuple(dispatch for dispatch, of in zip(self.dispatches, self.programs, strict=True) if of is program)
 
 
-def arrange(case: Case, program: Program) -> Arrangement:
+def arrange(case: BuiltCase) -> Arrangement:
     """The inputs, expected results and dispatches of every subcase.
 
     Raises:
         GeneratorError: the case is not what its family promises.
     """
-    built = [(one, subcase) for one in program.all for subcase in build_subcases(case, one)]
+    built = [(one, subcase) for one in case.program.all for subcase in case.subcases(one)]
     programs, subcases = tuple(one for one, _ in built), tuple(subcase for _, subcase in built)
     expected = tuple(evaluate(one, subcase) for one, subcase in built)
     before = tuple(initial_contents(one, subcase, want) for (one, subcase), want in zip(built, expected, strict=True))

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from cts.expected import Allowed, Expected
 from cts.kinds.kernel import arrange, compile_module
-from generators.casebook import Case, build_program
+from cts.verdict.expected import Allowed, Expected
+from generators.casebook import Case, build
 from generators.digests import array_bytes, digest, digest_inputs
 
 _SIGNIFICANT_BITS = 20
@@ -16,8 +16,9 @@ _SIGNIFICANT_BITS = 20
 
 def digests(case: Case) -> tuple[str, str, str]:
     """Of the module that the suite assembles, of the inputs and of the expected results."""
-    program = build_program(case)
-    plan = arrange(case, program)
+    built = build(case)
+    program = built.program
+    plan = arrange(built)
     return digest([compile_module(program, "spirv")]), digest_inputs(plan.subcases), digest_expected(plan.expected)
 
 

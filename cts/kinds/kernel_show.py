@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cts.elements import values
-from cts.expected import Expected
 from cts.kinds.kernel import arrange, compile_module
 from cts.kinds.kind import Json
-from generators.casebook import Case, build_program
+from cts.verdict.elements import values
+from cts.verdict.expected import Expected
+from generators.casebook import Case, build
 from generators.errors import NotExpressible
 from generators.program.program import Program, Subcase
 from generators.types import ComponentType
@@ -19,7 +19,8 @@ from generators.types import ComponentType
 
 def show(case: Case, wanted: Collection[str]) -> Json:
     """Its arrays and policy, and what else is wanted."""
-    program = build_program(case)
+    built = build(case)
+    program = built.program
     shown: Json = {
         "arrays": [
             {"name": a.name, "pointee": str(a.pointee), "length": a.count, "storage": a.storage.value, "role": a.role}
@@ -37,7 +38,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
         shown["spirv"] = disassemble(compile_module(program, "spirv"))
     if "inputs" in wanted or "expected" in wanted:
-        plan = arrange(case, program)
+        plan = arrange(built)
         if "inputs" in wanted:
             shown["inputs"] = [_inputs(one, subcase) for one, subcase in zip(plan.programs, plan.subcases, strict=True)]
         if "expected" in wanted:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cts.session import DeviceHolder, FrontEnd
-from cts.verdict import Verdict
+from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.verdict import Verdict
 from generators.casebook import Case
 
 Json = dict[str, Any]

@@ -9,10 +9,10 @@ from typing import Any
 from cts.devices.device import DeviceFailure
 from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries
 from cts.kinds.kind import Json, Judgement, Stopwatch
-from cts.property_rules import RULES, Commanded
-from cts.reproduction_folder import README, heading, writing
-from cts.session import DeviceHolder, FrontEnd
-from cts.verdict import Verdict
+from cts.kinds.property_rules import RULES, Commanded
+from cts.repro.folder import README, heading, writing
+from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from cts.devices.validator.device import Answer, ValidatorDevice
 from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
-from cts.reproduction_folder import README, heading, writing
-from cts.session import DeviceHolder, FrontEnd
-from cts.verdict import Verdict
+from cts.repro.folder import README, heading, writing
+from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_module
 from generators.digests import digest
 from generators.module_check import ModuleCheck

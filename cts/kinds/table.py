@@ -8,7 +8,7 @@ from types import MappingProxyType
 from cts.devices.device import DeviceDescription
 from cts.kinds import kernel, kernel_digests, kernel_show, query, static
 from cts.kinds.kind import Kind
-from cts.reproduction import write_reproduction
+from cts.repro.reproduction import write_reproduction
 from generators.casebook import CaseKind
 
 KINDS: Mapping[CaseKind, Kind] = MappingProxyType(

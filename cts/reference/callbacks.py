@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts import elements
 from cts.reference.memory import Memory
 from cts.reference.state import State
+from cts.verdict import elements
 from generators.errors import GeneratorError
 from generators.program.callbacks import (
     Binary,

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts import elements
 from cts.reference.rounding import encode, nearest, ulp
 from cts.reference.state import State
 from cts.reference.values import Choice, MatrixValue, Origin
+from cts.verdict import elements
 from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals, largest_finite
 from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8

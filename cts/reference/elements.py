@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.elements import values
 from cts.reference.state import State
 from cts.reference.trees import is_defined
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
+from cts.verdict.elements import values
 from generators.errors import GeneratorError
 from generators.inputs.exactness import largest_finite, smallest_normal
 from generators.program.elements import ElementFunction, ElementUpdate

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from cts import elements
 from cts.reference.correct_rounding import exact_product, exact_sum, neighbours
 from cts.reference.rounding import encode, nearest, ulp
 from cts.reference.state import State
 from cts.reference.values import Choice, MatrixValue
+from cts.verdict import elements
 from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals, largest_finite, smallest_normal
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from cts.expected import Expected
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import leave, loop, return_both
@@ -28,6 +27,7 @@ from cts.reference.tile_copy import tile_copy
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
+from cts.verdict.expected import Expected
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch

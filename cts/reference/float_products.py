@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.expected import Proof
 from cts.reference.rounding import encode, nearest, ulp
 from cts.reference.summation import exact_sum
 from cts.reference.values import Envelope, MatrixValue
+from cts.verdict.expected import Proof
 from generators.errors import GeneratorError
 from generators.inputs.exactness import Exactness, History, denormals, exactness, largest_finite, smallest_normal
 from generators.types import ComponentType

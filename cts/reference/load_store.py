@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.expected import Allowed
 from cts.reference.addressing import element_offsets
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cts.elements import byte_offsets, gather, is_nan, scatter
-from cts.expected import Allowed, Placed
+from cts.verdict.elements import byte_offsets, gather, is_nan, scatter
+from cts.verdict.expected import Allowed, Placed
 from generators.errors import GeneratorError
 from generators.program.memory import Array
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass

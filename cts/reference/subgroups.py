@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.expected import Allowed
 from cts.reference.state import State
+from cts.verdict.expected import Allowed
 from generators.program.subgroups import StoreSubgroups
 from generators.types import COMPONENT_TYPES
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.expected import Allowed
 from cts.reference.callbacks import BlockPointers, applied, bits_of
 from cts.reference.memory import Memory
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
 from generators.program.callbacks import ArrayParameter, ElementFunction
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, moved_matrix, unit_bytes

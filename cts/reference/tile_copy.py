@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.expected import Allowed
 from cts.reference.state import State
+from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
 from generators.program.tile_copy import TileCopy, Window
 from generators.program.values import ScalarValue

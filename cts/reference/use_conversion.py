@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts import elements
 from cts.reference.state import State
 from cts.reference.values import Choice, MatrixValue
+from cts.verdict import elements
 from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals
 from generators.program.use_conversion import Transpose, UseConvert

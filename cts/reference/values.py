@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts import elements
-from cts.expected import Allowed, Proof
+from cts.verdict import elements
+from cts.verdict.expected import Allowed, Proof
 from generators.errors import GeneratorError
 from generators.inputs.exactness import History, quantum_exponents
 from generators.types import ComponentType

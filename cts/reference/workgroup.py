@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.expected import Allowed
 from cts.reference.state import State
+from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 

@@ -3,7 +3,7 @@
 from generators.casebook.axes import Axis
 from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
-from generators.casebook.cases import Case, build_module, build_program, build_query, build_subcases, expand
+from generators.casebook.cases import BuiltCase, Case, build, build_module, build_query, expand
 from generators.casebook.covers import Cover
 from generators.casebook.family import Family, Product, load_family
 from generators.casebook.positions import Position, load_positions
@@ -12,6 +12,7 @@ from generators.casebook.tiers import Tier
 
 __all__ = [
     "Axis",
+    "BuiltCase",
     "Case",
     "CaseKind",
     "Casebook",
@@ -22,10 +23,9 @@ __all__ = [
     "Requirement",
     "TestKind",
     "Tier",
+    "build",
     "build_module",
-    "build_program",
     "build_query",
-    "build_subcases",
     "expand",
     "find_case",
     "load_casebook",

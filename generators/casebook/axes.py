@@ -12,6 +12,7 @@ from typing import Any
 from generators.casebook.builders import Builder
 from generators.casebook.document import Element
 from generators.errors import CasebookError
+from generators.parameters.declaration import Declaration, NotAValue
 from generators.property_rows import check_property_row
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -29,12 +30,31 @@ class Axis:
         values: label -> value, in order.
         property_rows: whether the labels are property rows, to which a device may add.
         flexible: whether they are rows of flexible dimensions.
+        declaration: the builder's declaration of the parameter, if it has one.
     """
 
     name: str
     values: Mapping[str, Any]
     property_rows: bool = False
     flexible: bool = False
+    declaration: Declaration | None = None
+
+    def value(self, label: str) -> Any:
+        """Return the value of a label; a label that the axis does not have is a property row that a device added."""
+        if label in self.values:
+            return self.values[label]
+        return label if self.declaration is None else self.declaration.value(label, label)
+
+    @cached_property
+    def default(self) -> str | None:
+        """Label of the declared default; None if there is none."""
+        if self.declaration is None or not self.declaration.has_default:
+            return None
+        wanted = self.declaration.default
+        # To Python true is 1.
+        return next(
+            label for label, value in self.values.items() if value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+        )
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -53,36 +73,48 @@ def _label(element: Element, label: str) -> str:
     return label
 
 
-def _listed(items: Sequence[Element]) -> dict[str, Any]:
+def _value(element: Element, label: str, declaration: Declaration | None) -> Any:
+    if declaration is None:
+        return element.data()
+    try:
+        return declaration.value(element.data(), label)
+    except NotAValue as error:
+        raise element.error(str(error)) from None
+
+
+def _listed(items: Sequence[Element], declaration: Declaration | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for item in items:
         label = _label(item, item.label("a scalar; values of other kinds need a mapping label: value"))
         if label in values:
             raise item.error(f"duplicate label '{label}'")
-        values[label] = item.data()
+        values[label] = _value(item, label, declaration)
     return values
 
 
-def _axis(name: str, element: Element) -> Axis:
+def _axis(name: str, element: Element, declaration: Declaration | None = None) -> Axis:
     if not NAME.fullmatch(name):
         raise element.error(f"'{name}' cannot name an axis; expected lower-case letters, digits and underscores")
     property_rows = flexible = False
     if element.is_sequence:
-        values = _listed(element.items("values"))
+        values = _listed(element.items("values"), declaration)
     elif "property_rows" in (entries := element.entries("a list of values or a mapping label: value")):
         fields = element.fields(("property_rows", "values"))
         property_rows, flexible = _row_kind(fields["property_rows"])
-        values = _listed(fields["values"].items("property rows"))
+        values = _listed(fields["values"].items("property rows"), declaration)
         for item in fields["values"].items("property rows") if property_rows else ():
             try:
                 check_property_row(item.label(), flexible)
             except CasebookError as error:
                 raise item.error(str(error)) from None
     else:
-        values = {_label(item, label): item.data() for label, item in entries.items()}
+        values = {_label(item, label): _value(item, label, declaration) for label, item in entries.items()}
     if not values:
         raise element.error("expected at least one value")
-    return Axis(name, MappingProxyType(values), property_rows, flexible)
+    axis = Axis(name, MappingProxyType(values), property_rows, flexible, declaration)
+    if declaration is not None and declaration.has_default and declaration.default not in values.values():
+        raise element.error(f"the default of '{name}', {declaration.default}, is not among its values")
+    return axis
 
 
 def _row_kind(element: Element) -> tuple[bool, bool]:
@@ -91,14 +123,26 @@ def _row_kind(element: Element) -> tuple[bool, bool]:
     return (True, True) if flexible else (element.flag(), False)
 
 
-def read_axes(element: Element, taken: Sequence[Axis] = ()) -> tuple[Axis, ...]:
-    """The axes that ``element`` maps to their values; ``taken`` are those of the case, whose names those of a subcase cannot have."""
+def read_axes(element: Element, taken: Sequence[Axis] = (), declared: Mapping[str, Declaration] | None = None) -> tuple[Axis, ...]:
+    """Read the axes that ``element`` maps to their values.
+
+    Args:
+        element: of the document.
+        taken: axes of the case, whose names those of a subcase cannot have.
+        declared: what the builder declares; None if it declares nothing.
+    """
     names = {axis.name for axis in taken}
     axes = []
     for name, item in element.entries("a mapping from axis name to values").items():
         if name in names:
             raise item.error(f"'{name}' is already an axis of the case")
-        axes.append(_axis(name, item))
+        if declared is not None and name not in declared:
+            # It would multiply the cases and change none of them.
+            raise item.error(f"the builder declares no parameter '{name}'; it declares {', '.join(declared)}")
+        axes.append(_axis(name, item, None if declared is None else declared[name]))
+    for name in declared or ():
+        if not any(axis.name == name for axis in axes):
+            raise element.error(f"the builder declares a parameter '{name}', which has no values here")
     if not axes:
         raise element.error("expected at least one axis")
     return tuple(axes)

@@ -6,6 +6,7 @@ import enum
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
+from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
 
@@ -31,7 +33,7 @@ class CaseKind(enum.StrEnum):
 
 
 FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType(
-    {CaseKind.KERNEL: ("program", "subcase"), CaseKind.STATIC: ("module",), CaseKind.QUERY: ("query",)}
+    {CaseKind.KERNEL: ("build",), CaseKind.STATIC: ("module",), CaseKind.QUERY: ("query",)}
 )
 """What a builder of each kind defines besides PREDICATES. The first name is no other kind's, and tells the kind."""
 
@@ -51,6 +53,10 @@ class Builder(Protocol):
 
 class KernelBuilder(Builder, Protocol):
     """Makes cases that run a shader."""
+
+    def build(self, parameters: Any) -> Built:
+        """Build a case. ``parameters`` is an object of the builder's class ``Parameters``."""
+        ...
 
     def program(self, values: Mapping[str, Any]) -> Program:
         """The program of a case."""
@@ -77,21 +83,54 @@ class QueryBuilder(Builder, Protocol):
         ...
 
 
-def load_builder(name: str) -> Builder:
-    """The builder module of that name.
+def load_builder(name: str, specification: str) -> Builder:
+    """Return the builder module of that name.
+
+    Args:
+        name: the module's name.
+        specification: the name of the package that the families of its specification are in, as ``khr_cooperative_matrix``.
 
     Raises:
         CasebookError: there is none, or something is missing in it.
     """
-    qualified = f"{PACKAGE}.{name}"
-    if not name.isidentifier() or importlib.util.find_spec(qualified) is None:
+    qualified = f"{PACKAGE}.{specification}.{name}"
+    if not name.isidentifier() or not _is_there(qualified):
         raise CasebookError(f"there is no builder '{name}'; expected a module {qualified}")
     builder = cast(Builder, importlib.import_module(qualified))
     needed = ("PREDICATES", *FUNCTIONS[kind_of(builder)])
+    if hasattr(builder, "program"):
+        needed = ("PREDICATES", "program", "subcase")
     for function in needed:
         if not hasattr(builder, function):
             raise CasebookError(f"the builder '{name}' lacks '{function}'; {qualified} must define {', '.join(needed)}")
     return builder
+
+
+def _is_there(qualified: str) -> bool:
+    try:
+        return importlib.util.find_spec(qualified) is not None
+    except ModuleNotFoundError:
+        # The specification has no package.
+        return False
+
+
+@dataclass(frozen=True)
+class DeclaredTypes:
+    """The dataclasses that declare a builder's parameters.
+
+    Attributes:
+        case: the parameters of a case.
+        subcase: those, and the parameters of a subcase; the same class if there are none.
+    """
+
+    case: type
+    subcase: type
+
+
+def declared_types(builder: Builder) -> DeclaredTypes | None:
+    """Return the types that the builder declares its parameters by; None if it declares none."""
+    case = getattr(builder, "Parameters", None)
+    return None if case is None else DeclaredTypes(case, getattr(builder, "SubcaseParameters", case))
 
 
 def kind_of(builder: Builder) -> CaseKind:

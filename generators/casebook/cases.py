@@ -18,6 +18,7 @@ from generators.casebook.family import Family, Product
 from generators.casebook.tiers import Tier, pinned_labels
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
+from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
 from generators.property_rows import by_likeness, check_property_row, is_flexible
@@ -55,8 +56,13 @@ class Case:
     @property
     def values(self) -> dict[str, Any]:
         """Axis name -> value."""
-        # A label that the axis does not have is a row that a device added: it is its own value
-        return {axis.name: axis.values.get(label, label) for axis, label in zip(self.definition.axes, self.labels, strict=True)}
+        return {axis.name: axis.value(label) for axis, label in zip(self.definition.axes, self.labels, strict=True)}
+
+    @property
+    def parameters(self) -> Any:
+        """The typed parameters that the family's builder declares: an object of its class ``Parameters``."""
+        declared = self.definition.declared
+        return self.values if declared is None else declared.case(**self.values)
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -66,22 +72,24 @@ class Case:
         return tuple([claim.requirement for claim in family.claims if claim.holds(family.rules, choices, assignment)])
 
     @property
-    def subcases(self) -> list[tuple[str, dict[str, Any]]]:
-        """Name and values (case axes and subcase axes) of each dispatch.
+    def subcases(self) -> list[tuple[str, Any]]:
+        """Name and parameters (of case and subcase) of each dispatch.
 
         Raises:
             CasebookError: the constraints leave none.
         """
         family, values = self.definition, self.values
         if not family.subcase_axes:
-            return [(ONLY_SUBCASE, values)]
+            return [(ONLY_SUBCASE, self.parameters)]
+        declared = family.declared
         wider, assignment = _assigned(family, self.labels)
         start = len(family.axes)
         found = []
         for row in rows(wider.rules, family.subcase_choices, assignment):
             labels = [axis.labels[number] for axis, number in zip(family.subcase_axes, row[start:], strict=True)]
             extra = {axis.name: axis.values[label] for axis, label in zip(family.subcase_axes, labels, strict=True)}
-            found.append(("-".join(labels), values | extra))
+            both = values | extra
+            found.append(("-".join(labels), both if declared is None else declared.subcase(**both)))
         if not found:
             raise CasebookError(f"{family.path}: the constraints leave no subcase of {self.id}; exclude the case")
         return found
@@ -100,9 +108,10 @@ def with_property_rows(family: Family, labels: Sequence[str]) -> Family:
     if number is None:
         return family
     axis = family.axes[number]
-    added = {label: label for label in labels if label not in axis.values}
-    for label in added:
+    new = [label for label in labels if label not in axis.values]
+    for label in new:
         check_property_row(label, axis.flexible)
+    added = {label: axis.value(label) for label in new}
     wider = replace(axis, values=MappingProxyType({**axis.values, **added}))
     return replace(family, axes=(*family.axes[:number], wider, *family.axes[number + 1 :]))
 
@@ -251,26 +260,43 @@ def _within(family: Family, product: Product, labels: tuple[str, ...]) -> bool:
     return all(axis.numbers[label] in chosen for axis, label, chosen in zip(family.axes, labels, product.choices, strict=True))
 
 
-def build_program(case: Case) -> Program:
-    """The program of a kernel case."""
-    return cast(KernelBuilder, case.definition.builder).program(case.values)
+@dataclass(frozen=True)
+class BuiltCase:
+    """A kernel case and what its family's builder made of it, once."""
+
+    case: Case
+    built: Built
+
+    @property
+    def program(self) -> Program:
+        """What the shader does."""
+        return self.built.program
+
+    def subcases(self, program: Program | None = None) -> list[Subcase]:
+        """Draw the dispatches. Random data depend on the case's id and the subcase's name.
+
+        Args:
+            program: one of the program's ``others``, whose label then follows each subcase's name; the program itself by default.
+        """
+        program = program or self.program
+        id_ = self.case.id
+        suffix = f"@{program.label}" if program.label else ""
+        names = [(f"{name}{suffix}", parameters) for name, parameters in self.case.subcases]
+        return [self.built.draw(name, parameters, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, parameters in names]
 
 
-def build_subcases(case: Case, program: Program) -> list[Subcase]:
-    """The dispatches of ``case`` with ``program``, which has been built for it: the case's own, or one of its ``others``, whose
-    label then follows the subcase's name. Random data depend on the case's id and the subcase's name."""
-    id_ = case.id
-    subcase = cast(KernelBuilder, case.definition.builder).subcase
-    suffix = f"@{program.label}" if program.label else ""
-    names = [(f"{name}{suffix}", values) for name, values in case.subcases]
-    return [subcase(name, values, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, values in names]
+def build(case: Case) -> BuiltCase:
+    """Build a kernel case."""
+    builder = cast(KernelBuilder, case.definition.builder)
+    built = builder.build(case.parameters) if hasattr(builder, "build") else Built(builder.program(case.values), builder.subcase)
+    return BuiltCase(case, built)
 
 
 def build_module(case: Case) -> ModuleCheck:
     """The module of a static case, and what a validator must make of it."""
-    return cast(StaticBuilder, case.definition.builder).module(case.values)
+    return cast(StaticBuilder, case.definition.builder).module(case.parameters)
 
 
 def build_query(case: Case) -> PropertyQuery:
     """What a query case asks of a device."""
-    return cast(QueryBuilder, case.definition.builder).query(case.values)
+    return cast(QueryBuilder, case.definition.builder).query(case.parameters)

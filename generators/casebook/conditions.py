@@ -11,6 +11,7 @@ from generators.casebook.axes import Axis
 from generators.casebook.builders import Builder
 from generators.casebook.constraints import Constraint, Exclusion, Predicate
 from generators.casebook.document import Element
+from generators.parameters.declaration import Declaration, declarations
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,49 @@ class ConstraintText:
 
     because: str
     exclusions: tuple[tuple[tuple[str, frozenset[str], bool], ...], ...] = ()
-    predicate: tuple[str, Callable[[Mapping[str, Any]], bool]] | None = None
+    predicate: tuple[str, Callable[[Any], bool]] | None = None
     place: str = ""
 
 
-def compile_constraints(constraints: Sequence[ConstraintText], axes: Sequence[Axis]) -> tuple[Constraint, ...]:
-    """The constraints on axes and labels by number."""
+class _Observed:
+    """Parameters of which each is taken from a mapping when it is read."""
+
+    observed: Mapping[str, Any]
+
+    def __init__(self, observed: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "observed", observed)
+
+
+def _read(name: str) -> property:
+    return property(lambda self: self.observed[name])
+
+
+def observing(parameters: type) -> Callable[[Mapping[str, Any]], Any]:
+    """Return what makes an object that looks like ``parameters`` and takes each parameter from a mapping when it is read."""
+    return type(parameters.__name__, (_Observed, parameters), {name: _read(name) for name in declarations(parameters)})
+
+
+def _as_mapping(values: Mapping[str, Any]) -> Any:
+    return values
+
+
+def compile_constraints(
+    constraints: Sequence[ConstraintText], axes: Sequence[Axis], view: Callable[[Mapping[str, Any]], Any] = _as_mapping
+) -> tuple[Constraint, ...]:
+    """Compile constraints to axes and labels by number.
+
+    Args:
+        constraints: as the family states them.
+        axes: of its cases, then those of subcases.
+        view: makes what predicates are given.
+    """
     numbers = MappingProxyType({axis.name: number for number, axis in enumerate(axes)})
     values = tuple(tuple(axis.values.values()) for axis in axes)
     compiled: list[Constraint] = []
     for constraint in constraints:
         if constraint.predicate is not None:
             name, function = constraint.predicate
-            compiled.append(Predicate(name, constraint.because, function, numbers, values, constraint.place))
+            compiled.append(Predicate(name, constraint.because, function, numbers, values, constraint.place, view))
         for exclusion in constraint.exclusions:
             labels = tuple(
                 (numbers[name], frozenset(number for label, number in axes[numbers[name]].numbers.items() if (label in named) is inside))
@@ -46,6 +77,18 @@ def compile_constraints(constraints: Sequence[ConstraintText], axes: Sequence[Ax
             )
             compiled.append(Exclusion(labels, constraint.because))
     return tuple(compiled)
+
+
+def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
+    """Return a constraint for each parameter that need not apply: a case to which it does not has the default."""
+
+    def constraint(one: Declaration, applies: Callable[[Any], bool]) -> ConstraintText:
+        def predicate(parameters: Any) -> bool:
+            return applies(parameters) or bool(getattr(parameters, one.name) == one.default)
+
+        return ConstraintText(f"{one.name} does not apply", predicate=(f"{one.name} applies", predicate))
+
+    return tuple(constraint(one, one.applies) for one in declared.values() if one.applies is not None)
 
 
 class ConditionReader:
@@ -82,7 +125,7 @@ class ConditionReader:
             raise element.error("expected at least one axis")
         return conditions
 
-    def predicate(self, element: Element) -> tuple[str, Callable[[Mapping[str, Any]], bool]]:
+    def predicate(self, element: Element) -> tuple[str, Callable[[Any], bool]]:
         """Name and function of a predicate of the builder."""
         name = element.text("the name of a predicate")
         if name not in self._predicates:

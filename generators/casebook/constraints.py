@@ -104,18 +104,20 @@ class Predicate:
 
     Attributes:
         name: for messages.
-        function: gets axis name -> value.
+        function: gets the values, as ``view`` shows them.
         numbers: axis name -> number.
         values: by axis and label number.
         place: file, line and key, for messages; may be empty.
+        view: makes what the function is given of the values by name.
     """
 
     name: str
     because: str
-    function: Callable[[Mapping[str, Any]], bool]
+    function: Callable[[Any], bool]
     numbers: Mapping[str, int]
     values: Sequence[Sequence[Any]]
     place: str = ""
+    view: Callable[[Mapping[str, Any]], Any] = lambda values: values
     _root: dict[int, _Question | bool] = field(default_factory=dict)
 
     def decide(self, assignment: Assignment) -> int:
@@ -137,7 +139,7 @@ class Predicate:
         observed = _Observed(self, assignment)
         leaf: bool | _Question
         try:
-            leaf = bool(self.function(observed))
+            leaf = bool(self.function(self.view(observed)))
         except _Needed as needed:
             leaf = _Question(needed.axis)
         except Exception as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from generators.casebook.axes import Axis
 from generators.casebook.conditions import ConditionReader, ConstraintText, compile_constraints
@@ -67,10 +68,11 @@ def _met(needs: Sequence[Constraint], rules: Sequence[Constraint], choices: Choi
     return not open_ or Completion((*rules, *open_), choices).possible(assignment)
 
 
-def compile_covers(covers: Sequence[Cover], axes: Sequence[Axis]) -> tuple[CompiledCover, ...]:
-    """The covers on axes and labels by number."""
+def compile_covers(covers: Sequence[Cover], axes: Sequence[Axis], view: Callable[[Mapping[str, Any]], Any]) -> tuple[CompiledCover, ...]:
+    """Compile covers to axes and labels by number; ``view`` makes what predicates are given."""
     return tuple(
-        CompiledCover(cover.requirement, tuple(compile_constraints(needs, axes) for needs in cover.when), cover.place) for cover in covers
+        CompiledCover(cover.requirement, tuple(compile_constraints(needs, axes, view) for needs in cover.when), cover.place)
+        for cover in covers
     )
 
 
@@ -120,7 +122,7 @@ def _named_by_axis(element: Element, requirements: Mapping[str, Requirement], ax
         raise element.error(f"expected a list of requirement ids, or the axis whose values have a key '{_NAMED}', found '{name}'")
     labels: dict[str, list[str]] = {}
     for label, value in axis.values.items():
-        id_ = str(value.get(_NAMED, "")) if isinstance(value, Mapping) else ""
+        id_ = str(value.get(_NAMED, "") if isinstance(value, Mapping) else getattr(value, _NAMED, ""))
         if id_ not in requirements:
             found = f"there is no requirement '{id_}'" if id_ else f"the value has no key '{_NAMED}'"
             raise element.error(f"'{label}' of axis '{name}': {found}; expected an id from cases/requirements")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from generators.casebook.axes import NAME, Axis, check_values, read_axes
-from generators.casebook.builders import Builder, CaseKind, kind_of, load_builder
-from generators.casebook.conditions import ConditionReader, ConstraintText, compile_constraints
+from generators.casebook.builders import Builder, CaseKind, DeclaredTypes, declared_types, kind_of, load_builder
+from generators.casebook.conditions import ConditionReader, ConstraintText, applying, compile_constraints, observing
 from generators.casebook.constraints import Constraint
 from generators.casebook.covers import CompiledCover, Cover, compile_covers, read_covers
 from generators.casebook.document import Element, read_document
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
 from generators.errors import CasebookError
+from generators.parameters.declaration import declarations
 
 _ALL = "all"
 
@@ -74,14 +76,24 @@ class Family:
     products: tuple[Product, ...]
 
     @cached_property
+    def declared(self) -> DeclaredTypes | None:
+        """The typed parameters that the builder declares; None if it declares none."""
+        return declared_types(self.builder)
+
+    @cached_property
+    def view(self) -> Callable[[Mapping[str, Any]], Any]:
+        """Makes what predicates are given: values by name, or typed parameters."""
+        return observing(self.declared.subcase) if self.declared is not None else lambda values: values
+
+    @cached_property
     def rules(self) -> tuple[Constraint, ...]:
         """The constraints by axis and label number, case axes first and subcase axes after them."""
-        return compile_constraints(self.constraints, (*self.axes, *self.subcase_axes))
+        return compile_constraints(self.constraints, (*self.axes, *self.subcase_axes), self.view)
 
     @cached_property
     def claims(self) -> tuple[CompiledCover, ...]:
         """What it covers by axis and label number, as in ``rules``."""
-        return compile_covers(self.covers, (*self.axes, *self.subcase_axes))
+        return compile_covers(self.covers, (*self.axes, *self.subcase_axes), self.view)
 
     @cached_property
     def subcase_choices(self) -> tuple[tuple[int, ...], ...]:
@@ -173,14 +185,23 @@ def load_family(
         raise fields["specification"].error(f"families of {specification} belong in the folder {folder_name(specification)}")
     builder_name = fields["builder"].text("the name of a builder")
     try:
-        builder = load_builder(builder_name)
+        builder = load_builder(builder_name, folder_name(specification))
     except CasebookError as error:
         raise fields["builder"].error(str(error)) from None
     todo = _lines(fields["todo"]) if "todo" in fields else ()
-    axes = read_axes(fields["axes"])
+    types = declared_types(builder)
+    of_case = None if types is None else declarations(types.case)
+    of_subcase = (
+        None if types is None else {name: one for name, one in declarations(types.subcase).items() if name not in declarations(types.case)}
+    )
+    axes = read_axes(fields["axes"], declared=of_case)
     if sum(axis.property_rows for axis in axes) > 1:
         raise fields["axes"].error("expected at most one axis with property_rows")
-    subcase_axes = read_axes(fields["subcases"], axes) if "subcases" in fields else ()
+    subcase_axes = read_axes(fields["subcases"], axes, of_subcase) if "subcases" in fields else ()
+    if of_subcase and not subcase_axes:
+        raise fields["axes"].error(
+            f"the builder declares parameters of subcases, {', '.join(of_subcase)}, which have no values in 'subcases'"
+        )
     check_values([fields["axes"], *([fields["subcases"]] if "subcases" in fields else [])], builder, builder_name)
     reader = ConditionReader(axes, subcase_axes, builder, builder_name)
     covers = read_covers(fields["covers"], requirements, axes, reader)
@@ -204,6 +225,6 @@ def load_family(
         positions=_positions(fields["positions"], positions) if "positions" in fields else (),
         axes=axes,
         subcase_axes=subcase_axes,
-        constraints=tuple(reader.constraint(item) for item in constraints),
+        constraints=(*(applying(declarations(types.subcase)) if types else ()), *(reader.constraint(item) for item in constraints)),
         products=products,
     )

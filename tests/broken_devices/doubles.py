@@ -8,9 +8,9 @@ from dataclasses import replace
 from cts.devices.device import DeviceDescription
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.runner import judge
-from cts.session import DeviceHolder
-from cts.verdict import CaseResult
+from cts.run.runner import judge
+from cts.run.session import DeviceHolder
+from cts.verdict.verdict import CaseResult
 from generators.casebook import find_case
 from generators.kernel import Dispatch, Kernel, Outcome
 from tests.suite import casebook

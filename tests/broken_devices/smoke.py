@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from cts.compare import compare
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.kinds.kernel import Arrangement, arrange, compile_module
-from generators.casebook import Case, build_program, expand, find_case
+from cts.verdict.compare import compare
+from generators.casebook import Case, build, expand, find_case
 from generators.dispatch import kernel
 from generators.kernel import Kernel
 from generators.program.program import Program
@@ -25,8 +25,9 @@ def smoke_cases(family: str) -> list[Case]:
 def prepared(case_id: str) -> tuple[Kernel, Program, Arrangement]:
     """The kernel of a case, its program, and what goes in and may come out."""
     case = find_case(casebook(), case_id)
-    program = build_program(case)
-    return kernel(program, compile_module(program, "spirv")), program, arrange(case, program)
+    built = build(case)
+    program = built.program
+    return kernel(program, compile_module(program, "spirv")), program, arrange(built)
 
 
 def fails(case_id: str, device: EmbeddedDevice) -> bool:

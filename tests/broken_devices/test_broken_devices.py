@@ -12,7 +12,7 @@ import pytest
 
 from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.muladd import _muladd
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions

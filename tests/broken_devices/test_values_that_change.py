@@ -6,7 +6,7 @@ import pytest
 
 from cts.devices.embedded.instructions import HANDLERS
 from cts.devices.embedded.spirv_types import MatrixType
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged
 

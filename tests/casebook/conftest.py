@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import generators.families
+import generators.families.khr_cooperative_matrix as khr
+import generators.families.nv_cooperative_matrix2 as nv
 from generators.casebook import Family, load_family
 from tests.suite import pin
 
@@ -82,8 +83,8 @@ Write = Callable[[str], Path]
 @pytest.fixture(autouse=True)
 def test_builders(monkeypatch: pytest.MonkeyPatch) -> None:
     """The builders of this folder's tests are found like the suite's."""
-    path = [*generators.families.__path__, str(Path(__file__).parent / "builders")]
-    monkeypatch.setattr(generators.families, "__path__", path)
+    for package in (khr, nv):
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(Path(__file__).parent / "builders")])
 
 
 @pytest.fixture

@@ -67,11 +67,11 @@ def test_an_id_that_names_no_case_is_explained(book: Casebook, id_: str, message
 
 def test_two_families_of_one_name_are_an_error(book: Casebook, root: Path, text: str) -> None:
     requirements = (root / "cases/requirements/khr_cooperative_matrix.yaml").read_text()
-    other = requirements.replace("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_vector").replace("KHR-", "CV-")
-    (root / "cases/requirements/nv_cooperative_vector.yaml").write_text(other)
-    path = root / "cases/nv_cooperative_vector/toy.yaml"
+    other = requirements.replace("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2").replace("KHR-", "CV-")
+    (root / "cases/requirements/nv_cooperative_matrix2.yaml").write_text(other)
+    path = root / "cases/nv_cooperative_matrix2/toy.yaml"
     path.parent.mkdir()
-    path.write_text(text.replace("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_vector"))
+    path.write_text(text.replace("SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2"))
     with pytest.raises(CasebookError, match=r"toy.yaml:1: family: 'toy' is already the family of .*khr_cooperative_matrix"):
         load_casebook(root)
 

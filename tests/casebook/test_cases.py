@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generators.casebook import Family, build_program, build_subcases, expand, load_family
+from generators.casebook import Family, build, expand, load_family
 from generators.casebook.constraints import Exclusion
 from generators.errors import CasebookError
 
@@ -106,17 +106,18 @@ def test_an_unknown_tier_is_an_error(toy: Family) -> None:
 
 def test_programs_and_data_come_from_the_builder(toy: Family) -> None:
     case = expand(toy, "full")[0]
-    program = build_program(case)
+    built = build(case)
+    program = built.program
     assert program.subgroups == 8
-    subcases = build_subcases(case, program)
+    subcases = built.subcases()
     assert [subcase.name for subcase in subcases] == [name for name, _ in case.subcases]
     assert subcases[0].properties == case.values | {"pattern": "index", "seed": 0}
 
 
 def test_data_depend_on_case_and_subcase_and_on_nothing_else(toy: Family) -> None:
     cases = expand(toy, "full")[:2]
-    data = [bytes(subcase.inputs["data"]) for case in cases for subcase in build_subcases(case, build_program(case))]
-    again = [bytes(subcase.inputs["data"]) for case in cases for subcase in build_subcases(case, build_program(case))]
+    data = [bytes(subcase.inputs["data"]) for case in cases for subcase in build(case).subcases()]
+    again = [bytes(subcase.inputs["data"]) for case in cases for subcase in build(case).subcases()]
     assert data == again
     assert len(set(data)) == len(data)
     assert (cases[0].id, cases[0].subcases[0][0]) == ("toy[1-8-a-tight]", "index-0")

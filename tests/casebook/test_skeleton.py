@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import generators.families
-from generators.casebook import build_program, build_subcases, expand, load_casebook, load_family
+import generators.families.khr_cooperative_matrix
+from generators.casebook import build, expand, load_casebook, load_family
 from generators.errors import CasebookError
 from generators.skeleton import new_family
 from tests.suite import pin
@@ -15,14 +15,17 @@ from tests.suite import pin
 
 def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = new_family(root, "fresh_family", "SPV_KHR_cooperative_matrix")
-    assert paths == (root / "cases/khr_cooperative_matrix/fresh_family.yaml", root / "generators/families/fresh_family.py")
+    name = "khr_cooperative_matrix/fresh_family"
+    assert paths == (root / f"cases/{name}.yaml", root / f"generators/families/{name}.py")
     assert all(path.is_file() for path in paths)
-    monkeypatch.setattr(generators.families, "__path__", [*generators.families.__path__, str(root / "generators/families")])
+    package = generators.families.khr_cooperative_matrix
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(paths[1].parent)])
     family = pin(load_casebook(root).family("fresh_family"))
     assert len(expand(family, "smoke")) >= 3
     for case in expand(family, "full"):
-        program = build_program(case)
-        assert [subcase.inputs["source"].nbytes for subcase in build_subcases(case, program)] == [program.array("source").bytes] * 2
+        built = build(case)
+        program = built.program
+        assert [subcase.inputs["source"].nbytes for subcase in built.subcases()] == [program.array("source").bytes] * 2
 
 
 def test_the_folder_names_the_specification_too(root: Path) -> None:
@@ -38,7 +41,7 @@ def test_nothing_is_overwritten(root: Path) -> None:
 
 
 def test_a_builder_that_exists_is_not_overwritten_either(root: Path) -> None:
-    builder = root / "generators/families/fresh.py"
+    builder = root / "generators/families/khr_cooperative_matrix/fresh.py"
     builder.parent.mkdir(parents=True)
     builder.write_text("mine")
     with pytest.raises(CasebookError, match=r"fresh\.py exists already"):
@@ -67,6 +70,7 @@ def test_a_folder_that_cannot_be_written_is_named(root: Path) -> None:
 
 
 def test_the_skeleton_asks_for_coverage(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, _ = new_family(root, "another_family", "SPV_KHR_cooperative_matrix")
-    monkeypatch.setattr(generators.families, "__path__", [*generators.families.__path__, str(root / "generators/families")])
+    path, builder = new_family(root, "another_family", "SPV_KHR_cooperative_matrix")
+    package = generators.families.khr_cooperative_matrix
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(builder.parent)])
     assert load_family(path).todo

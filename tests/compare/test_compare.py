@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.compare import Mismatch, compare, format_mismatch
-from cts.expected import Allowed, Expected, Placed
-from cts.membership import allows
-from cts.poison import background, initial_contents, poison
 from cts.reference.evaluate import evaluate
+from cts.verdict.compare import Mismatch, compare, format_mismatch
+from cts.verdict.expected import Allowed, Expected, Placed
+from cts.verdict.membership import allows
+from cts.verdict.poison import background, initial_contents, poison
 from generators.errors import GeneratorError
 from generators.kernel import Outcome, StrayWrite
 from generators.program.program import Program, Subcase

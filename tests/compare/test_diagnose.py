@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.compare import compare
-from cts.diagnose import Fit, Match, diagnose
-from cts.elements import scatter
 from cts.reference.evaluate import evaluate
+from cts.verdict.compare import compare
+from cts.verdict.diagnose import Fit, Match, diagnose
+from cts.verdict.elements import scatter
 from generators.kernel import Outcome
 from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MatrixLoad, MatrixStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.pattern import numbers, pattern
+from cts.verdict.pattern import numbers, pattern
 
 
 def wrong(*places: tuple[object, object, object]) -> np.ndarray:

@@ -9,7 +9,7 @@ from cts.devices.choose import Choice, choose
 from cts.devices.device import DeviceError
 from cts.devices.listing import BrokenDevice, DeviceListing, VulkanDevices
 from cts.devices.spec import DeviceSpec
-from cts.plan import OptionError, checked_settings
+from cts.run.plan import OptionError, checked_settings
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from cts.devices.device import DeviceFailure
 from cts.devices.embedded.device import LIMITS, EmbeddedDevice
 from cts.devices.embedded.limits import Limits
 from cts.devices.embedded.profile import load_profile
-from generators.casebook import CaseKind, Tier, build_program, build_subcases, expand
+from generators.casebook import CaseKind, Tier, build, expand
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError
 from generators.kernel import BufferSlot, Dispatch, Kernel
@@ -127,8 +127,9 @@ def case_samples(per_family: int, names: tuple[str, ...] = ()) -> tuple[Sample, 
             continue
         cases = expand(family, Tier.SMOKE)
         for case in cases[:: max(len(cases) // per_family, 1)][:per_family]:
-            program = build_program(case)
-            subcase = build_subcases(case, program)[0]
+            built = build(case)
+            program = built.program
+            subcase = built.subcases()[0]
             contents = {array.name: np.zeros(array.bytes, np.uint8) for array in program.arrays} | subcase.inputs
             found.append(Sample(case.id, kernel(program, emit(program)), dispatch(program, subcase, contents)))
     return tuple(found)

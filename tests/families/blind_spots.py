@@ -18,11 +18,11 @@ from functools import partial
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.diagnose import gives, known_defects
-from cts.expected import Expected
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import CaseKind, Tier, build_subcases
+from cts.verdict.diagnose import gives, known_defects
+from cts.verdict.expected import Expected
+from cts.verdict.poison import initial_contents
+from generators.casebook import CaseKind, Tier, build
 from generators.errors import GeneratorError
 from generators.program.program import Program, Subcase
 from tests.families.evidence import BEYOND, outcome_of
@@ -46,7 +46,7 @@ Prepared = tuple[Program, Subcase, Expected, dict[str, np.ndarray]]
 def _prepared(case, program) -> list[Prepared]:
     found = []
     for one in program.all:
-        for subcase in build_subcases(case, one):
+        for subcase in build(case).subcases(one):
             expected = evaluate(one, subcase)
             found.append((one, subcase, expected, initial_contents(one, subcase, expected)))
     return found

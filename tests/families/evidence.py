@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.compare import compare
 from cts.defects.defect import Defect
 from cts.defects.glossary import Value
-from cts.diagnose import known_defects
-from cts.elements import scatter
-from cts.expected import Expected
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, find_case
+from cts.verdict.compare import compare
+from cts.verdict.diagnose import known_defects
+from cts.verdict.elements import scatter
+from cts.verdict.expected import Expected
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, find_case
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
 from generators.program.program import Program, Subcase
@@ -48,8 +48,9 @@ BEYOND = 0x5A
 def parts(case_id: str) -> tuple[Program, list[Subcase]]:
     """The program of a case, and its subcases."""
     case = find_case(casebook(), case_id)
-    program = build_program(case)
-    return program, build_subcases(case, program)
+    built = build(case)
+    program = built.program
+    return program, built.subcases()
 
 
 def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.ndarray]) -> Outcome:

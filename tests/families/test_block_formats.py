@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cts.reference.callbacks import BlockPointers, applied
-from generators.families.block_decoders import Decoder, decode_function
-from generators.families.block_formats import FORMATS, set_scales
+from generators.layouts.block_decoders import Decoder, decode_function
+from generators.layouts.block_formats import FORMATS, set_scales
 from generators.program.callbacks import BlockMember, BlockRead, BlockType, PointerParameter, promised_alignment
 from generators.program.memory import Array, Pointee
 from generators.types import COMPONENT_TYPES, StorageClass

@@ -11,7 +11,7 @@ from cts.reference.elements import apply, element_update
 from cts.reference.evaluate import STEPS
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
-from generators.casebook import build_program, build_subcases, find_case
+from generators.casebook import build, find_case
 from generators.program.composites import CompositeConstruct, CompositeInsert, CopyMemory
 from generators.program.elements import ElementFunction, ElementUpdate
 from generators.program.values import Matrix
@@ -27,11 +27,12 @@ AGGREGATES = "aggregates[16x16x16.f16.f16.f32.f32-c-subgroup-1-rr-{}-literal-fun
 def shows(case_id, kind, step):
     """Whether a subcase of the case fails where every operation of ``kind`` is done by ``step``."""
     case = find_case(casebook(), case_id)
-    program = build_program(case)
+    built = build(case)
+    program = built.program
     operations = every(program.operations, kind)
     assert operations, f"{case_id} has no {kind.__name__}"
     defect = Defect("", dict.fromkeys(operations, step))
-    return any(is_seen(program, subcase, defect) for subcase in build_subcases(case, program))
+    return any(is_seen(program, subcase, defect) for subcase in built.subcases())
 
 
 def target_bits(state, update):
@@ -142,7 +143,7 @@ def test_the_matrices_show_what_is_wrong_with_their_aggregate(case_id, kind, ste
 def test_a_copy_that_changes_with_its_original_shows(move):
     """After the move a matrix of the original is replaced; a shared place would have the copy changed too."""
     case = find_case(casebook(), AGGREGATES.format("array-4", "constant-constant", move))
-    program = build_program(case)
+    program = build(case).program
     last = every(program.operations, VariableStore)[-1]
     assert last.variable.name == "box"
 
@@ -150,5 +151,5 @@ def test_a_copy_that_changes_with_its_original_shows(move):
         STEPS[VariableStore](state, store)
         STEPS[VariableStore](state, replace(store, variable=program.variables[1]))
 
-    (subcase,) = build_subcases(case, program)
+    (subcase,) = build(case).subcases(program)
     assert is_seen(program, subcase, Defect("", {last: step}))

@@ -7,14 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.defects.construction import construction_defects
-from cts.diagnose import diagnose, known_defects
-from cts.elements import values
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
-from generators.casebook import build_program, build_subcases, expand, find_case
+from cts.verdict.compare import compare
+from cts.verdict.diagnose import diagnose, known_defects
+from cts.verdict.elements import values
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals
 from generators.kernel import Outcome
@@ -37,8 +37,9 @@ def operand(origin, constructed, row="8x8x8.s8.s8.s32.s32", form="single", subgr
 @cache
 def built(case_id):
     case = find_case(casebook(), case_id)
-    program = build_program(case)
-    return program, build_subcases(case, program)[0]
+    built = build(case)
+    program = built.program
+    return program, built.subcases()[0]
 
 
 def is_seen(case_id, broken) -> bool:
@@ -153,8 +154,9 @@ def test_what_keeps_denormals_constructs_one():
 def test_every_multiply_add_is_judged_exactly(tier):
     """The suite's envelope would allow a small constant that is missing."""
     for case in expand(casebook().family("construction_operands"), tier)[:: 1 if tier == "smoke" else 7]:
-        program = build_program(case)
-        for subcase in build_subcases(case, program):
+        built = build(case)
+        program = built.program
+        for subcase in built.subcases():
             assert {placed.allowed.kind for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
 
 

@@ -5,7 +5,7 @@ import pytest
 from cts.defects.branches import branch_defects
 from cts.defects.loops import loop_defects
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand
+from generators.casebook import build, expand
 from tests.families.evidence import is_seen, parts
 from tests.suite import casebook
 
@@ -62,8 +62,9 @@ def test_the_other_signedness_is_seen(relation, integer):
 
 def test_both_arms_run_and_differ_in_every_case_of_the_smoke_tier():
     for case in expand(casebook().family("control_flow"), "smoke"):
-        program = build_program(case)
-        for subcase in build_subcases(case, program):
+        built = build(case)
+        program = built.program
+        for subcase in built.subcases():
             expected = evaluate(program, subcase)
             assert not expected.notes, f"{case.id} {subcase.name} rests on a policy"
             assert expected.placed, f"{case.id} {subcase.name} stores nothing"

@@ -5,8 +5,8 @@ import pytest
 from cts.defects.branches import branch_defects
 from cts.defects.loops import loop_defects
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand
-from generators.families.control_flow_variables import AXES
+from generators.casebook import build, expand
+from generators.families.khr_cooperative_matrix.control_flow_variables import AXES
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
@@ -55,6 +55,7 @@ def test_accumulators_are_in_memory_and_no_phi_carries_a_matrix():
 
 def test_no_case_of_the_smoke_tier_rests_on_a_policy():
     for case in expand(casebook().family("control_flow_variables"), "smoke"):
-        program = build_program(case)
-        for subcase in build_subcases(case, program):
+        built = build(case)
+        program = built.program
+        for subcase in built.subcases():
             assert not evaluate(program, subcase).notes, f"{case.id} {subcase.name}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.compare import compare
-from cts.elements import scatter
-from cts.poison import initial_contents
 from cts.reference.conversion import convert_value
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
-from generators.casebook import build_program, build_subcases, find_case
+from cts.verdict.compare import compare
+from cts.verdict.elements import scatter
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, find_case
 from generators.errors import GeneratorError
 from generators.inputs.conversions import Step, edges, every_byte, fill, fits, overflowing, random
 from generators.kernel import Outcome
@@ -39,7 +39,7 @@ def read(matrix: MatrixValue) -> np.ndarray:
 
 def fails(id_: str, wrong) -> bool:
     """Whether a device fails whose conversions give ``wrong(matrix, operation)``, which is bits."""
-    program = build_program(find_case(casebook(), id_))
+    program = build(find_case(casebook(), id_)).program
     operations = [operation for operation in program.operations if isinstance(operation, MatrixConvert)]
 
     def step(state, operation):
@@ -47,7 +47,7 @@ def fails(id_: str, wrong) -> bool:
             operation.result.type.component, wrong(state.matrices[operation.matrix.name], operation)
         )
 
-    for subcase in build_subcases(find_case(casebook(), id_), program):
+    for subcase in build(find_case(casebook(), id_)).subcases(program):
         expected = evaluate(program, subcase)
         before = initial_contents(program, subcase, expected)
         with np.errstate(all="ignore"):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cts.diagnose import known_defects
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand, find_case
+from cts.verdict.diagnose import known_defects
+from generators.casebook import build, expand, find_case
 from tests.families.evidence import chosen, seen, unseen
 from tests.suite import casebook
 
@@ -109,8 +109,9 @@ def test_the_data_show_the_defect(case_id, defect):
 
 def test_a_stride_kept_in_16_bits_is_not_one_that_is_ignored():
     case = find_case(casebook(), load_store(component="u8", strides=("huge", "padded")))
-    program = build_program(case)
-    subcase = build_subcases(case, program)[0]
+    built = build(case)
+    program = built.program
+    subcase = built.subcases()[0]
     placed = {
         defect.id: evaluate(program, subcase, defect.substitutes).placed[0].allowed.bits.tobytes()
         for defect in chosen(known_defects(program), "load_store.stride_ignored", "load_store.stride_in_16_bits", access="loaded")

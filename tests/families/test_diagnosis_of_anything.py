@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.diagnose import diagnose
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, find_case
+from cts.verdict.diagnose import diagnose
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, find_case
 from generators.kernel import Outcome
 from tests.suite import casebook
 
@@ -22,8 +22,9 @@ from tests.suite import casebook
 )
 def test_an_outcome_that_nothing_explains_is_diagnosed(case_id):
     case = find_case(casebook(), case_id)
-    program = build_program(case)
-    subcase = build_subcases(case, program)[0]
+    built = build(case)
+    program = built.program
+    subcase = built.subcases()[0]
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     rng = np.random.default_rng(5)

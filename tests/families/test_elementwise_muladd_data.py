@@ -7,7 +7,7 @@ from cts.defects.defect import every
 from cts.defects.elementwise import elementwise_defects
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
-from generators.casebook import build_program, build_subcases, expand, find_case
+from generators.casebook import build, expand, find_case
 from generators.program.muladd import MatrixMulAdd
 from tests.suite import casebook
 
@@ -17,8 +17,9 @@ ROWS = ("8x8x8.f16.f16.f16.f16", "16x16x16.f16.f16.f32.f32", "16x16x32.s8.s8.s32
 
 def parts(case_id):
     case = find_case(casebook(), case_id)
-    program = build_program(case)
-    return program, build_subcases(case, program)[0]
+    built = build(case)
+    program = built.program
+    return program, built.subcases()[0]
 
 
 def bits(program, subcase, substitutes=None):
@@ -28,8 +29,9 @@ def bits(program, subcase, substitutes=None):
 
 def test_every_case_of_the_smoke_tier_has_one_value_for_each_element():
     for case in expand(casebook().family("elementwise_muladd"), "smoke"):
-        program = build_program(case)
-        for subcase in build_subcases(case, program):
+        built = build(case)
+        program = built.program
+        for subcase in built.subcases():
             assert all(placed.allowed.kind == "exact" for placed in evaluate(program, subcase).placed), case.id
 
 

@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.defects.defect import Defect, every
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import STEPS
-from cts.selection import device_rows
-from generators.casebook import build_program, build_subcases, expand, find_case
+from cts.run.selection import device_rows
+from cts.verdict.compare import compare
+from generators.casebook import build, expand, find_case
 from generators.casebook.cases import with_property_rows
 from generators.dispatch import kernel
 from generators.errors import CasebookError
-from generators.families.flexible import sized
-from generators.families.tiles import tiled
+from generators.families.nv_cooperative_matrix2.flexible import sized
+from generators.layouts.tiles import tiled
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
@@ -79,7 +79,7 @@ def test_the_family_names_every_flexible_row_of_the_devices_that_the_suite_knows
 def test_a_device_of_today_runs_two_thirds_of_the_smoke_tier():
     description = load_profile("nvidia-h200").description
     cases = expand(casebook().family("flexible"), "smoke")
-    programs = [build_program(case) for case in cases]
+    programs = [build(case).program for case in cases]
     assert sum(not missing(kernel(program, emit(program)), description) for program in programs) * 3 > len(cases) * 2
 
 
@@ -107,8 +107,9 @@ def shifted(kind, by, axis):
 @pytest.mark.parametrize(("axis", "by"), [(1, 8), (1, 16), (2, 8), (2, 16)])
 def test_fragments_that_are_exchanged_show(does, kind, axis, by):
     case = case_of(size="2x5x3", does=does)
-    program = build_program(case)
-    subcases = build_subcases(case, program)
+    built = build(case)
+    program = built.program
+    subcases = built.subcases()
     for operation in every(program.operations, kind):
         if operation.result.type.shape[axis - 1] <= by:
             continue
@@ -119,10 +120,11 @@ def test_fragments_that_are_exchanged_show(does, kind, axis, by):
 @pytest.mark.parametrize(("does", "axis"), [("reduce_rows", 1), ("reduce_columns", 2)])
 def test_a_reduction_of_another_row_or_column_shows(does, axis):
     case = case_of(size="2x5x3", does=does)
-    program = build_program(case)
+    built = build(case)
+    program = built.program
     operation = every(program.operations, Reduce)[0]
     defect = Defect("exchanged", {operation: shifted(Reduce, 16, axis)})
-    assert all(is_seen(program, subcase, defect) for subcase in build_subcases(case, program))
+    assert all(is_seen(program, subcase, defect) for subcase in built.subcases())
 
 
 @pytest.mark.parametrize("tier", ["smoke", "nightly"])
@@ -139,7 +141,7 @@ def test_a_reduction_shows_zeros_with_which_fragments_are_filled_up(tier):
 def test_what_lies_beside_the_matrices_must_stay(does):
     """A device that uses memory which is not its own changes what is copied out at the end."""
     case = case_of(does=does, size="2x2x2", beside=8192)
-    program = build_program(case)
+    program = build(case).program
     array = next(array for array in program.arrays if array.name == "beside_shared")
     assert array.count * array.pointee.bytes == 8192
     stores = [operation for operation in program.operations if isinstance(operation, MatrixStore | TensorStore)]
@@ -148,7 +150,7 @@ def test_what_lies_beside_the_matrices_must_stay(does):
         STEPS[type(operation)](state, operation)
         state.memories["beside_shared"].contents[4096] ^= 1
 
-    subcase = build_subcases(case, program)[0]
+    subcase = build(case).subcases(program)[0]
     assert is_seen(program, subcase, Defect("overwrites", {stores[-1]: overwriting}))
 
 
@@ -178,7 +180,8 @@ def test_tiles_of_any_multiple_of_a_granularity_are_aligned(layout, component, p
 )
 def test_lines_that_are_no_multiple_of_16_bytes_are_defined(case_id):
     case = find_case(casebook(), case_id)
-    program = build_program(case)
-    plan = arrange(case, program)
+    built = build(case)
+    program = built.program
+    plan = arrange(built)
     outcomes = EmbeddedDevice(load_profile("llvmpipe")).run(kernel(program, emit(program)), plan.dispatches)
     assert [compare(program, *judged) for judged in zip(plan.expected, plan.before, outcomes, strict=True)] == [(), ()]

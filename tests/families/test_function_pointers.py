@@ -6,8 +6,8 @@ from cts.defects.branches import branch_defects
 from cts.defects.calls import call_defects
 from cts.defects.loops import loop_defects
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand
-from generators.families.function_pointers import AXES
+from generators.casebook import build, expand
+from generators.families.khr_cooperative_matrix.function_pointers import AXES
 from generators.glsl import emit as glsl
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
@@ -53,8 +53,9 @@ def test_every_form_with_pointers_would_show_a_function_that_writes_to_copies():
 
 def test_no_case_of_the_smoke_tier_rests_on_a_policy():
     for case in expand(casebook().family("function_pointers"), "smoke"):
-        program = build_program(case)
-        for subcase in build_subcases(case, program):
+        built = build(case)
+        program = built.program
+        for subcase in built.subcases():
             assert not evaluate(program, subcase).notes, f"{case.id} {subcase.name}"
 
 

@@ -5,7 +5,7 @@ import pytest
 from cts.defects.branches import branch_defects
 from cts.defects.calls import call_defects
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand
+from generators.casebook import build, expand
 from generators.glsl import emit as glsl
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
@@ -49,8 +49,9 @@ def test_returning_as_another_scope_instance_does_is_seen(form, source):
 
 def test_no_case_of_the_smoke_tier_rests_on_a_policy():
     for case in expand(casebook().family("functions"), "smoke"):
-        program = build_program(case)
-        for subcase in build_subcases(case, program):
+        built = build(case)
+        program = built.program
+        for subcase in built.subcases():
             assert not evaluate(program, subcase).notes, f"{case.id} {subcase.name}"
 
 

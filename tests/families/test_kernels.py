@@ -14,12 +14,12 @@ from cts.defects.defect import Defect, every
 from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.diagnose import known_defects
 from cts.kinds.kernel import arrange
-from cts.poison import initial_contents
 from cts.reference.evaluate import STEPS, evaluate
 from cts.reference.state import State
-from generators.casebook import build_program, build_subcases, expand, find_case
+from cts.verdict.diagnose import known_defects
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, expand, find_case
 from generators.dispatch import kernel
 from generators.program.elementwise import MatrixArithmetic
 from generators.program.per_element import PerElement
@@ -40,8 +40,9 @@ FAMILIES = ("kernel_staged", "kernel_product", "kernel_attention", "kernel_convo
 @cache
 def made(case_id: str):
     case = find_case(casebook(), case_id)
-    program = build_program(case)
-    return case, program, build_subcases(case, program)[0]
+    built = build(case)
+    program = built.program
+    return case, program, built.subcases()[0]
 
 
 def results(case_id: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -297,7 +298,7 @@ def test_no_barrier_of_a_staged_product_can_be_left_out(buffers):
     case_id = f"kernel_staged[8x8x8.f16.f16.f32.f32-tiles-2x2-1x1-1-1-3-{buffers}-all-rr-none-loaded-none-staged-literal-unrolled-none]"
     case, program, _ = made(case_id)
     device = EmbeddedDevice(load_profile("universal"))
-    dispatches = arrange(case, program).dispatches[:1]
+    dispatches = arrange(build(case)).dispatches[:1]
     barriers = [i for i, operation in enumerate(program.operations) if isinstance(operation, Barrier)]
     assert len(barriers) >= 4
     needed = []
@@ -314,8 +315,9 @@ def test_no_barrier_of_a_staged_product_can_be_left_out(buffers):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_result_of_the_smoke_tier_is_exact(family):
     for case in expand(casebook().family(family), "smoke"):
-        program = build_program(case)
-        for subcase in build_subcases(case, program):
+        built = build(case)
+        program = built.program
+        for subcase in built.subcases():
             assert {placed.allowed.kind for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
 
 

@@ -10,8 +10,9 @@ from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
-from generators.casebook import build_program, find_case
+from generators.casebook import BuiltCase, build, find_case
 from generators.dispatch import kernel
+from generators.program.built import Built
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
 from generators.types import MemoryScope
@@ -27,7 +28,7 @@ def case_of(form, storage="workgroup", handover="barrier"):
 
 
 def run(case, program):
-    plan = arrange(case, program)
+    plan = arrange(BuiltCase(case, Built(program, build(case).built.draw)))
     return DEVICE.run(kernel(program, emit(program)), plan.dispatches[:1])
 
 
@@ -35,7 +36,7 @@ def run(case, program):
 @pytest.mark.parametrize("form", ["subgroup", *FORMS])
 def test_no_barrier_can_be_left_out(form, storage):
     case = case_of(form, storage)
-    program = build_program(case)
+    program = build(case).program
     run(case, program)
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Barrier):
@@ -47,7 +48,7 @@ def test_no_barrier_can_be_left_out(form, storage):
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "plain_around_matrix"])
 def test_a_barrier_of_the_subgroup_does_not_do_for_the_workgroup(form):
     case = case_of(form)
-    program = build_program(case)
+    program = build(case).program
     narrow = tuple(replace(o, scope=MemoryScope.SUBGROUP) if isinstance(o, Barrier) else o for o in program.operations)
     with pytest.raises(UndefinedBehaviour, match="a race"):
         run(case, replace(program, operations=narrow))

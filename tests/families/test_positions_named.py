@@ -10,7 +10,7 @@ from cts.reference.evaluate import evaluate
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import linear_in_clip
-from generators.casebook import build_program, build_subcases, expand
+from generators.casebook import build, expand
 from generators.program.control_flow import Branch, flattened
 from generators.program.per_element import PerElement
 from generators.program.reduce import Reduce
@@ -155,12 +155,12 @@ def rested_on(monkeypatch):
 
     def positions(case):
         found.clear()
-        for program in build_program(case).all:
+        for program in build(case).program.all:
             operations = tuple(flattened(program.operations))
             for operation in operations:
                 found.update(of_operation(operation))
             if any(isinstance(operation, TensorLoad | TensorStore | Branch) for operation in operations):
-                evaluate(program, next(iter(build_subcases(case, program))))
+                evaluate(program, next(iter(build(case).subcases(program))))
         return set(found)
 
     return positions

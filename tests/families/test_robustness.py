@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, find_case
+from cts.verdict.compare import compare
+from generators.casebook import build, find_case
 from generators.dispatch import kernel
 from generators.errors import GeneratorError
 from generators.program.builder import U32, ProgramBuilder
@@ -36,8 +36,9 @@ def case_of(access="load", cut="part", layout="row", stride="padded", pointee="c
 
 def run(case, robust=True, strict=True):
     """What the reference allows and what the embedded device gives."""
-    program = build_program(case)
-    arranged = arrange(case, program)
+    built = build(case)
+    program = built.program
+    arranged = arrange(built)
     device = EmbeddedDevice(load_profile("universal"), strict=strict)
     outcomes = device.run(replace(kernel(program, emit(program)), robust=robust), arranged.dispatches)
     return program, arranged, outcomes
@@ -112,7 +113,7 @@ def test_a_store_that_drops_elements_in_bounds_is_seen(lost):
 @pytest.mark.parametrize("feature", ["cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"])
 def test_a_device_without_what_robust_access_needs_is_told_so(feature):
     description = load_profile("universal").description
-    program = build_program(case_of())
+    program = build(case_of()).program
     built = kernel(program, emit(program))
     assert missing(built, description) == ""
     lacking = replace(description, features=dict(description.features) | {feature: False})
@@ -121,7 +122,7 @@ def test_a_device_without_what_robust_access_needs_is_told_so(feature):
 
 
 def test_a_hardware_device_without_the_feature_runs_none_of_it():
-    program = build_program(case_of())
+    program = build(case_of()).program
     assert "cooperativeMatrixRobustBufferAccess" in missing(kernel(program, emit(program)), load_profile("nvidia-h200").description)
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.kinds.kernel import arrange, compile_module
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, expand
+from cts.verdict.compare import compare
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, expand
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
 from generators.program.values import MatrixType, Operand, Selected, extent
@@ -59,11 +59,12 @@ def shows(program, subcase, broken):
 def test_a_constant_left_at_its_default_shows(kind):
     seen = 0
     for case in expand(casebook().family("specialization"), "smoke")[::4]:
-        program = build_program(case)
+        built = build(case)
+        program = built.program
         operand = next((o for o in program.operands if o.name == kind), None)
         if operand is None or operand.default == operand.value or program.others or case.values["twin"] != "none":
             continue
-        plan = arrange(case, program)
+        plan = arrange(built)
         assert any(shows(program, subcase, left_at_default(program, kind)) for subcase in plan.subcases), case.id
         seen += 1
     assert seen
@@ -74,22 +75,23 @@ def test_pipelines_of_a_case_share_their_module_and_differ(family):
     cases = [case for case in expand(casebook().family(family), "smoke") if "+" in case.id]
     assert cases
     for case in cases:
-        program = build_program(case)
+        program = build(case).program
         assert compile_module(program, "spirv")
         assert len({one.label for one in program.all}) == len(program.all) > 1, case.id
         assert len({(one.operands, one.subgroups) for one in program.all}) > 1, case.id
 
 
 def test_programs_of_different_modules_are_refused():
-    first, second = (build_program(case) for case in expand(casebook().family("specialization"), "smoke")[:60:50])
+    first, second = (build(case).program for case in expand(casebook().family("specialization"), "smoke")[:60:50])
     with pytest.raises(GeneratorError, match="is another module"):
         compile_module(replace(first, others=(replace(second, label="second"),)), "spirv")
 
 
 def test_every_pipeline_has_the_subcases_of_the_case():
     case = next(case for case in expand(casebook().family("specialization"), "smoke") if case.values["subgroups"] == "1+4+2")
-    program = build_program(case)
-    plan = arrange(case, program)
+    built = build(case)
+    program = built.program
+    plan = arrange(built)
     assert len(plan.subcases) == len(case.subcases) * len(program.all)
     assert len({subcase.name for subcase in plan.subcases}) == len(plan.subcases)
     assert [len(plan.dispatches_of(one)) for one in program.all] == [len(case.subcases)] * len(program.all)

@@ -10,7 +10,7 @@ from cts.devices.validator.device import Answer
 from cts.kinds.static import what_is_wrong
 from generators.casebook import CaseKind, TestKind, build_module, expand
 from generators.errors import GeneratorError
-from generators.families.static_rules import ELEMENTS, element, read_rule
+from generators.families.khr_cooperative_matrix.static_rules import ELEMENTS, element, read_rule
 from generators.property_rows import parse_row
 from generators.spirv.disassemble import disassemble
 from tests.suite import casebook

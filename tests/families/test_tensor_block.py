@@ -2,12 +2,12 @@
 
 import pytest
 
-from cts.compare import compare
 from cts.defects.tensor import tensor_defects
 from cts.defects.tensor_block import tensor_block_defects
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, find_case
+from cts.verdict.compare import compare
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, find_case
 from tests.families.evidence import chosen, is_seen, outcome_of
 from tests.suite import casebook
 
@@ -36,10 +36,11 @@ def case_id(
 
 def defects(case_id, id_):
     case = find_case(casebook(), case_id)
-    program = build_program(case)
+    built = build(case)
+    program = built.program
     found = chosen((*tensor_defects(program), *tensor_block_defects(program)), id_)
     assert found
-    return program, build_subcases(case, program), found
+    return program, built.subcases(), found
 
 
 @pytest.mark.parametrize(
@@ -108,8 +109,9 @@ def test_results_of_32_bits_need_more_than_16():
     """A function that computes in f16 whatever it declares is seen in nearly every element."""
     id_ = case_id(decode="q4_1", block="32", component="f32")
     case = find_case(casebook(), id_)
-    program = build_program(case)
-    (subcase,) = build_subcases(case, program)
+    built = build(case)
+    program = built.program
+    (subcase,) = built.subcases()
     (placed,) = evaluate(program, subcase).placed
     values = placed.allowed.bits.view("float32")
     assert (values.astype("float16").astype("float32") != values).mean() > 0.5

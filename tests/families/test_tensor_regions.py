@@ -5,7 +5,7 @@ from math import prod
 
 import pytest
 
-from generators.families.tensor_regions import (
+from generators.families.nv_cooperative_matrix2.tensor_layout.regions import (
     BLOCKS,
     OFFSETS,
     ORDERS,

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.defects.tensor_view import tensor_view_defects
-from cts.diagnose import diagnose
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import Tier, build_program, build_subcases, expand, find_case
+from cts.verdict.compare import compare
+from cts.verdict.diagnose import diagnose
+from cts.verdict.poison import initial_contents
+from generators.casebook import Tier, build, expand, find_case
 from generators.errors import GeneratorError
-from generators.families.tensor_view import geometry
+from generators.families.nv_cooperative_matrix2.tensor_view import geometry
 from tests.families.evidence import chosen, outcome_of, seen, unseen
 from tests.families.tensor_view_cases import view_case
 from tests.suite import casebook
@@ -83,8 +83,9 @@ def visible(cases, wanted) -> set[str]:
     """The ids of the defects that some case shows by another result."""
     result: set[str] = set()
     for one in cases:
-        program = build_program(one)
-        subcase = build_subcases(one, program)[0]
+        built = build(one)
+        program = built.program
+        subcase = built.subcases()[0]
         expected = evaluate(program, subcase)
         before = initial_contents(program, subcase, expected)
         for defect in tensor_view_defects(program):
@@ -121,8 +122,9 @@ def test_the_smoke_tier_shows_the_mistakes_that_are_likeliest():
 
 def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
     one = find_case(casebook(), view_case(clip="inside"))
-    program = build_program(one)
-    for subcase in build_subcases(one, program):
+    built = build(one)
+    program = built.program
+    for subcase in built.subcases():
         bits = evaluate(program, subcase).placed[0].allowed.bits[0]
         before = subcase.inputs["before"].view(np.uint16).reshape(16, -1)[:, :16]
         kept = bits == before
@@ -143,8 +145,9 @@ def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
 )
 def test_the_diagnosis_names_the_defect(values, id_):
     one = find_case(casebook(), view_case(**values))
-    program = build_program(one)
-    subcase = build_subcases(one, program)[0]
+    built = build(one)
+    program = built.program
+    subcase = built.subcases()[0]
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     defect = chosen(tensor_view_defects(program), id_, access="loaded")[0]
@@ -170,5 +173,6 @@ def test_a_store_over_the_edges_of_its_tensor_stores_something_where_its_window_
     seeing = [case for case in stores if case.values["clip"] not in ("beyond", "empty")]
     assert {case.values["clip"] for case in seeing} >= {"none", "inside", "over_right", "corner", "columns"}
     for case in seeing:
-        program = build_program(case)
-        assert all(evaluate(program, subcase).placed for subcase in build_subcases(case, program)), case.id
+        built = build(case)
+        program = built.program
+        assert all(evaluate(program, subcase).placed for subcase in built.subcases()), case.id

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.defects.tensor import tensor_defects
-from cts.diagnose import diagnose, known_defects
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand, find_case
+from cts.verdict.compare import compare
+from cts.verdict.diagnose import diagnose, known_defects
+from cts.verdict.poison import initial_contents
+from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError
 from tests.families.evidence import BEYOND, chosen, outcome_of, seen, unseen
 from tests.suite import casebook
@@ -27,8 +27,9 @@ def case_of(family, **labels):
 def shown(case, wanted):
     """For each known defect of this id, or of this id and a parameter: whether a subcase of the case gives another result with it."""
     id_, *parameter = (wanted,) if isinstance(wanted, str) else wanted
-    program = build_program(case)
-    subcases = build_subcases(case, program)
+    built = build(case)
+    program = built.program
+    subcases = built.subcases()
     defects = chosen(tensor_defects(program), id_, **dict([parameter] if parameter else []))
     return [any(_differs(program, subcase, defect) for subcase in subcases) for defect in defects]
 
@@ -143,7 +144,7 @@ def test_tensor_clamp_shows(labels, wanted):
 
 
 def test_the_diagnosis_knows_the_defects_of_tensors():
-    program = build_program(case_of("tensor_layout"))
+    program = build(case_of("tensor_layout")).program
     assert "tensor_layout.slice_offset_ignored" in [defect.id for defect in known_defects(program)]
 
 
@@ -151,8 +152,9 @@ def test_the_diagnosis_knows_the_defects_of_tensors():
 def test_a_remainder_by_zero_is_named_before_strides_of_zero_which_give_the_same(side, reach, size):
     """A reader begins with the first words, and no stride is wrong in the other clamp modes."""
     case = case_of("tensor_clamp", rank=2, mode="mirrored", access="load", which="beside_one", side=side, reach=reach, size=size)
-    program = build_program(case)
-    subcase = build_subcases(case, program)[0]
+    built = build(case)
+    program = built.program
+    subcase = built.subcases()[0]
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     (defect,) = chosen(known_defects(program), "tensor_access.in_bounds_mirrored_to_first")

@@ -7,7 +7,7 @@ import pytest
 
 from cts.defects.uses import use_defects
 from cts.reference.evaluate import evaluate
-from generators.casebook import build_program, build_subcases, expand, find_case
+from generators.casebook import build, expand, find_case
 from tests.families.evidence import seen, unseen
 from tests.suite import casebook
 
@@ -60,8 +60,9 @@ def test_a_transposition_that_is_left_out_is_seen(shape):
 @pytest.mark.parametrize("component", ["f16", "bf16", "f32"])
 def test_position_alone_decides_elements_that_no_implementation_may_take_for_zero(component):
     case = find_case(casebook(), moved(component, shape="48x32"))
-    program = build_program(case)
-    index = next(subcase for subcase in build_subcases(case, program) if subcase.name.startswith("index"))
+    built = build(case)
+    program = built.program
+    index = next(subcase for subcase in built.subcases() if subcase.name.startswith("index"))
     allowed = evaluate(program, index).placed[0].allowed
     assert allowed.kind == "exact"
     assert len(np.unique(allowed.bits)) == allowed.bits.size
@@ -78,8 +79,9 @@ def test_a_device_of_today_runs_half_of_the_smoke_tier(family):
 
 def test_both_sums_of_a_chain_are_exact_and_need_their_bits():
     case = find_case(casebook(), chained("f16.f16.f16.f16", between="stored", trips=3, source="literal"))
-    program = build_program(case)
-    placed = evaluate(program, build_subcases(case, program)[0]).placed
+    built = build(case)
+    program = built.program
+    placed = evaluate(program, built.subcases()[0]).placed
     assert all(p.allowed.kind == "exact" for p in placed)
     final = next(p for p in placed if p.array == "o").allowed.bits.view(np.float16)
     assert np.abs(final).max() > 1000

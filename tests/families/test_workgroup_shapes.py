@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
-from generators.casebook import build_program, find_case
+from cts.verdict.compare import compare
+from generators.casebook import build, find_case
 from generators.dispatch import kernel
 from generators.errors import GeneratorError
 from generators.glsl.emit import emit as print_glsl
@@ -47,8 +47,9 @@ def case_of(
 
 def judge(case, change_kernel=lambda k: k, change_dispatch=lambda d: d, change_outcome=lambda o: o):
     """Whether the embedded device passes with a kernel, a dispatch or an outcome that is not the case's."""
-    program = build_program(case)
-    arranged = arrange(case, program)
+    built = build(case)
+    program = built.program
+    arranged = arrange(built)
     device = EmbeddedDevice(load_profile("universal"))
     outcomes = device.run(change_kernel(kernel(program, emit(program))), [change_dispatch(d) for d in arranged.dispatches])
     return not any(
@@ -115,7 +116,7 @@ def test_workgroup_memory_that_only_the_first_line_of_invocations_fills_is_seen(
     [("literals", "LocalSize 32 2 2"), ("constants", "LocalSizeId %local_size %local_size_y %local_size_z"), ("x_constant", "LocalSizeId")],
 )
 def test_the_local_size_is_said_as_the_case_asks(local_size, mode):
-    program = build_program(case_of(local_size=local_size))
+    program = build(case_of(local_size=local_size)).program
     assert mode in disassemble(emit(program))
     assert ("local_size_x = 32" in print_glsl(program)) == (local_size == "literals")
 
@@ -153,7 +154,7 @@ def test_what_a_device_lacks_for_a_shape_is_named(size, changes, lacking):
         stated = {"subgroupSupportedOperations": 1, "requiredSubgroupSizeStages": 0x20}
         description = replace(description, limits=stated | changes["limits"])
     features = {name: name != changes.get("without") for name in description.features}
-    program = build_program(case_of(size=size, full="required"))
+    program = build(case_of(size=size, full="required")).program
     found = missing(kernel(program, emit(program)), replace(description, features=features))
     assert found == lacking
 
@@ -162,5 +163,5 @@ def test_a_device_that_cannot_require_full_subgroups_runs_the_cases_that_do_not_
     description = load_profile("universal").description
     features = {name: name != "computeFullSubgroups" for name in description.features}
     for full in ("if_possible", "not_required"):
-        program = build_program(case_of(full=full))
+        program = build(case_of(full=full)).program
         assert missing(kernel(program, emit(program)), replace(description, features=features)) == ""

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from cts.cli import main
+from cts.commands.fuzzing import Difference, Fuzzer, check_known
 from cts.devices.device import DeviceCrash, DeviceError
 from cts.devices.embedded import tensor_access, tensor_addressing, tensor_state
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.tensor_addressing import Layout, Places, View
-from cts.fuzzing import Difference, Fuzzer, check_known
-from cts.session import DeviceHolder
+from cts.run.session import DeviceHolder
 from generators.errors import CtsError
 from generators.fuzz.draws import DRAWS_PER_FORM, draw
 from generators.fuzz.shrinking import simpler, size
@@ -281,7 +281,7 @@ def test_a_device_that_supports_no_draw_was_not_tested(more, capsys):
     ids=["empty", "misspelt", "of other programs"],
 )
 def test_ids_of_no_defect_of_the_draws_are_refused(id_, nearest, monkeypatch):
-    monkeypatch.setattr("cts.fuzzing.MOST_FORMS", 30)
+    monkeypatch.setattr("cts.commands.fuzzing.MOST_FORMS", 30)
     with pytest.raises(CtsError) as raised:
         check_known(draw, 4, ["tensor_view.clip_ignored", id_])
     assert nearest in str(raised.value)

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from generators.casebook import CaseKind, build_program, expand
+from generators.casebook import CaseKind, build, expand
 from generators.errors import CtsError, GeneratorError, NotExpressible
 from generators.glsl import compile as compiling
 from generators.glsl.compile import compile_glsl, excerpt, find_glslang
@@ -117,7 +117,7 @@ def shaders():
     for family in casebook():
         for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():
             try:
-                found[family.name] = emit(build_program(case))
+                found[family.name] = emit(build(case).program)
             except NotExpressible:
                 continue
             break
@@ -147,6 +147,6 @@ def test_the_front_end_of_a_run_takes_the_library(monkeypatch):
     from cts.kinds.kernel import compile_module
 
     case = next(iter(expand(casebook().family("muladd"), "smoke")))
-    program = build_program(case)
+    program = build(case).program
     monkeypatch.setattr(compiling, "_compile_by_program", lambda glslang, source: pytest.fail("the program was run"))
     assert instructions(compile_module(program, "glsl")) == instructions(find_library().compile(emit(program)))

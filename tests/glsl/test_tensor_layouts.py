@@ -3,8 +3,8 @@
 import pytest
 
 from generators.errors import NotExpressible
-from generators.families.tensor_writer import TensorWriter
 from generators.glsl.emit import emit
+from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee

@@ -12,7 +12,7 @@ from functools import cache
 from cts.checkout import find_root
 from cts.devices.messages import ANSWER, frame
 from cts.kinds.kernel import compile_module
-from generators.casebook import CaseKind, build_program, find_case, load_casebook
+from generators.casebook import CaseKind, build, find_case, load_casebook
 from generators.dispatch import kernel
 from tests.hostile_driver.scenario import FOLDER, Scenario, case_ids
 
@@ -41,7 +41,7 @@ def shaders() -> Mapping[str, Shader]:
         case = find_case(casebook, id_)
         if case.definition.kind is not CaseKind.KERNEL:
             continue
-        program = build_program(case)
+        program = build(case).program
         built = kernel(program, compile_module(program, "spirv"))
         written = {slot.binding for slot in built.buffers if slot.written and slot.binding is not None}
         read = {slot.binding for slot in built.buffers if not slot.written and slot.binding is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from cts.devices.device import Step
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 from tests.hostile_driver.scenario import UNJUDGED, case_ids, read_table
 from tests.hostile_driver.shaders import filled, shaders
 

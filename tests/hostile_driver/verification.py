@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 from tests.hostile_driver.running import Observed
 from tests.hostile_driver.scenario import UNJUDGED, Run, Scenario, case_ids
 

@@ -12,7 +12,7 @@ from cts.devices.device import DeviceDescription
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, PropertyAnswer, PropertyCall
-from cts.property_rules import RULES, Commanded
+from cts.kinds.property_rules import RULES, Commanded
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
 DESCRIPTION = load_profile("nvidia-h200").description

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cts.kinds.property_rules import RULES
 from cts.kinds.table import KINDS
-from cts.property_rules import RULES
 from generators.casebook import Case, expand
 from generators.errors import CtsError
 from tests.suite import casebook

@@ -18,10 +18,10 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.validator.device import ValidatorDevice
 from cts.kinds.table import KINDS, unjudged
-from cts.plan import OptionError, checked_settings
-from cts.runner import judge
-from cts.session import DeviceHolder
-from cts.verdict import CaseResult, Verdict
+from cts.run.plan import OptionError, checked_settings
+from cts.run.runner import judge
+from cts.run.session import DeviceHolder
+from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, expand, load_family
 from generators.module_check import ModuleCheck
 from tests.suite import casebook, pin
@@ -51,7 +51,7 @@ def module(values: Mapping[str, Any]) -> ModuleCheck:
 @pytest.fixture
 def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
     """By labels. Beside the suite's requirements, in a casebook of their own."""
-    builder = ModuleType("generators.families.toy_static")
+    builder = ModuleType("generators.families.khr_cooperative_matrix.toy_static")
     builder.PREDICATES, builder.module, builder.__spec__ = {}, module, pytest.__spec__  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, builder.__name__, builder)
     folder = tmp_path / "cases" / "khr_cooperative_matrix"

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-import generators.families
+import generators.families.khr_cooperative_matrix as khr
 from generators.casebook import load_family
 from generators.casebook.tiers import pinned_file
 from tests.plugin.processes import run
@@ -60,7 +60,7 @@ HOLD = dict.fromkeys(sorted(SMOKE - FIRST), "hold")
 def tiers_of(text: str) -> str:
     """The file that pins the tiers of a description of the family."""
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(generators.families, "__path__", [*generators.families.__path__, str(Path(__file__).parent / "families")])
+        patch.setattr(khr, "__path__", [*khr.__path__, str(Path(__file__).parent / "families")])
         root = Path(directory)
         path = root / "cases" / "khr_cooperative_matrix" / "copying.yaml"
         path.parent.mkdir(parents=True)
@@ -145,7 +145,7 @@ def make(root: Path) -> Checkout:
     checkout.family.parent.mkdir(parents=True)
     (root / "cases" / "requirements").symlink_to(REPOSITORY / "cases" / "requirements")
     checkout.describe(FAMILY)
-    (root / "conftest.py").write_text('pytest_plugins = ["doubles", "cts.plugin"]\n', encoding="utf-8")
+    (root / "conftest.py").write_text('pytest_plugins = ["doubles", "cts.run.plugin"]\n', encoding="utf-8")
     (root / "pytest.ini").write_text("[pytest]\naddopts = -ra --import-mode=importlib\ntestpaths = tests\n", encoding="utf-8")
     return checkout
 

@@ -18,9 +18,7 @@ from typing import Any
 
 import child_double
 
-import generators.families
-from cts import plan as plans
-from cts import session as sessions
+import generators.families.khr_cooperative_matrix as khr
 from cts.devices import choose as choosing
 from cts.devices.device import (
     DeviceCrash,
@@ -34,10 +32,12 @@ from cts.devices.device import (
 )
 from cts.devices.spec import DeviceSpec
 from cts.kinds import kernel as kernels
-from cts.reproduction import after
+from cts.repro.reproduction import after
+from cts.run import plan as plans
+from cts.run import session as sessions
 from generators.kernel import Dispatch, Kernel, Outcome
 
-generators.families.__path__.append(str(Path(__file__).parent / "families"))
+khr.__path__.append(str(Path(__file__).parent / "families"))
 
 # What a device lacks is decided by its description, also where a child process holds the device: this one lacks nothing.
 DESCRIPTION = child_double.DESCRIPTION
@@ -143,17 +143,17 @@ def choose(selector: str | None, seconds: float = 60.0) -> Any:
     return choosing.Choice(spec, DESCRIPTION, "the only one", os.environ.get("DOUBLES_FALLBACK", ""))
 
 
-def build_program(case: Any) -> Any:
+def build(case: Any) -> Any:
     current["id"] = case.id
-    return real_build_program(case)
+    return real_build(case)
 
 
-def arrange(case: Any, program: Any) -> Any:
-    current["plan"] = real_arrange(case, program)
+def arrange(case: Any) -> Any:
+    current["plan"] = real_arrange(case)
     return current["plan"]
 
 
-real_build_program, real_arrange = kernels.build_program, kernels.arrange
-kernels.build_program, kernels.arrange = build_program, arrange  # type: ignore[attr-defined]
+real_build, real_arrange = kernels.build, kernels.arrange
+kernels.build, kernels.arrange = build, arrange  # type: ignore[attr-defined]
 plans.choose = choose  # type: ignore[attr-defined]
 sessions.open_device = lambda spec: Double()  # type: ignore[attr-defined]

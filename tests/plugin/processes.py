@@ -21,9 +21,9 @@ IMPORTED = (
     "cts.devices.choose",
     "cts.devices.embedded.device",
     "cts.devices.isolation",
-    "cts.judging",
-    "cts.overview",
-    "cts.selection",
+    "cts.run.judging",
+    "cts.run.overview",
+    "cts.run.selection",
     "generators.spirv.emit",
     "numpy.random",
     "reports",
@@ -33,7 +33,7 @@ IMPORTED = (
     "_pytest.terminal",
 )
 """What most runs import. Not among it: plugins that they load by name, of which pytest would say that it comes too late to rewrite them;
-and cts.plan, which takes the names that doubles.py replaces from their modules."""
+and cts.run.plan, which takes the names that doubles.py replaces from their modules."""
 
 HANGS = 900.0
 """Seconds after which a run is taken to hang. It needs less than one, and on a loaded machine a few."""

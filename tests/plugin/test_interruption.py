@@ -4,7 +4,7 @@ import json
 import os
 import signal
 
-from cts.journal import claim
+from cts.journal.journal import claim
 
 from .conftest import FIRST, SMOKE
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from cts.plugin import check_sendable
+from cts.run.plugin import check_sendable
 from generators.errors import CtsError
 
 LINE = r"cts: cannot write the output: .+; send it to another place\n"

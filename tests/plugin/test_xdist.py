@@ -19,10 +19,10 @@ def test_two_workers_judge_every_case_once_each_on_a_device_of_its_own(checkout)
 def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(checkout):
     # The worker finds another meta.json in the directory than the controller wrote: as on another machine.
     (checkout.root / "elsewhere.py").write_text(
-        "import cts.plugin\nreal = cts.plugin._token\n"
+        "import cts.run.plugin\nreal = cts.run.plugin._token\n"
         "def pytest_configure(config):\n"
         "    if hasattr(config, 'workerinput'):\n"
-        "        cts.plugin._token = lambda directory: 'another machine'\n",
+        "        cts.run.plugin._token = lambda directory: 'another machine'\n",
         encoding="utf-8",
     )
     conftest = checkout.root / "conftest.py"
@@ -35,7 +35,7 @@ def test_a_worker_that_does_not_see_the_report_directory_sends_its_records(check
 def test_a_journal_that_the_main_process_cannot_write_ends_the_run_with_one_line(checkout):
     (checkout.root / "full.py").write_text(
         "import os\n"
-        "from cts.journal import Journal, JournalError\n"
+        "from cts.journal.journal import Journal, JournalError\n"
         "def append_line(self, line):\n"
         "    raise JournalError('cannot write: No space left on device')\n"
         "if 'PYTEST_XDIST_WORKER' not in os.environ:\n"

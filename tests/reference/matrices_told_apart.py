@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.compare import compare
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
+from cts.verdict.compare import compare
+from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cts.expected import Expected
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
+from cts.verdict.expected import Expected
+from cts.verdict.poison import initial_contents
 from generators.kernel import Outcome
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
@@ -131,7 +131,7 @@ def store_program(place: Mapping[str, Any], bits: np.ndarray, length: int) -> tu
 
 def perfect(program: Program, subcase: Subcase, expected: Expected | None = None) -> tuple[Expected, dict[str, np.ndarray], Outcome]:
     """What the reference expects, what buffers hold before, and the outcome of a device that does it right."""
-    from cts.elements import scatter
+    from cts.verdict.elements import scatter
 
     expected = expected or evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)

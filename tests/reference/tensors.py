@@ -9,7 +9,7 @@ import numpy as np
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State, initial_state
 from cts.reference.tensor import LayoutState, layout_state
-from generators.families.tensor_writer import LayoutStep, TensorWriter
+from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Operation, Subcase
 from generators.program.tensor import TensorLayoutType

@@ -10,10 +10,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cts.membership import allows
 from cts.reference.conversion import convert_value
 from cts.reference.muladd import multiply_add
 from cts.reference.values import MatrixValue
+from cts.verdict.membership import allows
 from generators.errors import GeneratorError
 from generators.program.conversion import Conversion, conversions
 from generators.types import COMPONENT_TYPES, ComponentType

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.expected import Allowed
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue, join, select
+from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
 from generators.inputs.exactness import History
 from generators.program.builder import ProgramBuilder

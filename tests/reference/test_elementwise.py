@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cts.expected import Allowed
-from cts.membership import allows
 from cts.reference.elementwise import combine, negated
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Allowed
+from cts.verdict.membership import allows
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
-from cts.expected import Allowed
-from cts.membership import allows
 from cts.reference.evaluate import evaluate
+from cts.verdict.expected import Allowed
+from cts.verdict.membership import allows
 from generators.errors import GeneratorError
 from generators.types import COMPONENT_TYPES
 from tests.reference.programs import as_bits, as_bytes, flags, load_program, muladd, store_program

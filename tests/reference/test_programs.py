@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.expected import Expected
 from cts.reference.evaluate import ENVELOPE_NOTE, evaluate
+from cts.verdict.expected import Expected
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee

@@ -8,15 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cts.compare import compare
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
+from cts.verdict.compare import compare
+from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError
-from generators.families.tensor_writer import TensorWriter
 from generators.glsl.emit import emit as print_glsl
+from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter

@@ -9,8 +9,8 @@ import pytest
 
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
-from cts.poison import initial_contents
 from cts.reference.evaluate import evaluate
+from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError
 from generators.glsl.emit import emit as emit_glsl

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.membership import allows
 from cts.reference.evaluate import evaluate
+from cts.verdict.membership import allows
 from generators.errors import GeneratorError
-from generators.families.tensor_tiles import matrix_in, matrix_out
+from generators.layouts.tensor_tiles import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.program import Subcase

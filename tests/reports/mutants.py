@@ -11,8 +11,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
-from cts import journal
-from cts.tally import Digest
+from cts.journal import journal
+from cts.run.tally import Digest
 from reports import write
 from tests import mutants
 from tests.mutants import Seed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cts.record import result_of
-from cts.verdict import Verdict
+from cts.journal.record import result_of
+from cts.verdict.verdict import Verdict
 from reports import read
 from reports.causes import causes
 

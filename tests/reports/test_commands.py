@@ -6,7 +6,7 @@ import pytest
 
 from cts.devices.choose import choose
 from cts.devices.spec import DeviceSpec
-from cts.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 from reports.commands import commands
 
 

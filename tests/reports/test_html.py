@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.record import result_of
+from cts.journal.record import result_of
 from reports import html, read, write
 
 VOID = {"meta", "input", "br", "link"}

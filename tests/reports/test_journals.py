@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.verdict import Verdict
+from cts.verdict.verdict import Verdict
 from generators.errors import CtsError
 from reports import read
 from reports.journals import MOST_FAULTS, whole_results

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from cts.record import result_of
+from cts.journal.record import result_of
 from reports import junit as module
 from reports import read
 from reports.context import context

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 from reports import read, summarise
 
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from cts.atomic import write_text
+from cts.journal.atomic import write_text
 from generators.errors import CtsError
 from reports import write
 from reports.__main__ import main

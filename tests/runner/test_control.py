@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from cts.control import IN_A_ROW, ControlCase
 from cts.devices.device import DeviceUnavailable
-from cts.session import Retries
-from cts.verdict import Verdict
+from cts.run.control import IN_A_ROW, ControlCase
+from cts.run.session import Retries
+from cts.verdict.verdict import Verdict
 
 RETRIES = Retries(attempts=3, pause=2.0)
 

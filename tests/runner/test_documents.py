@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from cts.cli import VERBS
-from cts.compare import compare, format_mismatch
-from cts.diagnose import diagnose, known_defects
-from cts.elements import scatter
 from cts.kinds.kernel import Arrangement, arrange
 from cts.reference.evaluate import evaluate
-from generators.casebook import Casebook, build_program, find_case
+from cts.verdict.compare import compare, format_mismatch
+from cts.verdict.diagnose import diagnose, known_defects
+from cts.verdict.elements import scatter
+from generators.casebook import Casebook, build, find_case
 from generators.errors import CtsError
 from generators.kernel import Outcome
 from generators.program.program import Program
@@ -152,8 +152,9 @@ def test_the_python_of_the_casebook_runs(monkeypatch):
 @pytest.fixture(scope="module")
 def example(book) -> tuple[Program, Arrangement, int]:
     """The case of docs/numerics.md, and the number of its subcase ``cancel``."""
-    program = build_program(find_case(book, EXAMPLE))
-    plan = arrange(find_case(book, EXAMPLE), program)
+    built = build(find_case(book, EXAMPLE))
+    program = built.program
+    plan = arrange(built)
     return program, plan, [subcase.name for subcase in plan.subcases].index("cancel")
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cts.cli import main
-from cts.expected import Allowed, Expected, Placed
 from cts.kinds.kernel_digests import digest_expected
+from cts.verdict.expected import Allowed, Expected, Placed
 from generators.digests import digest, digest_inputs
 from generators.program.program import Subcase
 from generators.types import COMPONENT_TYPES
@@ -85,7 +85,7 @@ def test_tiers_are_pinned_without_building_a_case_and_their_digests_are_missed(c
     golden(checkout, "--update")
     edit(checkout, "component: [f16, u8], use: all", "component: [f16, u8, s8], use: all")
     with monkeypatch.context() as patch:
-        patch.setattr("cts.golden.find_case", None)
+        patch.setattr("cts.commands.pinned.find_case", None)
         assert golden(checkout, "--update", "--tiers", "--family", "load_store") == 0
     capsys.readouterr()
     assert golden(checkout, "--check") == 1

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.journal import (
+from cts.journal.journal import (
     META,
     Fault,
     Journal,
@@ -199,7 +199,7 @@ def test_lines_that_hold_no_result_are_named_by_number_and_field(tmp_path):
 
 
 def test_a_line_that_is_too_long_is_passed_over_and_the_next_one_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("cts.journal.MOST_BYTES", 100)
+    monkeypatch.setattr("cts.journal.journal.MOST_BYTES", 100)
     path = tmp_path / "results.jsonl"
     path.write_bytes(b'{"id":"' + b"a" * 1000 + b'","verdict":"pass"}\n' + encode(record("b")))
     assert [result.id for result in read(path)] == ["b"]

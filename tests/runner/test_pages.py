@@ -8,7 +8,7 @@ import re
 import pytest
 
 from cts.cli import main
-from cts.tables import TABLES, remade
+from cts.commands.tables import TABLES, remade
 from generators.casebook import Casebook, CaseKind, Tier, expand, find_case
 from generators.errors import CtsError
 from generators.glsl_coverage import generalized, glsl_coverage, refusal

@@ -8,15 +8,15 @@ from xml.etree import ElementTree
 import pytest
 
 from cts.cli import main
-from cts.compare import compare
 from cts.defects.tensor_view import tensor_view_defects
 from cts.kinds.kernel import WrongSubcase, _failed, arrange
+from cts.pictures.drawing import draw
+from cts.pictures.map import NOWHERE, TensorMap
+from cts.pictures.picture import picture_of_case, shown_pictures
+from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
-from cts.tensor_drawing import draw
-from cts.tensor_map import NOWHERE, TensorMap
-from cts.tensor_pictures import picture_of_case, shown_pictures
-from cts.tensor_tracing import tensor_maps
-from generators.casebook import build_program, build_subcases, find_case
+from cts.verdict.compare import compare
+from generators.casebook import build, find_case
 from generators.errors import CtsError
 from reports.picture import failing_array
 from tests.families.evidence import outcome_of
@@ -135,8 +135,9 @@ def test_a_record_gives_the_same_map():
 
 def test_the_map_of_a_case_is_that_of_the_reference_model(casebook):
     one = find_case(casebook, view_case(shape="8x8", form="span", clip="over_right", fit="window"))
-    program = build_program(one)
-    (found,) = tensor_maps(program, build_subcases(one, program)[0])
+    built = build(one)
+    program = built.program
+    (found,) = tensor_maps(program, built.subcases()[0])
     assert (found.access, found.matrix, found.shape) == ("load", "matrix", (8, 8))
     assert (found.dimensions, found.offset, found.span) == ((7, 8), (1, 2), (4, 4))
     inside = {(i // 8, i % 8) for i, number in enumerate(found.in_slice) if number != NOWHERE}
@@ -148,14 +149,16 @@ def test_the_map_of_a_case_is_that_of_the_reference_model(casebook):
 
 def test_every_scope_instance_has_its_own_map(casebook):
     one = find_case(casebook, view_case(subgroups=2, permutation="p120"))
-    program = build_program(one)
-    assert [tensor_maps(program, build_subcases(one, program)[0], instance)[0].instance for instance in (0, 1)] == [0, 1]
+    built = build(one)
+    program = built.program
+    assert [tensor_maps(program, built.subcases()[0], instance)[0].instance for instance in (0, 1)] == [0, 1]
 
 
 def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
     one = find_case(casebook, view_case(shape="8x8", clip="inside"))
-    program = build_program(one)
-    plan = arrange(one, program)
+    built = build(one)
+    program = built.program
+    plan = arrange(built)
     defect = next(defect for defect in tensor_view_defects(program) if defect.id == "tensor_view.clip_offset_not_subtracted")
     outcome = outcome_of(program, evaluate(program, plan.subcases[0], defect.substitutes), plan.before[0])
     mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
@@ -167,9 +170,10 @@ def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
 
 def test_a_page_draws_one_tensor_and_none_that_would_make_it_heavy(casebook):
     one = find_case(casebook, view_case(shape="8x8", clip="inside"))
-    program = build_program(one)
+    built = build(one)
+    program = built.program
     record = {"shape": [8, 8], "component": "f16", "instances": {"0": ["1"] * 8}, "instance": 0, "wrong": ["1"] * 8}
-    record["tensor"] = tensor_maps(program, build_subcases(one, program)[0])[0].record()
+    record["tensor"] = tensor_maps(program, built.subcases()[0])[0].record()
     assert failing_array(record).tensor
     assert not failing_array(record, 1).tensor
     record["tensor"]["dimensions"] = [64, 64]

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.devices.device import DeviceDescription
-from cts.journal import encode
+from cts.journal.journal import encode
+from cts.journal.record import FAILURE, MOST_BYTES, RESULT, TRY, WrongField, result_of
+from cts.journal.strict_json import NotJson, parse
 from cts.printable import printable
-from cts.record import FAILURE, MOST_BYTES, RESULT, TRY, WrongField, result_of
-from cts.strict_json import NotJson, parse
-from cts.verdict import CaseResult, Try, Verdict
+from cts.verdict.verdict import CaseResult, Try, Verdict
 
 RECORD = {"id": "f[a]", "verdict": "pass"}
 

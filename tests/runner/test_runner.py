@@ -18,11 +18,11 @@ from cts.devices.device import (
 )
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel import arrange
-from cts.reproduction import after
-from cts.runner import OURS, judge
-from cts.set_aside import SetAside, tried
-from cts.verdict import Verdict
-from generators.casebook import build_program
+from cts.repro.reproduction import after
+from cts.run.runner import OURS, judge
+from cts.run.set_aside import SetAside, tried
+from cts.verdict.verdict import Verdict
+from generators.casebook import build
 from generators.errors import GeneratorError, NotExpressible
 from generators.kernel import Dispatch, Outcome
 
@@ -32,8 +32,9 @@ from .conftest import Scripted, holding
 @pytest.fixture
 def right(case) -> Callable[[Sequence[Dispatch]], list[Outcome]]:
     """What a device does that is right."""
-    program = build_program(case)
-    plan = arrange(case, program)
+    built = build(case)
+    program = built.program
+    plan = arrange(built)
     written = [array.name for array in program.arrays if array.role in ("output", "inout")]
 
     def run(dispatches: Sequence[Dispatch]) -> list[Outcome]:
@@ -78,7 +79,7 @@ def test_a_flipped_bit_fails_with_place_and_record(case, right):
 
 
 def test_not_supported_names_what_is_missing_before_anything_is_computed(case, monkeypatch):
-    monkeypatch.setattr(kernels, "build_subcases", lambda *_: pytest.fail("inputs were computed"))
+    monkeypatch.setattr(kernels, "arrange", lambda *_: pytest.fail("inputs were computed"))
     monkeypatch.setattr(kernels, "evaluate", lambda *_: pytest.fail("expected results were computed"))
     device = Scripted(raising(AssertionError()), missing="feature cooperativeMatrix")
     result = judge(case, holding(device), "spirv", "smoke")

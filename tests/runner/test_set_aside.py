@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from cts.set_aside import SetAside, settle
-from cts.verdict import CaseResult, Try, Verdict
+from cts.run.set_aside import SetAside, settle
+from cts.verdict.verdict import CaseResult, Try, Verdict
 
 LOST = Try(False, Verdict.DEVICE_LOST, "lost", "dispatch", 1.0)
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from generators.casebook import build_program, find_case
+from generators.casebook import build, find_case
 from generators.errors import NotExpressible
 from generators.glsl.emit import emit as print_glsl
 from generators.spirv.disassemble import disassemble
@@ -15,7 +15,7 @@ CASE = "tensor_block[f16-acc-16x16-subgroup-1-2-{}-short-straddle-undefined-befo
 
 
 def program(block="32", decode="q5_1", calls="plain", control="none", coordinates="u32"):
-    return build_program(find_case(casebook(), CASE.format(f"{block}-{decode}", f"{calls}-{control}-{coordinates}")))
+    return build(find_case(casebook(), CASE.format(f"{block}-{decode}", f"{calls}-{control}-{coordinates}"))).program
 
 
 def text(**options):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from generators.families.tensor_writer import TensorWriter
+from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee

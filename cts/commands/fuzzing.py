@@ -1,0 +1,271 @@
+"""Runs drawn programs on a device, compares what comes back with the reference model, and shrinks what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import groupby
+
+import numpy as np
+
+from cts.defects.defect import Defect
+from cts.defects.glossary import glossary
+from cts.devices.device import DeviceError, DeviceFailure
+from cts.kinds.kernel import Arrangement, compile_module
+from cts.reference.evaluate import evaluate
+from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.compare import compare, format_mismatch
+from cts.verdict.diagnose import gives, known_defects
+from cts.verdict.expected import Expected
+from cts.verdict.poison import initial_contents
+from generators.dispatch import dispatch, kernel
+from generators.errors import CtsError, GeneratorError, NotExpressible
+from generators.fuzz.draws import DRAWS_PER_FORM
+from generators.fuzz.shrinking import simpler, size
+from generators.fuzz.tensor_addressing import Addressing, data, subcase, write
+from generators.kernel import Dispatch, Kernel, Outcome
+from generators.program.program import Program
+
+MOST_STEPS = 3000
+"""Candidates that shrinking tries at most."""
+
+MOST_FORMS = 1000
+"""Forms of draws in which a defect is looked for: many times those that it takes to meet all defects."""
+
+Draw = Callable[[int, int], Addressing]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A draw that the device does not do as the reference model says.
+
+    Attributes:
+        index: of the draw.
+        verdict: ``fail`` where memory differs, else what the device died of (see DeviceFailure).
+        message: what differs, in lines.
+        addressing: the draw, or what shrinking made of it.
+    """
+
+    index: int
+    verdict: str
+    message: str
+    addressing: Addressing
+
+
+@dataclass
+class Tally:
+    """What a run has judged.
+
+    Attributes:
+        judged: draws that were run.
+        known: those of them that differ just as a known defect does.
+        left_out: draws that were not run: a known defect makes them undefined.
+        unsupported: draws not run, by what the device lacks.
+        differences: those that differ otherwise.
+    """
+
+    judged: int = 0
+    known: int = 0
+    left_out: int = 0
+    unsupported: dict[str, int] = field(default_factory=dict)
+    differences: list[Difference] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    index: int
+    addressing: Addressing
+    plan: Arrangement
+    known: Sequence[Expected]
+
+    @property
+    def dispatch(self) -> Dispatch:
+        return self.plan.dispatches[0]
+
+    def is_known(self, outcome: Outcome) -> bool:
+        """Whether what came back is what a known defect would leave."""
+        program, before = self.plan.programs[0], self.plan.before[0]
+        return any(gives(program, other, before, {**before, **outcome.outputs}) for other in self.known)
+
+
+class Fuzzer:
+    """Judges draws.
+
+    Args:
+        seed: of the data; a draw and all that it shrinks to have data of one generator.
+        holder: of the device.
+        front_end: which reading of the programs the device gets.
+        known: ids of defects (cts/defects/glossary.yaml). A draw that differs just as such a defect makes it differ is counted and not
+            reported; one that the defect makes undefined is not run.
+    """
+
+    def __init__(self, seed: int, holder: DeviceHolder, front_end: FrontEnd, known: Sequence[str] = ()) -> None:
+        self._known = tuple(known)
+        self._seed = seed
+        self._holder = holder
+        self._front_end = front_end
+
+    def run(self, draw: Draw, first: int, count: int, most: int) -> Iterator[Tally]:
+        """Judges ``count`` draws from ``first`` on, until ``most`` of them differ; yields the same tally at first and after each
+        module's draws.
+
+        Raises:
+            GeneratorError: a draw is not defined, which is the suite's own defect.
+        """
+        tally = Tally()
+        # Whoever asks has it before anything can go wrong.
+        yield tally
+        drawn = ((index, draw(self._seed, index)) for index in range(first, first + count))
+        for form, group in groupby(drawn, key=lambda pair: pair[1].form):
+            numbered = list(group)
+            self._judge(form, numbered, tally)
+            yield tally
+            if len(tally.differences) >= most:
+                return
+
+    def arrange(self, index: int, addressing: Addressing, program: Program | None = None) -> Arrangement:
+        """One draw's data, expected results and dispatch; of ``program``, where its form has one already.
+
+        Raises:
+            GeneratorError: the specification leaves its outcome undefined.
+        """
+        written = write(addressing)
+        one = program or written.program
+        case = subcase(str(index), written, data(one, addressing.component, np.random.default_rng(self._seed)))
+        want = evaluate(one, case)
+        before = initial_contents(one, case, want)
+        return Arrangement((case,), (want,), (before,), (dispatch(one, case, before),), (one,))
+
+    def shrink(self, difference: Difference) -> Iterator[Difference]:
+        """Ever simpler draws that fail in the same way; where there is none, nothing."""
+        best, tried = difference, 0
+        improved = True
+        while improved and tried < MOST_STEPS:
+            improved = False
+            for candidate in simpler(best.addressing):
+                if size(candidate) >= size(best.addressing):
+                    continue
+                tried += 1
+                found = self._differs(best.index, candidate)
+                if found is not None and found.verdict == difference.verdict:
+                    best, improved = found, True
+                    yield best
+                    break
+                if tried >= MOST_STEPS:
+                    break
+
+    def _differs(self, index: int, addressing: Addressing) -> Difference | None:
+        tally = Tally()
+        try:
+            self._judge(addressing.form, [(index, addressing)], tally)
+        except GeneratorError:
+            # What is not defined shows nothing.
+            return None
+        return tally.differences[0] if tally.differences else None
+
+    def _judge(self, form: Addressing, numbered: Sequence[tuple[int, Addressing]], tally: Tally) -> None:
+        program = write(form).program
+        try:
+            built = kernel(program, compile_module(program, self._front_end))
+        except NotExpressible as why:
+            _count(tally, f"GLSL cannot say: {why}", len(numbered))
+            return
+        if missing := self._holder.device.missing(built):
+            _count(tally, missing, len(numbered))
+            return
+        defects = self._known_defects(program)
+        prepared = []
+        for index, addressing in numbered:
+            plan = self.arrange(index, addressing, program)
+            # What a known defect makes undefined may take the device's time, or the device.
+            if (known := _known_outcomes(defects, plan)) is not None:
+                prepared.append(_Prepared(index, addressing, plan, known))
+        tally.left_out += len(numbered) - len(prepared)
+        if not prepared:
+            return
+        try:
+            outcomes = self._holder.device.run(built, [one.dispatch for one in prepared])
+        except DeviceFailure as failure:
+            self._holder.discard()
+            tally.judged += len(prepared)
+            first = prepared[0]
+            together = f"{failure}\nin one submission with draws up to {prepared[-1].index}"
+            try:
+                alone = [found for one in prepared if (found := self._alone(built, one)) is not None]
+            except (DeviceError, KeyboardInterrupt) as stop:
+                together += f"; none was run alone: {str(stop) or 'interrupted'}"
+                tally.differences.append(Difference(first.index, failure.verdict, together, first.addressing))
+                raise
+            # What fails among others only has failed all the same.
+            tally.differences += alone or [Difference(first.index, failure.verdict, f"{together}, and in none alone", first.addressing)]
+            return
+        tally.judged += len(prepared)
+        for one, outcome in zip(prepared, outcomes, strict=True):
+            found = _difference(one, outcome)
+            if found is not None and one.is_known(outcome):
+                tally.known += 1
+            elif found is not None:
+                tally.differences.append(found)
+
+    def _known_defects(self, program: Program) -> list[Defect]:
+        """Those that the run counts apart; the draws of a module share them."""
+        if not self._known:
+            return []
+        return [defect for defect in known_defects(program) if defect.id in self._known]
+
+    def _alone(self, built: Kernel, one: _Prepared) -> Difference | None:
+        try:
+            outcomes = self._holder.device.run(built, [one.dispatch])
+        except DeviceFailure as failure:
+            self._holder.discard()
+            return Difference(one.index, failure.verdict, str(failure), one.addressing)
+        return _difference(one, outcomes[0])
+
+
+def check_known(draw: Draw, seed: int, known: Sequence[str]) -> None:
+    """Check that ids are those of defects that the draws can have: another would count nothing apart.
+
+    Raises:
+        CtsError: one is not.
+    """
+    found: set[str] = set()
+    for id_ in known:
+        forms = iter(range(0, MOST_FORMS * DRAWS_PER_FORM, DRAWS_PER_FORM))
+        if id_ not in glossary():
+            raise CtsError(f"--known '{id_}': no known defect has this id; {_nearest(id_, glossary().entries)}")
+        while id_ not in found:
+            first = next(forms, None)
+            if first is None:
+                raise CtsError(f"--known '{id_}': no program that is drawn can have this defect; {_nearest(id_, found)}")
+            found |= {defect.id for defect in known_defects(write(draw(seed, first)).program)}
+
+
+def _nearest(id_: str, known: Iterable[str]) -> str:
+    near = get_close_matches(id_, known, cutoff=0.0)
+    return f"the nearest are: {', '.join(near)}"
+
+
+def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:
+    mismatches = compare(one.plan.programs[0], one.plan.expected[0], one.plan.before[0], outcome)
+    if not mismatches:
+        return None
+    return Difference(one.index, "fail", "\n".join(map(format_mismatch, mismatches)), one.addressing)
+
+
+def _known_outcomes(defects: Sequence[Defect], plan: Arrangement) -> list[Expected] | None:
+    """What the defects would leave, where that can be told; None if one of them does what the specification leaves undefined, where the
+    draw does not."""
+    found = []
+    for defect in defects:
+        try:
+            found.append(evaluate(plan.programs[0], plan.subcases[0], defect.substitutes))
+        except GeneratorError:
+            return None
+        except (LookupError, ValueError):
+            continue
+    return found
+
+
+def _count(tally: Tally, why: str, draws: int) -> None:
+    tally.unsupported[why] = tally.unsupported.get(why, 0) + draws

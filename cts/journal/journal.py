@@ -1,0 +1,401 @@
+"""What was judged, crash-safe: ``results.jsonl``, a whole line per case, and ``meta.json`` beside it, which says by what.
+
+Every process that judges appends to the same file: each line is one write() to a descriptor opened with O_APPEND, so lines of
+several writers never mix and a line is in the kernel's hands when ``append`` returns. Killing any process can lose only the
+case that it was judging; a line cut short by a full disk or a lost machine is not a result, and its case counts as not judged.
+
+Whoever reads a journal gets results that fit the schema (cts.journal.record), and a Fault for each line that does not.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, NoReturn, Self
+
+import numpy as np
+
+from cts.journal.atomic import write_text
+from cts.journal.record import MOST_BYTES, WrongField, result_of
+from cts.journal.run_record import meta_of
+from cts.journal.strict_json import NotJson, parse
+from cts.verdict.verdict import CaseResult
+from generators.errors import CtsError
+
+RESULTS = "results.jsonl"
+META = "meta.json"
+_TAIL = 1 << 16
+
+BULK = ("elements", "wrong", "expected", "got", "instances", "tensor")
+"""The keys of a failing array that grow with the matrix: a broken driver makes gigabytes of them."""
+
+_KEPT = 1 << 20
+"""Characters that are kept of the message of a record that is too long."""
+
+
+class JournalError(CtsError):
+    """The journal cannot be written or read, or belongs to another run."""
+
+
+class Journal:
+    """Appends results to a file. One instance per process; several processes may share the file."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens ``path`` for appending, creating it if need be.
+
+        Raises:
+            JournalError: it cannot be opened.
+        """
+        self.path = path
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Adds one line, in the file when this returns.
+
+        Raises:
+            JournalError: the line could not be written whole (for example a full disk).
+        """
+        self.append_line(encode(record))
+
+    def append_line(self, line: bytes) -> None:
+        """Adds a line that ``encode`` made; otherwise as ``append``."""
+        try:
+            with self._alone():
+                if self._is_torn():
+                    line = b"\n" + line
+                written = os.write(self._descriptor, line)
+        except OSError as error:
+            raise JournalError(f"cannot write {self.path}: {error.strerror}; free some space, then go on with --resume") from error
+        if written != len(line):
+            raise JournalError(f"cannot write {self.path}: only {written} of {len(line)} bytes; free some space, then go on with --resume")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other writers waiting: what they have written when this begins is all that they write."""
+        with suppress(OSError):
+            # Some network file systems have no locks. There a line after a torn one may be lost with it.
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _is_torn(self) -> bool:
+        """Tell whether some writer's last line was cut short, as by a full disk: the next one must not become a part of it."""
+        size = os.fstat(self._descriptor)
+        return stat.S_ISREG(size.st_mode) and size.st_size > 0 and os.pread(self._descriptor, 1, size.st_size - 1) != b"\n"
+
+    def close(self) -> None:
+        """Closes the file."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """Return the line of ``record``: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings.
+
+    A record that is too long to be read again loses the bits of its failing arrays, then all but the reason.
+    """
+    line = _line(record)
+    if len(line) > MOST_BYTES:
+        failures = [{key: value for key, value in failure.items() if key not in BULK} for failure in record.get("failures", ())]
+        message = str(record.get("message", ""))[:_KEPT]
+        line = _line({**record, "message": message, "failures": failures})
+        if len(line) > MOST_BYTES:
+            line = _line({**record, "message": message, "failures": []})
+    return line
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    try:
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
+    except ValueError:
+        text = json.dumps(_finite(record), ensure_ascii=False, separators=(",", ":"), default=_plain)
+    return (text + "\n").encode("utf-8", "backslashreplace")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return _finite(value.item())
+    if isinstance(value, np.ndarray):
+        return _finite(value.tolist())
+    return str(value)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something in a journal that cannot be used.
+
+    Attributes:
+        path: of the file.
+        line: its number, counted from 1; 0 where the whole file is meant.
+        field: which one is wrong; empty for the whole line.
+        problem: what is wrong with it.
+    """
+
+    path: Path
+    line: int
+    field: str
+    problem: str
+
+    def __str__(self) -> str:
+        place = f"{self.path.name}:{self.line}" if self.line else self.path.name
+        return ": ".join(part for part in (place, self.field, self.problem) if part)
+
+
+def _ignored(fault: Fault) -> None:
+    """Drop a fault."""
+
+
+def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) -> Iterator[CaseResult]:
+    """Read the results of a journal, in the order in which they were written.
+
+    Args:
+        path: of the file.
+        wrong: called with each line that holds no result. Its case counts as not judged.
+        start: the byte to begin at, which begins a line; line numbers count from there.
+
+    Raises:
+        JournalError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            number = 0
+            while line := file.readline(MOST_BYTES):
+                number += 1
+                try:
+                    if not line.endswith(b"\n"):
+                        _pass_over(line, file)
+                    yield result_of(parse(line))
+                except (WrongField, NotJson) as error:
+                    wrong(Fault(path, number, getattr(error, "field", ""), error.problem))
+    except OSError as error:
+        raise JournalError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _pass_over(line: bytes, file: BinaryIO) -> NoReturn:
+    """Read to the end of a line that is not whole.
+
+    Raises:
+        NotJson: always, with what is wrong with the line.
+    """
+    while line and not line.endswith(b"\n"):
+        short = len(line) < MOST_BYTES
+        line = file.readline(MOST_BYTES)
+    raise NotJson("the line is cut short" if short and not line else f"the line is longer than {MOST_BYTES:,} bytes")
+
+
+def mend(path: Path) -> None:
+    """Cuts off a last line that is not whole, so that the next line begins a line. Call it before any writer opens the file."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        size = end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            start = max(0, end - _TAIL)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end != size:
+            file.truncate(end)
+
+
+def claim(directory: Path) -> int:
+    """Makes ``directory`` if need be, and keeps other runs out of it as long as the descriptor that this returns is open.
+
+    Raises:
+        JournalError: it cannot be made or read, or another run writes to it.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another --report-dir") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise JournalError(f"{directory}: another run is writing to it: wait until that has ended, or name another --report-dir") from None
+    except OSError:
+        # Some network file systems have no locks: whoever reports there sees to it himself.
+        pass
+    return descriptor
+
+
+WRITERS = f".{RESULTS}.lock"
+"""Locked by each worker that may write to the journal, as long as it lives."""
+
+WAIT_SECONDS = 60.0
+"""How long the workers of a run that has died may take to notice."""
+
+
+def join_writers(directory: Path) -> int | None:
+    """Let a later run wait until this process has ended; return the descriptor that says so, or None where there are no locks."""
+    try:
+        descriptor = os.open(directory / WRITERS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except OSError:
+        return None
+    return descriptor
+
+
+def await_writers(directory: Path, seconds: float = WAIT_SECONDS) -> None:
+    """Wait until no worker of an earlier run can write to the journal any more: a controller may die before its workers.
+
+    Raises:
+        JournalError: one still can after ``seconds``.
+    """
+    try:
+        descriptor = os.open(directory / WRITERS, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise JournalError(
+                        f"{directory}: a worker of an earlier run is still judging: wait until it has ended, or end it"
+                    ) from None
+                time.sleep(0.05)
+            except OSError:
+                return
+    finally:
+        os.close(descriptor)
+
+
+def prepare(directory: Path, resume: bool) -> Path:
+    """Makes the report directory ready for a run and returns the path of its journal.
+
+    Args:
+        directory: made if it does not exist.
+        resume: go on with the journal that is there, if any.
+
+    Raises:
+        JournalError: the directory cannot be written, or holds the results of another run and ``resume`` is false.
+    """
+    path = directory / RESULTS
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size and not resume:
+            raise JournalError(
+                f"{directory} holds the results of an earlier run: add --resume to judge only the rest, or name another directory"
+            )
+        await_writers(directory)
+        mend(path)
+        # Renaming needs what reports need at the end: better to learn it now than after hours.
+        probe = directory / f".{RESULTS}.{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another --report-dir") from error
+    Journal(path).close()
+    return path
+
+
+def write_meta(directory: Path, meta: Mapping[str, Any]) -> None:
+    """Writes ``meta.json``, whole or not at all."""
+    path = directory / META
+    try:
+        write_text(path, json.dumps(meta, indent=2, ensure_ascii=False, default=_plain) + "\n")
+    except OSError as error:
+        raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
+
+
+def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> dict[str, Any]:
+    """Return what ``meta.json`` says, without what does not fit its schema; empty if there is none.
+
+    Args:
+        directory: of the report.
+        wrong: called with each field that does not fit, and if the file is there and holds no object.
+    """
+    path = directory / META
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES)
+        return meta_of(parse(data), lambda error: wrong(Fault(path, 0, error.field, f"{error.problem}; it is left out")))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        wrong(Fault(path, 0, "", f"cannot be read: {error.strerror}"))
+    except (WrongField, NotJson) as error:
+        wrong(Fault(path, 0, getattr(error, "field", ""), error.problem))
+    return {}
+
+
+_QUOTED = 300
+"""Characters of a device's or a version's name that a message has at most."""
+
+_SAME = (
+    ("device", "device"),
+    ("front end", "front_end"),
+    ("suite version", "suite_version"),
+    ("choice of --validation", "validation"),
+    ("--embedded-mapping", "embedded_mapping"),
+)
+"""What all results of one journal have in common: in words, and the key in ``meta.json``."""
+
+
+def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``meta.json`` of ``directory`` says once the run that ``meta`` describes goes on with its journal.
+
+    Raises:
+        JournalError: that would mix results of different devices, front ends or suite versions in one journal, or nobody knows.
+    """
+    earlier = read_meta(directory)
+    if not earlier:
+        raise JournalError(
+            f"{directory / META}, which says what the results there are of, is missing or damaged: name another --report-dir"
+        )
+    for name, key in _SAME:
+        was, now = (_device(one) if key == "device" else str(one.get(key, "")) for one in (earlier, meta))
+        if was != now:
+            raise JournalError(
+                f"{directory} holds results of another {name} ({was[:_QUOTED]}; now {now[:_QUOTED]}): "
+                "name another --report-dir, or run as before"
+            )
+    resumption = {"command": meta["command"], "started": meta["started"]}
+    return {key: value for key, value in (dict(meta) | earlier).items() if key not in ("finished", "stopped")} | {
+        "tier": meta["tier"],
+        "resumed": [*earlier.get("resumed", []), resumption],
+    }
+
+
+def _device(meta: Mapping[str, Any]) -> str:
+    description = meta.get("device") or {}
+    return " ".join(str(description.get(key, "")) for key in ("name", "driver", "uuid")).strip()

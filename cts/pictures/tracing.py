@@ -1,0 +1,82 @@
+"""What the reference model finds for the tensor loads and stores of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cts.pictures.map import NOWHERE, TensorMap
+from cts.reference.evaluate import evaluate
+from cts.reference.state import State, Step
+from cts.reference.tensor import LayoutState, layout_state
+from cts.reference.tensor_access import addressed, tensor_load, tensor_store
+from cts.reference.tensor_addressing import Addresses
+from generators.program.control_flow import flattened
+from generators.program.program import Operation, Program, Subcase
+from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
+
+
+def _numbers(coordinates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Coordinates (..., rank) to numbers, the last dimension innermost."""
+    result = np.zeros(coordinates.shape[:-1], np.int64)
+    for dimension, size in enumerate(sizes.tolist()):
+        result = result * size + coordinates[..., dimension]
+    return result
+
+
+def _mapped(access: TensorLoad | TensorStore, layout: LayoutState, found: Addresses, at: int, instance: int) -> TensorMap:
+    """``at`` is where the instance is among those that execute."""
+    store = isinstance(access, TensorStore)
+    matrix = moved_matrix(access)
+    sizes = layout.block_size[at]
+    places = _numbers(found.block[at] * sizes + found.within[at], layout.dimension[at])
+    in_slice = np.where(found.clipped[at], NOWHERE, _numbers(found.span[at], layout.span[at]))
+    in_tensor = np.where(found.accessed[at], places, NOWHERE)
+
+    def numbers(values: np.ndarray) -> tuple[int, ...]:
+        return tuple(values.ravel().tolist())
+
+    return TensorMap(
+        access="store" if store else "load",
+        matrix=matrix.name,
+        array=access.array.name,
+        instance=instance,
+        shape=matrix.type.shape,
+        dimensions=numbers(layout.dimension[at]),
+        offset=numbers(layout.offset[at]),
+        span=numbers(layout.span[at]),
+        block_size=numbers(sizes),
+        clamp=access.layout.type.clamp_value.name,
+        in_slice=numbers(in_slice),
+        in_tensor=numbers(in_tensor),
+    )
+
+
+def tensor_maps(program: Program, subcase: Subcase, instance: int = 0) -> tuple[TensorMap, ...]:
+    """Every tensor load and store that a scope instance executes, in order; of one in a loop the last time.
+
+    Args:
+        program, subcase: what runs.
+        instance: the number of the scope instance.
+
+    Raises:
+        GeneratorError: as evaluate.
+    """
+    found: dict[Operation, TensorMap] = {}
+
+    def noting(perform: Callable[[State, Any], None]) -> Step:
+        def step(state: State, operation: Any) -> None:
+            addresses = addressed(state, operation)
+            positions = np.flatnonzero(state.instances == instance)
+            if len(positions):
+                found[operation] = _mapped(operation, layout_state(state, operation.layout), addresses, int(positions[0]), instance)
+            perform(state, operation)
+
+        return step
+
+    accesses = [operation for operation in flattened(program.operations) if isinstance(operation, TensorLoad | TensorStore)]
+    steps: dict[Operation, Step] = {access: noting(tensor_load if isinstance(access, TensorLoad) else tensor_store) for access in accesses}
+    evaluate(program, subcase, steps)
+    return tuple(found.values())

@@ -1,0 +1,258 @@
+"""A folder that reproduces a kernel case without the suite: the module, every buffer before and after, and how to connect them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cts.kinds.kernel import Arrangement, arrange, compile_module
+from cts.repro.folder import DESCRIPTION, README, heading, writing
+from cts.run.session import FrontEnd
+from cts.verdict.elements import scatter, values
+from cts.verdict.expected import Allowed, Expected
+from generators.casebook import Case, build
+from generators.dispatch import kernel
+from generators.errors import NotExpressible
+from generators.kernel import Kernel, Outcome
+from generators.program.program import Program
+
+
+def write_reproduction(case: Case, folder: Path, front_end: FrontEnd) -> None:
+    """Writes ``folder``, which is made if need be; what an earlier reproduction wrote there goes first.
+
+    Raises:
+        CtsError: the folder cannot be written, or GLSL cannot say the case and ``front_end`` asks for it.
+    """
+    built = build(case)
+    program = built.program
+    command = f"cts repro '{case.id}' DIR --front-end {front_end} --device DEVICE"
+    again = Again(command, "adding what comes back as `got/`")
+    write_arrangement(case.id, again, program, arrange(built), folder, front_end)
+
+
+@dataclass(frozen=True)
+class Again:
+    """How a reproduction is run with the suite.
+
+    Attributes:
+        command: a line of the shell.
+        what: it does, in words that end a sentence.
+        found: what was seen before, in Markdown; empty if nothing was run.
+    """
+
+    command: str
+    what: str
+    found: str = ""
+
+
+def write_arrangement(id_: str, again: Again, program: Program, plan: Arrangement, folder: Path, front_end: FrontEnd) -> None:
+    """Writes ``folder`` for any dispatches of ``program``.
+
+    Args:
+        id_: names them; of the form of a case's id, by which the folder is known when it is written again.
+        again: how they are run with the suite.
+
+    Raises:
+        CtsError: see write_reproduction.
+    """
+    built = kernel(program, compile_module(program, front_end))
+    with writing(folder):
+        _write_module(folder, program, built)
+        for index, name in enumerate(names(plan)):
+            _write_subcase(folder / name, kernel(plan.programs[index], built.spirv), plan, index)
+        description = describe(id_, built, plan)
+        (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+        (folder / README).write_text(_readme(id_, again, front_end, description), encoding="utf-8")
+
+
+def names(plan: Arrangement) -> list[str]:
+    """The folder of each subcase."""
+    return [f"{index}-{subcase.name}".replace("/", "_") for index, subcase in enumerate(plan.subcases)]
+
+
+def write_outcomes(folder: Path, plan: Arrangement, outcomes: Sequence[Outcome]) -> None:
+    """Adds what a device left in the written buffers."""
+    for name, outcome in zip(names(plan), outcomes, strict=False):
+        place = folder / name / "got"
+        place.mkdir(parents=True, exist_ok=True)
+        for buffer, contents in outcome.outputs.items():
+            (place / f"{buffer}.bin").write_bytes(contents.tobytes())
+
+
+def _write_module(folder: Path, program: Program, built: Kernel) -> None:
+    from generators.glsl.emit import emit
+    from generators.spirv.disassemble import disassemble
+
+    (folder / "module.spv").write_bytes(built.spirv)
+    (folder / "module.spvasm").write_text(disassemble(built.spirv), encoding="utf-8")
+    shader = folder / "shader.comp"
+    try:
+        shader.write_text(emit(program), encoding="utf-8")
+    except NotExpressible as error:
+        (folder / "no-shader.txt").write_text(f"GLSL cannot say this case: {error}\n", encoding="utf-8")
+
+
+def _write_subcase(folder: Path, built: Kernel, plan: Arrangement, index: int) -> None:
+    for part in ("before", "expected"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    for slot, contents in zip(built.buffers, plan.dispatches[index].contents, strict=True):
+        (folder / "before" / f"{slot.name}.bin").write_bytes(contents.tobytes())
+    for name, contents in after(plan.expected[index], plan.before[index]).items():
+        if any(slot.name == name and slot.written for slot in built.buffers):
+            (folder / "expected" / f"{name}.bin").write_bytes(contents.tobytes())
+    with (folder / "expected" / "elements.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(
+            ("array", "what", "instance", "row", "column", "byte", "kind", "type", "bits", "value", "others", "low", "high", "nan")
+        )
+        table.writerows(_elements(plan.expected[index]))
+
+
+def after(expected: Expected, before: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What each array holds afterwards where every element has the first of its allowed values."""
+    contents = {name: array.copy() for name, array in before.items()}
+    for placed in expected.placed:
+        scatter(contents[placed.array], placed.offsets, placed.allowed.bits)
+    return contents
+
+
+def _elements(expected: Expected) -> Iterator[tuple[object, ...]]:
+    for placed in expected.placed:
+        allowed = placed.allowed
+        digits = 2 * allowed.component.bytes
+        numbers = values(allowed.bits, allowed.component)
+        nan = np.broadcast_to(np.asarray(allowed.nan), allowed.bits.shape)
+        for at in np.ndindex(*allowed.bits.shape):
+            others = " ".join(f"0x{int(other[at]):0{digits}x}" for other in allowed.others)
+            low, high = _bounds(allowed, at)
+            yield (
+                placed.array,
+                placed.what,
+                *placed.cell((at[0], at[1], at[2])),
+                int(placed.offsets[at]),
+                allowed.kind,
+                allowed.component.name,
+                f"0x{int(allowed.bits[at]):0{digits}x}",
+                numbers[at],
+                others,
+                low,
+                high,
+                "any NaN" if nan[at] else "",
+            )
+
+
+def _bounds(allowed: Allowed, at: tuple[int, ...]) -> tuple[object, object]:
+    if allowed.low is None or allowed.high is None:
+        return "", ""
+    return float(allowed.low[at]), float(allowed.high[at])
+
+
+def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
+    """How to create the pipeline, connect it and dispatch it. File names are relative to the folder. A dispatch of another pipeline
+    of the module has that one's ``pipeline``."""
+    return {
+        "case": id_,
+        "module": "module.spv",
+        "entry_point": built.entry_point,
+        **_pipeline(built),
+        "dispatches": [
+            {
+                "subcase": subcase.name,
+                "operands": dict(subcase.operands),
+                "workgroups": list(one.workgroups),
+                "push_constants": one.push_constants.hex(),
+                "before": {slot.name: f"{name}/before/{slot.name}.bin" for slot in built.buffers},
+                "expected": {slot.name: f"{name}/expected/{slot.name}.bin" for slot in built.buffers if slot.written},
+                "allowed": f"{name}/expected/elements.csv",
+            }
+            | ({"pipeline": _pipeline(kernel(program, built.spirv))} if program is not plan.programs[0] else {})
+            for subcase, one, name, program in zip(plan.subcases, plan.dispatches, names(plan), plan.programs, strict=True)
+        ],
+    }
+
+
+def _pipeline(built: Kernel) -> dict[str, Any]:
+    """How to create and connect one pipeline."""
+    return {
+        "local_size": {
+            "constant_id": built.local_size_constant_id,
+            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)",
+            "subgroups": built.subgroups,
+            "required_subgroup_size": built.required_subgroup_size,
+            "require_full_subgroups": built.full_subgroups is not False,
+        },
+        "specialization": [
+            {
+                "constant_id": constant.constant_id,
+                "type": constant.component.name,
+                "bytes": constant.component.bytes,
+                "value": constant.value,
+            }
+            for constant in built.specialization
+        ],
+        "robust_buffer_access_2": built.robust,
+        "push_constant_bytes": built.push_constant_bytes,
+        "buffers": [
+            {
+                "name": slot.name,
+                "bytes": slot.bytes,
+                "written": slot.written,
+                "descriptor_set": None if slot.binding is None else 0,
+                "binding": slot.binding,
+                "device_address_at_push_constant_byte": slot.address_offset,
+            }
+            for slot in built.buffers
+        ],
+        **(
+            {"pipeline_cache": "make the pipeline once more with a cache of the first one's data, and run that"}
+            if built.pipeline_cache
+            else {}
+        ),
+    }
+
+
+_README = """{heading}
+
+What the shader does is in `shader.comp` (GLSL; missing where GLSL cannot say it) and `module.spvasm`; what runs is `module.spv`, made
+by the front end {front_end}. To run it without the suite:
+
+1. Create a compute pipeline of `module.spv` with the specialization constants in `kernel.json`, full subgroups and (if any) the
+   subgroup size required as `local_size` says, and the constant of the local size ({constant_id}) set to {subgroups} times the
+   subgroup size; where `kernel.json` says so, with robustBufferAccess2 (each buffer's bound range is exactly its `bytes`) and through
+   a pipeline cache. A dispatch with a `pipeline` of its own wants the same module with the constants, local size and buffers that
+   are given there.
+2. For each entry of `dispatches`: fill every buffer from its file in `before/` (bytes that no store covers are poison and must
+   survive), then bind it, or write its device address into the push constants, little-endian, where `kernel.json` says. The rest of
+   the push constants is given in hexadecimal.
+3. Dispatch the workgroups and compare the written buffers with `expected/`. Where `expected/elements.csv` says `exact`, bit for bit;
+   `alternatives` allows the other patterns named there as well, and `interval` every value from `low` to `high`.
+
+With the suite, on any device, {again_what}:
+
+    {again}
+
+| subcase | operands | workgroups |
+|---|---|---|
+"""
+
+
+def _readme(id_: str, again: Again, front_end: FrontEnd, description: dict[str, Any]) -> str:
+    size = description["local_size"]
+    text = _README.format(
+        heading=heading(id_),
+        again=again.command,
+        again_what=again.what,
+        front_end=front_end,
+        constant_id=size["constant_id"],
+        subgroups=size["subgroups"],
+    )
+    for one in description["dispatches"]:
+        operands = ", ".join(f"{name} = {value}" for name, value in one["operands"].items()) or "none"
+        text += f"| {one['subcase']} | {operands} | {'x'.join(str(n) for n in one['workgroups'])} |\n"
+    return f"{text}\n{again.found}" if again.found else text

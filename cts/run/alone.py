@@ -1,0 +1,95 @@
+"""The plugin's part that judges what was set aside: in the main process, after every other process has closed its device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from cts.devices.device import DeviceUnavailable
+from cts.journal.journal import Journal, JournalError
+from cts.run.control import ControlCase, Proven
+from cts.run.judging import ASIDE, DIGEST, make_report
+from cts.run.runner import judge
+from cts.run.session import DeviceHolder, Settings
+from cts.run.set_aside import SET_ASIDE, SetAside, settle
+from cts.run.tally import Digest
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import Casebook, CaseKind, find_case
+
+BLAMED = SET_ASIDE - {Verdict.RESOURCE_ERROR}
+"""How a run alone ends that counts only if the device still works afterwards: otherwise the device is gone, and no case did it."""
+
+
+class Alone:
+    """Registered in the main process only.
+
+    Args:
+        journal: that this process writes, or None.
+        holder: of a device for this process, not opened yet.
+        proven: a case that has passed before this run, and its seconds.
+    """
+
+    def __init__(
+        self,
+        casebook: Casebook,
+        settings: Settings,
+        journal: Journal | None,
+        holder: DeviceHolder,
+        proven: Proven | None = None,
+    ) -> None:
+        self._casebook = casebook
+        self._settings = settings
+        self._journal = journal
+        self._holder = holder
+        self._waiting: list[SetAside] = []
+        self._control = ControlCase(lambda id_: self._judge(id_, 1).verdict, settings.retries, proven=proven)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._waiting += map(SetAside.unwire, getattr(report, ASIDE, ()))
+        values = getattr(report, DIGEST, None)
+        if values is None:
+            return
+        digest = Digest.unwire(values)
+        if digest.verdict is Verdict.PASS and self._casebook.families[digest.family].kind is CaseKind.KERNEL:
+            self._control.passed(report.nodeid.partition("::")[2], digest.seconds)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
+        result = yield
+        if self._waiting and not session.shouldstop and not session.shouldfail:
+            try:
+                self._judge_all(session)
+            except (DeviceUnavailable, JournalError) as error:
+                raise session.Interrupted(str(error)) from None
+            finally:
+                self._holder.close()
+        return result
+
+    def _judge_all(self, session: pytest.Session) -> None:
+        """Judge every case that waits.
+
+        Raises:
+            DeviceUnavailable: the device is gone; the case that it was lost in, and those after it, have no verdict.
+            JournalError: a verdict cannot be kept.
+        """
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and session.config.get_verbosity() >= 0:
+            reporter.ensure_newline()
+            reporter.write_line(f"{len(self._waiting)} set aside: each is judged again now, with nothing beside it")
+        for aside in self._waiting:
+            start = time.time()
+            result = settle(aside.first, lambda aside=aside: self._judge(aside.id, aside.attempt))  # type: ignore[misc]
+            if any(one.alone and one.verdict in BLAMED for one in result.tries):
+                self._control.confirm(result.id)
+            if self._journal is not None:
+                self._journal.append(result.record())
+            session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start))
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+
+    def _judge(self, id_: str, attempt: int) -> CaseResult:
+        settings = self._settings
+        return judge(find_case(self._casebook, id_), self._holder, settings.front_end, settings.tier, attempt)

@@ -1,0 +1,62 @@
+"""Cases as pytest sees them: the package ``cts`` is a directory whose files are those of ``cases/``, and a case is a light item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cts.run.name_filter import kept_by_name
+from cts.run.selection import Selection
+from generators.casebook import Case, Family
+from generators.errors import CtsError
+
+
+class SuiteDirectory(pytest.Directory):
+    """Stands for the whole suite: ``pytest cts``."""
+
+    def __init__(self, *, selection: Selection, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.selection = selection
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        for path in self.selection.files:
+            family = self.selection.family(path)
+            assert family is not None
+            yield CasesFile.from_parent(self, path=path, family=family, selection=self.selection)
+
+
+class CasesFile(pytest.File):
+    """A family's YAML file."""
+
+    def __init__(self, *, family: Family, selection: Selection, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.family = family
+        self.selection = selection
+
+    def collect(self) -> Iterator[pytest.Item]:
+        kept = kept_by_name(self)
+        try:
+            for case in self.selection.cases(self.family):
+                if not kept(name := case.id):
+                    continue
+                yield CaseItem.from_parent(self, name=name, case=case)
+        except CtsError as error:
+            # The message says what to do; where in our code it arose does not matter to its reader.
+            raise self.CollectError(str(error)) from error
+
+
+class CaseItem(pytest.Item):
+    """One case. The judging plugin runs it whole: there are no fixtures, and no set-up or tear-down phases."""
+
+    def __init__(self, *, case: Case, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.case = case
+
+    def runtest(self) -> None:
+        raise NotImplementedError("the judging plugin runs cases")
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name

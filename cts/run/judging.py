@@ -1,0 +1,205 @@
+"""The plugin's part that collects and judges: in the only process, or in each worker of pytest-xdist."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from cts.devices.device import DeviceError
+from cts.journal.journal import Journal, JournalError, encode
+from cts.run.collection import CaseItem, CasesFile, SuiteDirectory
+from cts.run.control import ControlCase, Proven
+from cts.run.runner import judge
+from cts.run.selection import Selection
+from cts.run.session import DeviceHolder, Settings
+from cts.run.set_aside import SET_ASIDE, SetAside, tried
+from cts.run.tally import PASSING, Digest
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import CaseKind, find_case
+
+DIGEST = "cts_digest"
+"""Attribute of a report: Digest.wire()."""
+
+RECORD = "cts_record"
+"""Attribute of a report: the journal's line, where the process that judged cannot write the journal itself."""
+
+ASIDE = "cts_set_aside"
+"""Attribute of a report that gives no verdict: SetAside.wire() of each judgement that is to be made alone."""
+
+FINDINGS = "cts_findings"
+"""Key of what a worker of pytest-xdist hands over at its end: step and words of each Finding."""
+
+
+class Judging:
+    """Registered only while a run concerns the suite.
+
+    Args:
+        root: of the checkout.
+        holder: of this process's device.
+        journal: that this process writes; None if there is none, or if it lies on another machine.
+        send_records: whether reports carry the records for the controller to write.
+        proven: a case that has passed before this run, and its seconds.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        settings: Settings,
+        selection: Selection,
+        holder: DeviceHolder,
+        journal: Journal | None,
+        send_records: bool = False,
+        proven: Proven | None = None,
+    ) -> None:
+        self._root = root
+        self._settings = settings
+        self._selection = selection
+        self._holder = holder
+        self._journal = journal
+        self._send_records = send_records
+        self._parent = os.getppid()
+        self._control = ControlCase(self._rerun, settings.retries, proven=proven)
+
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        if path == self._root / "cts":
+            return SuiteDirectory.from_parent(parent, path=path, selection=self._selection)
+        return None
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        if file_path.suffix != ".yaml":
+            return None
+        family = self._selection.family(file_path)
+        return None if family is None else CasesFile.from_parent(parent, path=file_path, family=family, selection=self._selection)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
+        try:
+            return (yield)
+        finally:
+            # Before anyone learns that this process is done: others may then judge with nothing beside them.
+            self._close(session.config)
+
+    def _close(self, config: pytest.Config) -> None:
+        self._holder.close()
+        output = getattr(config, "workeroutput", None)
+        if output is not None:
+            output[FINDINGS] = [[finding.step.value if finding.step else "", finding.what] for finding in self._holder.findings]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Literal[True] | None:
+        if not isinstance(item, CaseItem):
+            return None
+        # A worker of pytest-xdist would send both of these, and the controller only prints them with -v.
+        verbose = not hasattr(item.config, "workerinput") and item.config.get_verbosity() > 0
+        if verbose:
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for attempt in self._selection.attempts.left(item.case.id):
+            try:
+                self._judge(item, attempt)
+            except (DeviceError, JournalError) as error:
+                item.session.shouldstop = str(error)
+            if item.session.shouldstop or item.session.shouldfail:
+                break
+        if verbose:
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    def _judge(self, item: CaseItem, attempt: int) -> None:
+        """Judge a case once and report it.
+
+        Raises:
+            DeviceError, JournalError: nothing more can be judged.
+        """
+        start = time.time()
+        settings = self._settings
+        self._check_parent()
+        result = judge(item.case, self._holder, settings.front_end, settings.tier, attempt)
+        if result.verdict in SET_ASIDE:
+            aside = SetAside(item.nodeid, attempt, tried(result, alone=False))
+            item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
+            self._control.lost(item.case.id)
+            return
+        if self._journal is not None:
+            self._check_parent()
+            self._journal.append(result.record())
+        report = make_report(item.nodeid, result, start)
+        if self._send_records:
+            setattr(report, RECORD, encode(result.record()))
+        if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
+            self._control.passed(result.id, result.seconds)
+        item.ihook.pytest_runtest_logreport(report=report)
+
+    def _rerun(self, id_: str) -> Verdict:
+        settings = self._settings
+        return judge(find_case(self._selection.casebook, id_), self._holder, settings.front_end, settings.tier).verdict
+
+    def _check_parent(self) -> None:
+        """Check that the process that started this one still lives. Without it nothing may be written to the journal: another run may
+        own it by now.
+
+        Raises:
+            JournalError: it is gone.
+        """
+        if os.getppid() != self._parent:
+            raise JournalError("the process that started this one is gone")
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        self._close(config)
+        if self._journal is not None:
+            self._journal.close()
+
+
+def make_report(nodeid: str, result: CaseResult, start: float) -> pytest.TestReport:
+    """Return the one report of a judgement. Messages stand alone: no traceback of ours explains a device's failure.
+
+    Args:
+        nodeid: of the case.
+        result: what became of it.
+        start: seconds since the epoch when judging began; it ended now.
+    """
+    path = nodeid.partition("::")[0]
+    longrepr: str | tuple[str, int, str] | None = None
+    outcome: Literal["passed", "failed", "skipped"] = "passed"
+    if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.EXPECTED_FAIL, Verdict.RESOURCE_ERROR):
+        outcome, longrepr = "skipped", (path, 0, result.reason)
+    elif result.verdict not in PASSING:
+        outcome, longrepr = "failed", failure_text(result)
+    report = pytest.TestReport(
+        nodeid,
+        (path, None, result.id),
+        {},
+        outcome,
+        longrepr,
+        "call",
+        duration=result.seconds,
+        start=start,
+        stop=time.time(),
+    )
+    if result.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
+        report.wasxfail = result.reason
+    setattr(report, DIGEST, Digest.of(result).wire())
+    return report
+
+
+def unjudged_report(nodeid: str, asides: list[SetAside]) -> pytest.TestReport:
+    """Return a report without a verdict: to pytest and its plugins a set-up that went well, after which the test is still to come."""
+    path, _, id_ = nodeid.partition("::")
+    report = pytest.TestReport(nodeid, (path, None, id_), {}, "passed", None, "setup")
+    setattr(report, ASIDE, [aside.wire() for aside in asides])
+    return report
+
+
+def failure_text(result: CaseResult) -> str:
+    """Return what is shown of a failed case."""
+    lines = [] if result.message.startswith(result.reason) else [f"{result.verdict}: {result.reason}"]
+    lines += [result.message.rstrip()]
+    for number, one in enumerate(result.tries, 1):
+        where = "with nothing beside it" if one.alone else "beside others"
+        lines.append(f"run {number}, {where}, {one.seconds:.1f} s: {one.verdict}" + (f" ({one.reason})" if one.reason else ""))
+    lines += [f"reproduce: cts repro '{result.id}' DIR"]
+    return "\n".join(lines)

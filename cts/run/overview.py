@@ -1,0 +1,443 @@
+"""The plugin's part that a user sees: header, progress, summary, exit code; in the only process, or in pytest-xdist's controller."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cts.devices.device import Finding, Step
+from cts.journal.journal import RESULTS, Journal, JournalError, encode, read, read_meta, write_meta
+from cts.printable import printable_line, printable_path
+from cts.run.attempts import Attempts
+from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, failure_text, unjudged_report
+from cts.run.progress import Progress, word
+from cts.run.report_writer import report_writer
+from cts.run.session import Settings
+from cts.run.set_aside import SetAside
+from cts.run.tally import PASSING, Digest, Tally, phrase
+from cts.verdict.verdict import CaseResult, Try, Verdict
+from generators.errors import CtsError
+
+EXPLAINED = 50
+"""Failures whose whole message is printed at the end; the rest are in the journal and the reports."""
+
+UNEXPLAINED = "cts_unexplained"
+"""Attribute of a report that is counted and not shown."""
+
+_CATEGORIES = {
+    Verdict.PASS: "passed",
+    Verdict.EXPECTED_FAIL: "xfailed",
+    Verdict.UNEXPECTED_PASS: "xpassed",
+    Verdict.NOT_SUPPORTED: "not supported",
+    Verdict.RESOURCE_ERROR: "out of memory",
+}
+
+_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""How pytest ends where nothing stopped it."""
+
+INCOMPLETE = 2
+"""Exit code where nothing failed, and the reports that were asked for could not be written or some cases have no verdict."""
+
+NOT_KEPT = "not kept (--report-dir DIR keeps them as they are judged)"
+
+REASONS = 15
+"""Reasons for not_supported that the summary lists."""
+
+
+class Overview:
+    """Registered only while a run concerns the suite.
+
+    Args:
+        version: of the suite.
+        directory: for reports, or None.
+        attempts: what is to be judged.
+        judged_before: what the journal already had when the run began.
+        retried: what else it had, which ``--retry`` has judged again where it is selected.
+        findings: what the device did wrong while it ran no case.
+        claim: descriptor that keeps other runs out of ``directory`` (see cts.journal.journal.claim).
+
+    Attributes:
+        journal: that this process writes, or None.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        settings: Settings,
+        directory: Path | None,
+        attempts: Attempts,
+        judged_before: Tally,
+        retried: Mapping[tuple[str, int], Digest],
+        findings: list[Finding],
+        claim: int | None = None,
+    ) -> None:
+        self._claim = claim
+        self._attempts = attempts
+        self._findings = findings
+        self._stopped = ""
+        self._counted: set[tuple[str, int]] = set()
+        self._version = version
+        self._settings = settings
+        self._directory = directory
+        self._before = judged_before
+        self._retried = dict(retried)
+        self._again: set[tuple[str, int]] = set()
+        self._aside: set[tuple[str, int]] = set()
+        self._tally = Tally()
+        self._explained = 0
+        self._began = self._elapsed = 0.0
+        self._progress: Progress | None = None
+        self._reporter: pytest.TerminalReporter | None = None
+        self.journal = None if directory is None else Journal(directory / RESULTS)
+        self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
+        self._reports = ""
+        self._selected = 0
+        self._quiet_line = False
+        self._verbose = False
+
+    def pytest_report_header(self) -> list[str]:
+        settings = self._settings
+        description = settings.description
+        isolation = (
+            f"held by a child process, {settings.step_timeout:g} s for each step"
+            if settings.isolated
+            else "held by the process that judges"
+        )
+        return [
+            f"suite: {self._version}, tier {settings.tier}, front end {settings.front_end}",
+            f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
+            "results: " + (printable_path(self._directory) if self._directory else NOT_KEPT),
+        ]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        reporter = self._reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        self._progress = None if reporter is None else Progress(reporter)
+        self._verbose = session.config.get_verbosity() > 0
+        if reporter is not None and self._settings.fallback:
+            reporter.write_line(self._settings.fallback, yellow=True)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Any:
+        # The controller of pytest-xdist collects nothing itself; it hears later what its workers have.
+        self._select([item.nodeid for item in session.items] if session.testscollected else [])
+        self._began = time.monotonic()
+        try:
+            return (yield)
+        finally:
+            self._elapsed = time.monotonic() - self._began
+            if self._progress is not None:
+                self._progress.finish(self._tally)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        if not self._tally.total:
+            self._began = time.monotonic()
+        if not self._selected:
+            self._select(ids)
+
+    def _select(self, nodeids: Sequence[str]) -> None:
+        ids = [_id(nodeid) for nodeid in nodeids if _is_case(nodeid)]
+        self._selected = sum(len(self._attempts.left(id_)) for id_ in ids)
+        if self._retried:
+            self._again |= self._retried.keys() & {(id_, attempt) for id_ in ids for attempt in self._attempts.left(id_)}
+        if self._progress is not None:
+            self._progress.begin(self._selected)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        found = getattr(node, "workeroutput", None) or {}
+        self._findings += [Finding(Step(step) if step else None, what) for step, what in found.get(FINDINGS, ())]
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        # Ctrl-C has no words of its own; what pytest and the suite stop a run with has.
+        self._stopped = str(excinfo.value) or "ended by SIGINT"
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        """A worker died. What it judged is in the journal; the case that it was judging is not."""
+        id_ = _id(crashitem)
+        if not _is_case(crashitem):
+            return
+        self._count_unreported(id_)
+        left = [
+            attempt for attempt in self._attempts.left(id_) if (id_, attempt) not in self._counted and (id_, attempt) not in self._aside
+        ]
+        settings = self._settings
+        reason = "the process that judged the case died" + ("" if settings.isolated else " and held the device")
+        if settings.isolated or not left:
+            first = Try(False, Verdict.CRASH, reason, "", 0.0)
+            asides = [SetAside(crashitem, attempt, first if attempt == left[0] else None) for attempt in left]
+            report.__dict__.update(unjudged_report(crashitem, asides).__dict__)
+            return
+        result = CaseResult(
+            id=id_,
+            family=id_.partition("[")[0],
+            verdict=Verdict.CRASH,
+            reason=reason,
+            device=settings.description.name,
+            driver=settings.description.driver,
+            front_end=settings.front_end,
+            tier=settings.tier,
+            requirements=(),
+            subcases=0,
+            seconds=0.0,
+            message=reason,
+            attempt=left[0],
+        )
+        report.longrepr = failure_text(result)
+        setattr(report, DIGEST, Digest.of(result).wire())
+        self._keep(encode(result.record()))
+
+    def _keep(self, line: bytes) -> None:
+        """Write a line to the journal, if there is one; a run that cannot keep what it judges ends."""
+        if self.journal is None:
+            return
+        try:
+            self.journal.append_line(line)
+        except JournalError as error:
+            raise pytest.Session.Interrupted(str(error)) from None
+
+    def _count_unreported(self, id_: str) -> None:
+        """Count what a worker wrote to the journal of a case, and died before it told."""
+        if self._directory is None:
+            return
+        # An earlier verdict, which --retry replaces, is in the journal too.
+        written = Digest.by_attempt(result for result in read(self._directory / RESULTS, start=self._start) if result.id == id_)
+        for (_, attempt), digest in written.items():
+            if attempt in self._attempts.left(id_) and (id_, attempt) not in self._counted:
+                self._counted.add((id_, attempt))
+                self._tally.add(digest)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Any:
+        values = getattr(report, DIGEST, None)
+        if values is not None:
+            self._count(report, values)
+        for wire in getattr(report, ASIDE, ()):
+            # The verdict will come from no worker: pytest's own --junitxml would see two tests.
+            report.__dict__.pop("node", None)
+            aside = SetAside.unwire(wire)
+            self._aside.add((aside.id, aside.attempt))
+            if self._progress is not None:
+                self._progress.set_aside(aside)
+        self._quiet_line = values is not None and not self._verbose
+        try:
+            return (yield)
+        finally:
+            self._quiet_line = False
+            if values is not None:
+                self._forget(report)
+
+    def _forget(self, report: pytest.TestReport) -> None:
+        """Let one report stand for all of a category that pytest only counts: a run may have millions."""
+        reporter = self._reporter
+        if reporter is None or reporter.hasopt("p") or reporter.hasopt("P"):
+            return
+        for category in ("passed", "not supported"):
+            kept = reporter.stats.get(category)
+            if kept and kept[-1] is report:
+                kept[-1] = kept[0]
+
+    def _count(self, report: pytest.TestReport, values: list[Any]) -> None:
+        digest = Digest.unwire(values)
+        line = report.__dict__.pop(RECORD, None)
+        if line is not None:
+            self._keep(line)
+        self._counted.add((_id(report.nodeid), digest.attempt))
+        self._tally.add(digest)
+        bad = digest.verdict not in PASSING
+        if bad:
+            self._explain(report, digest)
+        if self._progress is not None:
+            self._progress.judged(report.nodeid, digest, bad, self._tally)
+
+    def _explain(self, report: pytest.TestReport, digest: Digest) -> None:
+        self._explained += 1
+        if self._explained <= EXPLAINED:
+            report.longrepr = Explanation(str(report.longrepr), digest.reason)  # type: ignore[assignment]
+        else:
+            report.longrepr = digest.reason
+            setattr(report, UNEXPLAINED, True)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
+        if hasattr(report, ASIDE):
+            return "", "", ""
+        values = getattr(report, DIGEST, None)
+        if values is None:
+            return None
+        verdict = Digest.unwire(values).verdict
+        # not_supported is a category of its own: the summary counts the reasons, and -ra need not list them once more.
+        category = _CATEGORIES.get(verdict, "failed")
+        if hasattr(report, UNEXPLAINED):
+            category = "more failed"
+        # Without a letter and a word pytest prints nothing for a case: a hundred thousand dots tell less than one line of counts.
+        return (category, "", "") if self._quiet_line else (category, "", word(verdict))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Any:
+        if self.journal is not None:
+            self.journal.close()
+        collect_only = session.config.option.collectonly
+        for key, digest in self._retried.items():
+            if key not in self._again:
+                self._before.add(digest)
+        session.exitstatus = exitstatus if collect_only else self._exit_code(exitstatus)
+        if self._directory is not None and not collect_only:
+            written = self._write_reports(self._directory, whole=exitstatus in _ENDED and self._tally.total >= self._selected)
+            if not written and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = INCOMPLETE
+        if self._claim is not None:
+            os.close(self._claim)
+        try:
+            return (yield)
+        finally:
+            # After pytest's own last line.
+            reporter = self._reporter
+            if reporter is not None and not collect_only:
+                for line in filter(None, (self._stop_line(), self._settings.fallback)):
+                    reporter.write_line(line, yellow=True)
+
+    def _exit_code(self, exitstatus: int) -> int:
+        """Return the run's exit code, where pytest would end with ``exitstatus``."""
+        now, before = self._tally, self._before
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and before.total:
+            exitstatus = pytest.ExitCode.OK
+        if exitstatus != pytest.ExitCode.OK:
+            return exitstatus
+        if before.bad or now.bad or self._findings or self._found_before():
+            return pytest.ExitCode.TESTS_FAILED
+        if now.total < self._selected:
+            return INCOMPLETE
+        if not now.tested and not before.tested:
+            return pytest.ExitCode.NO_TESTS_COLLECTED
+        return pytest.ExitCode.OK
+
+    def _found_before(self) -> bool:
+        """Tell whether the run that this one resumed had findings, which stay in the reports."""
+        return self._directory is not None and bool(read_meta(self._directory).get("findings"))
+
+    def _stop_line(self) -> str:
+        if not self._stopped:
+            return ""
+        rest = "go on with --resume" if self._directory else "--report-dir DIR keeps what is judged, and --resume goes on from there"
+        # What follows the first line are the last words of a process, printed above.
+        why = self._stopped.partition("\n")[0]
+        return f"STOPPED after {self._tally.total:,} of {self._selected:,} cases: {why}; {rest}"
+
+    def _write_reports(self, directory: Path, whole: bool) -> bool:
+        """Whether that was possible."""
+        try:
+            meta = read_meta(directory)
+            selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
+            # A run that goes on with fewer cases than were once selected does not end that one.
+            ended = whole and self._before.total + self._tally.total >= selected
+            meta |= {"selected": selected, "seconds": self._elapsed, "stopped": self._stop_line()}
+            meta["findings"] = [*meta.get("findings", ()), *({"step": one.step or "", "what": one.what} for one in self._findings)]
+            meta |= {"finished": timestamp()} if ended else {}
+            write_meta(directory, meta)
+            report_writer()(directory / RESULTS, directory)
+            self._reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
+        except CtsError as error:
+            why = f"{error}"
+        except Exception as error:
+            # The results are safe in the journal; a defect in a report must not hide them.
+            why = f"{type(error).__name__}: {error}"
+        else:
+            return True
+        self._reports = (
+            f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}: "
+            f"mend that, then write them with: cts report {printable_path(directory)}"
+        )
+        return False
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        if terminalreporter.config.option.collectonly:
+            return
+        out = terminalreporter
+        out.section("conformance", "=")
+        tally = self._tally
+        out.line(f"verdicts: {tally.phrase()}")
+        for family, verdicts in sorted(tally.families.items()):
+            out.line(f"  {family}: {phrase(verdicts)}")
+        if tally.reasons:
+            out.line(f"not supported, by reason ({tally.verdicts[Verdict.NOT_SUPPORTED]} cases):")
+            for reason, count in sorted(tally.reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:REASONS]:
+                out.line(f"  {count:6d}  {reason}")
+            if len(tally.reasons) > REASONS:
+                out.line(f"          and {len(tally.reasons) - REASONS} further reasons")
+        for (verdict, reason), count in sorted(tally.expectations.items()):
+            out.line(f"{count:8d}  {word(verdict).lower()}: {reason}", yellow=verdict is Verdict.UNEXPECTED_PASS)
+        if tally.compiling:
+            out.line(f"{tally.compiling} of the timeouts were while a pipeline was made, which breaks no rule", yellow=True)
+        for finding in self._findings:
+            out.line(f"finding, outside of any case: {finding.what}", red=True)
+        if tally.verdicts[Verdict.ERROR]:
+            out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing of the device", red=True)
+        if self._explained > EXPLAINED:
+            kept = self._directory and printable_path(self._directory / RESULTS)
+            where = f"are in {kept}" if kept else "are not (--report-dir DIR keeps them all)"
+            out.line(f"{EXPLAINED} failures are shown above; {self._explained - EXPLAINED} more {where}")
+        if self._before.total:
+            out.line(f"judged before, by the run that this one resumed: {self._before.phrase()}")
+        if tally.total:
+            out.line(self._speed())
+        if self._reports:
+            out.line(self._reports)
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self._before.total:
+            out.write_sep(
+                "!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True
+            )
+        if tally.total < self._selected and not self._stopped:
+            rest = "--resume judges the rest" if self._directory else "nothing is known of the rest"
+            out.write_sep(
+                "!", f"NOT THE WHOLE RUN: {tally.total:,} of {self._selected:,} cases were judged; {rest}", yellow=True, bold=True
+            )
+        if tally.total and not tally.tested:
+            name = self._settings.description.name
+            text = f"NOTHING WAS TESTED: {name} supports none of the {tally.total} cases, or has no memory for them"
+            out.write_sep("!", text, yellow=True, bold=True)
+
+    def _speed(self) -> str:
+        tally = self._tally
+        text = f"speed: {tally.total} cases in {self._elapsed:.1f} s, {tally.total / max(self._elapsed, 1e-9):,.0f} cases/s"
+        if tally.seconds:
+            text += f"; of the time spent on cases the device took {100 * tally.device / tally.seconds:.0f} %"
+            if tally.pipeline:
+                text += f" (pipeline creation {100 * tally.pipeline / tally.seconds:.0f} %)"
+        return text
+
+
+def _id(nodeid: str) -> str:
+    return nodeid.partition("::")[2]
+
+
+def _is_case(nodeid: str) -> bool:
+    """Tell whether an item is one of the suite's: a run may have other tests beside them."""
+    return nodeid.partition("::")[0].endswith(".yaml")
+
+
+class Explanation:
+    """A failure's message, with the one line that the short summary shows."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        self.text = text
+        self.reprcrash = SimpleNamespace(message=reason)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def toterminal(self, tw: Any) -> None:
+        for line in self.text.splitlines():
+            tw.line(line)
+
+
+def timestamp() -> str:
+    """Now, in UTC, as ISO 8601 has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,173 @@
+"""What a run has been asked for, checked once and handed to every process that judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from cts.devices.choose import choose, open_device
+from cts.run.attempts import Attempts
+from cts.run.control import Proven
+from cts.run.session import FRONT_ENDS, FrontEnd, Retries, Settings
+from cts.verdict.verdict import Verdict
+from generators.casebook import Tier
+from generators.errors import CtsError
+
+DEFAULT_STEP_TIMEOUT = 60.0
+MOST_SECONDS = 1e6
+"""Of a step: more than a week. Far beyond, a socket cannot wait that long."""
+MOST_REPEATS = 100_000
+MOST_ATTEMPTS = 100
+"""To open the device."""
+MOST_COUNT = 10**12
+"""Of anything else."""
+_MOST_DIGITS = 20
+ISOLATION = ("auto", "on", "off")
+
+RETRIED = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR)
+"""The verdicts that another run may change although neither driver nor suite did, and that ``--retry`` may name."""
+
+
+class OptionError(CtsError):
+    """An option has a value that it cannot have; the message names those that it can."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Picklable.
+
+    Attributes:
+        named: family -> ids named on the command line.
+        listed: family -> ids of the case list, or None.
+        attempts: what is to be judged, and what a resumed journal has.
+        proven: a case that has passed in the run that this one resumes, and its seconds.
+        reports: directory for reports, or None.
+        token: what a process sees in ``reports`` if it sees the same directory.
+    """
+
+    settings: Settings
+    extra_rows: tuple[str, ...]
+    named: Mapping[str, tuple[str, ...]]
+    listed: Mapping[str, tuple[str, ...]] | None
+    attempts: Attempts
+    proven: Proven | None
+    reports: Path | None
+    token: str
+
+
+def checked_settings(options: Mapping[str, Any]) -> Settings:
+    """The settings that the options ask for, with the device chosen.
+
+    Args:
+        options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout``, ``isolation``, and where
+            there are such options ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``require_vulkan``; None or false
+            where not given.
+
+    Raises:
+        OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is asked for and not installed.
+    """
+    tier = Tier(one_of("--tier", options["tier"] or "smoke", tuple(Tier)))
+    front_end = checked_front_end(options["front_end"])
+    isolation = one_of("--isolation", options["isolation"] or "auto", ISOLATION)
+    timeout = _seconds("--step-timeout", options["step_timeout"], DEFAULT_STEP_TIMEOUT)
+    retries = _retries(options)
+    repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
+    choice = choose(options["device"], retries.seconds)
+    spec, description = choice.spec, choice.description
+    if options.get("require_vulkan") and spec.kind != "vulkan":
+        raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
+    if description.kind == "vulkan":
+        # A shorter time is the watchdog's, which ends the child process and with it the submission.
+        spec = replace(spec, submission_seconds=max(spec.submission_seconds, timeout))
+    if options["validation"]:
+        if description.kind != "vulkan":
+            raise OptionError(f"--validation is for Vulkan devices; {description.name} is none: leave it out or choose another --device")
+        spec = replace(spec, validation=True)
+    if options["embedded_mapping"]:
+        if description.kind != "embedded":
+            raise OptionError(
+                f"--embedded-mapping is for the embedded device; {description.name} is none: leave it out or add --device embedded"
+            )
+        spec = replace(spec, mapping=options["embedded_mapping"])
+        open_device(spec).close()
+    if isolation == "on" and description.kind == "spirv-val":
+        raise OptionError("--isolation on: spirv-val is a process of its own for each module; leave --isolation out")
+    isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
+    # What stands in for a driver may be asked for what a driver would be.
+    if options["step_timeout"] and not isolated and not choice.fallback:
+        raise OptionError(
+            f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which nothing ends; "
+            "leave it out (pytest has --isolation on)"
+        )
+    return Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback)
+
+
+def _retries(options: Mapping[str, Any]) -> Retries:
+    usual = Retries()
+    return Retries(
+        at_least_one("--open-attempts", options.get("open_attempts") or str(usual.attempts), MOST_ATTEMPTS),
+        _seconds("--open-pause", options.get("open_pause"), usual.pause),
+        _seconds("--open-timeout", options.get("open_timeout"), usual.seconds),
+    )
+
+
+def checked_retry(text: str | None) -> frozenset[Verdict]:
+    """Return the verdicts whose cases a resumed run judges again.
+
+    Raises:
+        OptionError: a word in ``text`` is none of RETRIED.
+    """
+    return frozenset(Verdict(one_of("--retry", word.strip(), RETRIED)) for word in (text or "").split(",") if word.strip())
+
+
+def checked_front_end(name: str | None) -> FrontEnd:
+    """The front end of that name; spirv for None.
+
+    Raises:
+        OptionError: there is none, or glslang is not installed.
+    """
+    front_end = cast(FrontEnd, one_of("--front-end", name or "spirv", FRONT_ENDS))
+    if front_end == "glsl":
+        from generators.glsl.compile import find_glslang
+
+        if find_glslang() is None:
+            raise OptionError("--front-end glsl needs glslang: install it (glslang-tools), or use --front-end spirv")
+    return front_end
+
+
+def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
+    """``value``, if it is one of ``known``.
+
+    Raises:
+        OptionError: it is not.
+    """
+    if value not in known:
+        raise OptionError(f"{option} {value}: unknown; it is one of {', '.join(known)}")
+    return value
+
+
+def at_least_one(option: str, text: str, most: int = MOST_COUNT) -> int:
+    """Return the whole number from 1 to ``most`` that ``text`` stands for.
+
+    Raises:
+        OptionError: it stands for none.
+    """
+    # Python refuses to read thousands of digits.
+    number = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
+    if not 1 <= number <= most:
+        raise OptionError(f"{option} {text[:_MOST_DIGITS]}: expected a whole number from 1 up, {most:,} at most")
+    return number
+
+
+def _seconds(option: str, text: str | None, usual: float) -> float:
+    if text is None:
+        return usual
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MOST_SECONDS:
+        raise OptionError(f"{option} {text}: expected a number of seconds above 0, {MOST_SECONDS:,.0f} at most")
+    return seconds

@@ -1,0 +1,305 @@
+"""The pytest plugin: ``pytest cts`` judges cases. In a run that names neither ``cts`` nor ``cases/`` it does nothing.
+
+This module has the options and puts a run together; cts.run.judging collects and judges, cts.run.overview shows.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shlex
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from cts.checkout import is_root
+from cts.exit_codes import BAD_INPUT
+from cts.printable import printable_line
+from cts.run.options import Request, in_cases, parse_arguments
+from cts.run.output import CLOSED, MOST_CHARACTERS, complain, unwritable
+from generators.errors import CtsError
+
+if TYPE_CHECKING:
+    # Imported where they are used: a run that does not concern the suite pays for none of it.
+    from cts.devices.device import Finding
+    from cts.run.plan import Plan
+    from generators.casebook import Casebook
+
+WORKER_INPUT = "cts"
+
+_OPTIONS = (
+    "tier",
+    "device",
+    "front_end",
+    "case_list",
+    "report_dir",
+    "validation",
+    "resume",
+    "retry",
+    "repeat",
+    "require_vulkan",
+    "embedded_mapping",
+    "step_timeout",
+    "open_timeout",
+    "open_attempts",
+    "open_pause",
+    "isolation",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The suite's options. Their values are checked later, so that a wrong one ends with one line and exit code 2."""
+    group = parser.getgroup("cts", "conformance suite (pytest cts)")
+
+    def add(name: str, help_: str, **keywords: Any) -> None:
+        group.addoption(f"--{name}", dest=_dest(name.replace("-", "_")), help=help_, **keywords)
+
+    add("tier", "smoke, nightly or full: how many of the cases are selected (default: smoke)", metavar="TIER")
+    add(
+        "device",
+        "the device to judge: embedded, embedded:PROFILE, spirv-val, part of a Vulkan device's name, its UUID or its index; "
+        "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded)",
+        metavar="DEVICE",
+    )
+    add("front-end", "spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)", metavar="NAME")
+    add(
+        "case-list",
+        "judge the cases named in FILE, whatever their tier: an id per line, # comments, NAME.txt for a further list",
+        metavar="FILE",
+    )
+    add("report-dir", "keep results as they are judged, and reports, in DIR", metavar="DIR")
+    add("resume", "go on with the run that DIR of --report-dir holds: judge only what it has not judged", action="store_true")
+    add(
+        "retry",
+        "with --resume: judge again what ended as one of VERDICTS, separated by commas, of crash, timeout, device_lost, flaky, "
+        "resource_error, error",
+        metavar="VERDICTS",
+    )
+    add("repeat", "judge each case N times (default: 1)", metavar="N")
+    add("require-vulkan", "exit with 2 where there is no Vulkan device to judge, instead of judging the embedded one", action="store_true")
+    add("validation", "load the Vulkan validation layer; any message of it is an error of the suite", action="store_true")
+    add("embedded-mapping", "how the embedded device spreads a matrix over invocations", metavar="NAME")
+    add(
+        "step-timeout",
+        "seconds that an isolated device may take to make a pipeline, and to run a shader; time that it spends waiting for a processor is "
+        "not counted (default: 60)",
+        metavar="SECONDS",
+    )
+    add("open-timeout", "seconds that opening the device may take, and asking what it is (default: 60)", metavar="SECONDS")
+    add("open-attempts", "how often opening the device is tried before the run ends (default: 4)", metavar="N")
+    add("open-pause", "seconds before it is tried again; each further pause is twice as long (default: 1)", metavar="SECONDS")
+    add("isolation", "auto, on or off: whether a child process holds the device (default: auto, that is on for Vulkan)", metavar="WHEN")
+
+
+def _dest(name: str) -> str:
+    return f"cts_{name}"
+
+
+def _options(config: pytest.Config) -> dict[str, Any]:
+    return {name: config.getoption(_dest(name)) for name in _OPTIONS}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Lets processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
+    milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here."""
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
+        config.option.dist = "worksteal"
+    if sys.stdout is None:
+        complain(unwritable(CLOSED))
+        # pytest itself would fail to flush it.
+        raise SystemExit(BAD_INPUT)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Puts the run together, if this run concerns the suite.
+
+    It comes after other plugins' configuration, so that pytest-xdist has decided whether this process only controls.
+    """
+    if config.getoption("help", False) or config.getoption("version", 0):
+        return
+    try:
+        _configure(config)
+    except CtsError as error:
+        _refuse(str(error))
+
+
+def _refuse(message: str) -> NoReturn:
+    pytest.exit(printable_line(" ".join(message.split()))[:MOST_CHARACTERS], returncode=BAD_INPUT)
+
+
+def _configure(config: pytest.Config) -> None:
+    root = config.rootpath
+    directory = config.invocation_params.dir
+    options = _options(config)
+    worker_input: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+    if worker_input is not None:
+        if WORKER_INPUT in worker_input:
+            _join(config, pickle.loads(zlib.decompress(worker_input[WORKER_INPUT])))
+        return
+    for name, value in options.items():
+        # A variable that a script forgot to set must not mean the default.
+        if value == "":
+            raise CtsError(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
+    request = parse_arguments(config.args, directory, root)
+    if request is None:
+        if any(options.values()) and not is_root(root):
+            raise CtsError(f"pytest's rootdir {root} is no checkout of the suite: give --rootdir the folder that has cases/ and cts/")
+        if given := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
+            raise CtsError(f"{given[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {given[0]} …'")
+        return
+    if request.everything:
+        # The whole suite includes whatever else is named in it; pytest would collect that twice.
+        config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]
+    _start(config, request, options)
+
+
+def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
+    """Sets up the only process, or the controller of pytest-xdist."""
+    from cts.checkout import suite_version
+    from cts.journal import journal
+    from cts.run.alone import Alone
+    from cts.run.attempts import Attempts, by_id
+    from cts.run.control import proven_by
+    from cts.run.output_guard import OutputGuard
+    from cts.run.overview import Overview, timestamp
+    from cts.run.plan import Plan, checked_retry, checked_settings
+    from cts.run.selection import check_named, device_rows, list_ids
+    from cts.run.session import open_holder
+    from cts.run.signals import Endings
+    from cts.run.tally import Digest, Tally
+    from generators.casebook import load_casebook
+
+    root = config.rootpath
+    if options["resume"] and not options["report_dir"]:
+        raise CtsError("--resume goes on with the results in a report directory: name it with --report-dir DIR")
+    if options["retry"] and not options["resume"]:
+        raise CtsError("--retry judges again what an earlier run judged: add --resume")
+    if config.pluginmanager.hasplugin("dsession") and config.getoption("dist") == "each":
+        raise CtsError("--dist each: every process would judge every case: leave it out, or use --repeat to judge each case several times")
+    retry = checked_retry(options["retry"])
+    casebook = load_casebook(root)
+    named = check_named(casebook, request)
+    listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
+    settings = checked_settings(options)
+    version = suite_version()
+
+    reports: Path | None = None
+    claim: int | None = None
+    before: dict[tuple[str, int], Digest] = {}
+    if options["report_dir"] and not config.option.collectonly:
+        reports = (config.invocation_params.dir / options["report_dir"]).resolve()
+        claim = journal.claim(reports)
+        path = journal.prepare(reports, bool(options["resume"]))
+        before = Digest.by_attempt(journal.read(path))
+        meta = {
+            "suite_version": version,
+            "device": asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)},
+            "selector": settings.spec.selector,
+            "why": settings.why,
+            "fallback": settings.fallback,
+            "repeat": settings.repeat,
+            "tier": settings.tier,
+            "front_end": settings.front_end,
+            "validation": bool(options["validation"]),
+            "embedded_mapping": settings.spec.mapping if settings.spec.kind == "embedded" else "",
+            "isolated": settings.isolated,
+            "command": shlex.join(["pytest", *config.invocation_params.args]),
+            "started": timestamp(),
+        }
+        if before:
+            meta = journal.resumed_meta(reports, meta)
+        journal.write_meta(reports, meta)
+
+    retried = {key: digest for key, digest in before.items() if digest.verdict in retry}
+    before = {key: digest for key, digest in before.items() if key not in retried}
+    tally = Tally()
+    for digest in before.values():
+        tally.add(digest)
+    proven = proven_by(before, casebook)
+    config.pluginmanager.register(Endings(), "cts-signals")
+    if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
+        config.pluginmanager.register(OutputGuard(reporter), "cts-output")
+    attempts = Attempts(settings.repeat, by_id(before))
+    plan = Plan(settings, device_rows(settings.description), named, listed, attempts, proven, reports, _token(reports))
+    findings: list[Finding] = []
+    overview = Overview(version, settings, reports, attempts, tally, retried, findings, claim)
+    config.pluginmanager.register(overview, "cts-overview")
+    alone = Alone(casebook, settings, overview.journal, open_holder(settings, findings), proven)
+    config.pluginmanager.register(alone, "cts-alone")
+    if config.pluginmanager.hasplugin("dsession"):
+        check_sendable(config.invocation_params.args)
+        config.pluginmanager.register(Controller(plan), "cts-controller")
+    else:
+        _judge(config, plan, casebook, findings)
+
+
+def _join(config: pytest.Config, plan: Plan) -> None:
+    """Sets up a worker of pytest-xdist."""
+    from cts.run.signals import ignore
+    from generators.casebook import load_casebook
+
+    ignore()
+    _judge(config, plan, load_casebook(config.rootpath), [])
+
+
+def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list[Finding]) -> None:
+    from cts.journal.journal import RESULTS, Journal, join_writers
+    from cts.run.judging import Judging
+    from cts.run.selection import Selection
+    from cts.run.session import open_holder
+
+    selection = Selection(casebook, plan.settings.tier, plan.extra_rows, plan.named, plan.listed, plan.attempts)
+    here = plan.reports is not None and _token(plan.reports) == plan.token
+    journal = None
+    if plan.reports is not None and here:
+        if hasattr(config, "workerinput"):
+            join_writers(plan.reports)
+        journal = Journal(plan.reports / RESULTS)
+    elsewhere = plan.reports is not None and not here
+    holder = open_holder(plan.settings, findings)
+    judging = Judging(config.rootpath, plan.settings, selection, holder, journal, elsewhere, plan.proven)
+    config.pluginmanager.register(judging, "cts-judging")
+
+
+def _token(directory: Path | None) -> str:
+    """Tells whether two processes see the same directory, on whichever machine they run."""
+    if directory is None:
+        return ""
+    from cts.journal.journal import META
+
+    try:
+        return (directory / META).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def check_sendable(arguments: Sequence[str | os.PathLike[str]]) -> None:
+    """Refuse what pytest-xdist cannot send to its workers.
+
+    Raises:
+        CtsError: the bytes of an argument are not UTF-8.
+    """
+    for given in arguments:
+        argument = os.fspath(given)
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise CtsError(
+                f"-n: pytest-xdist can send no argument whose bytes are not UTF-8 ({argument}): name another path, or leave out -n"
+            )
+
+
+class Controller:
+    """Hands the plan to each worker of pytest-xdist."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = zlib.compress(pickle.dumps(plan), 1)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[WORKER_INPUT] = self._plan

@@ -1,0 +1,101 @@
+"""How far a run is: one line that is rewritten on a terminal, and a line now and then in a log."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from cts.run.set_aside import SetAside
+from cts.run.tally import Digest, Tally, phrase
+from cts.verdict.verdict import Verdict
+
+TERMINAL_SECONDS = 0.2
+LOG_SECONDS = 10.0
+ANNOUNCED = 20
+"""Failures that are announced as they occur, by a line each."""
+
+
+class Progress:
+    """Prints while cases are judged, unless pytest itself prints a line per case (``-v``) or is asked to be quiet (``-q``)."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+        self._silent = reporter.config.get_verbosity() != 0
+        self._terminal = bool(getattr(reporter, "isatty", False))
+        self._every = TERMINAL_SECONDS if self._terminal else LOG_SECONDS
+        self._start = time.monotonic()
+        self._printed = self._start
+        self._announced = 0
+        self._rewriting = False
+        self.total = 0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since judging began."""
+        return time.monotonic() - self._start
+
+    def begin(self, total: int) -> None:
+        """Judging begins; ``total`` cases are to be judged."""
+        self.total = total
+        self._start = self._printed = time.monotonic()
+
+    def judged(self, nodeid: str, digest: Digest, bad: bool, tally: Tally) -> None:
+        """One more verdict."""
+        if self._silent:
+            return
+        if bad and self._announced <= ANNOUNCED:
+            self._announced += 1
+            self._end_line()
+            if self._announced <= ANNOUNCED:
+                self._reporter.write_line(f"{digest.verdict.upper()} {nodeid}: {digest.reason}", red=True)
+            else:
+                self._reporter.write_line("further failures are not announced, but they are counted and reported", red=True)
+        if time.monotonic() - self._printed >= self._every:
+            self._print(tally)
+
+    def set_aside(self, aside: SetAside) -> None:
+        """A case that has no verdict yet."""
+        if not self._silent and aside.first is not None:
+            self._end_line()
+            first = aside.first
+            self._reporter.write_line(f"SET ASIDE {aside.nodeid}: {word(first.verdict).lower()}: {first.reason}", yellow=True)
+
+    def finish(self, tally: Tally) -> None:
+        """The last line."""
+        if not self._silent and tally.total:
+            self._print(tally)
+            self._end_line()
+
+    def _print(self, tally: Tally) -> None:
+        self._printed = time.monotonic()
+        rate = tally.total / self.elapsed if self.elapsed > 0 else 0.0
+        total = max(self.total, tally.total)
+        text = f"[{100 * tally.total // total:3d}%] {tally.total:,} of {total:,} cases: {phrase(tally.verdicts)}; {rate:,.0f} cases/s"
+        if rate and tally.total < total:
+            text += f", about {_duration((total - tally.total) / rate)} left"
+        if self._terminal:
+            width = self._reporter._tw.fullwidth - 1
+            self._reporter.rewrite(text[:width], erase=True)
+            self._rewriting = True
+        else:
+            self._reporter.ensure_newline()
+            self._reporter.write_line(text)
+
+    def _end_line(self) -> None:
+        if self._rewriting:
+            self._reporter.write("\n")
+            self._rewriting = False
+        else:
+            self._reporter.ensure_newline()
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def word(verdict: Verdict) -> str:
+    """How pytest's lines name a verdict."""
+    return "SUITE ERROR" if verdict is Verdict.ERROR else verdict.value.upper().replace("_", " ")

@@ -1,0 +1,89 @@
+"""One case from id to verdict."""
+
+from __future__ import annotations
+
+import traceback
+
+from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
+from cts.kinds.kind import Judgement, Stopwatch, one_line
+from cts.kinds.table import KINDS, unjudged
+from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import Case
+
+OURS = "error of the suite, not of the device: "
+
+
+def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1) -> CaseResult:
+    """Run ``case`` and judge what came back: whatever goes wrong on our side is the verdict ``error``.
+
+    A case of a kind that the device does not judge is not supported; else the functions of its kind do the rest. A device that is of no
+    more use is let go, and the next case opens a fresh one.
+
+    Args:
+        case: from the casebook.
+        holder: of the device to judge.
+        front_end: which reading of the program the device gets.
+        tier: of the run that selected the case, for the record.
+        attempt: which judgement of the case this is, for the record.
+
+    Raises:
+        DeviceUnavailable: the device cannot be opened, or not again: nothing is known of the case.
+    """
+    # Opening the device is no part of the first case: neither its time nor its verdict.
+    description = holder.device.description
+    watch = Stopwatch()
+    step = ""
+    try:
+        judgement = _judge(case, holder, front_end, watch)
+    except DeviceFailure as failure:
+        verdict = Verdict(failure.verdict)
+        prefix = OURS if verdict is Verdict.ERROR else ""
+        text = f"{prefix}{failure}" if str(failure) else f"{prefix}{type(failure).__name__}"
+        judgement = Judgement(verdict, one_line(text), text)
+        step = failure.step.value if failure.step else ""
+        if failure.spent:
+            holder.discard()
+    except DeviceUnavailable:
+        raise
+    except Exception as error:
+        judgement = Judgement(
+            Verdict.ERROR, one_line(f"{OURS}{type(error).__name__}: {error}"), OURS.rstrip() + "\n" + traceback.format_exc()
+        )
+    return CaseResult(
+        id=case.id,
+        family=case.family,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        device=description.name,
+        driver=description.driver,
+        front_end=front_end,
+        tier=tier,
+        requirements=case.requirements,
+        subcases=judgement.subcases,
+        seconds=watch.seconds,
+        message=judgement.message,
+        policy=judgement.policy,
+        steps=watch.steps,
+        failures=judgement.failures,
+        positions=tuple(case.definition.positions),
+        step=step,
+        attempt=attempt,
+    )
+
+
+def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
+    kind = case.definition.kind
+    if why := unjudged(kind, holder.device.description):
+        return Judgement(Verdict.NOT_SUPPORTED, why, why)
+    try:
+        return KINDS[kind].judge(case, holder, front_end, watch)
+    except DeviceUnavailable:
+        raise
+    except DeviceError:
+        # The device went away before it took the case, and did not open again at once.
+        holder.discard()
+    try:
+        return KINDS[kind].judge(case, holder, front_end, watch)
+    except DeviceError as error:
+        raise DeviceUnavailable(str(error)) from error

@@ -1,0 +1,118 @@
+"""Which cases a run judges: the tier's, or those named on the command line or in a case list, less those judged already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cts.devices.device import DeviceDescription
+from cts.run.attempts import Attempts
+from cts.run.case_list import CaseListError, read_case_list
+from cts.run.options import Request, SelectionError
+from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
+from generators.errors import CasebookError
+from generators.property_rows import FlexibleRow, PropertyRow
+from generators.types import COMPONENT_TYPES, Scope
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The cases of a run, by the file of their family.
+
+    Attributes:
+        tier: selects where no ids are named.
+        extra_rows: property rows of the device, for families whose cases follow them.
+        named: family -> ids named on the command line.
+        listed: family -> ids in the case list, in its order; None without a list.
+        attempts: a case that has had them all is left out.
+    """
+
+    casebook: Casebook
+    tier: Tier
+    extra_rows: tuple[str, ...] = ()
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    listed: Mapping[str, tuple[str, ...]] | None = None
+    attempts: Attempts = field(default_factory=Attempts)
+
+    @property
+    def files(self) -> list[Path]:
+        """The file of every family, in order."""
+        return [family.path for family in self.casebook.families.values()]
+
+    def family(self, path: Path) -> Family | None:
+        """The family that the file describes."""
+        return next((family for family in self.casebook.families.values() if family.path == path), None)
+
+    def cases(self, family: Family) -> Iterable[Case]:
+        """The family's cases, in an order that is the same in every process."""
+        ids = self._ids(family)
+        cases = expand(family, self.tier, self.extra_rows) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+        return (case for case in cases if self.attempts.left(case.id)) if self.attempts.judged else cases
+
+    def _ids(self, family: Family) -> Sequence[str] | None:
+        named = self.named.get(family.name)
+        if self.listed is None:
+            return named
+        listed = self.listed.get(family.name, ())
+        return listed if named is None else [id_ for id_ in named if id_ in set(listed)]
+
+
+def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
+    """The ids of a case list by family.
+
+    Raises:
+        CaseListError: the list cannot be read, or an id in it is no case's; the message names file and line.
+    """
+    families: dict[str, list[str]] = {}
+    for id_, place in read_case_list(path).items():
+        try:
+            case = find_case(casebook, id_)
+        except CasebookError as error:
+            raise CaseListError(f"{place}: {error}") from error
+        families.setdefault(case.family, []).append(case.id)
+    return {family: tuple(ids) for family, ids in families.items()}
+
+
+def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ...]]:
+    """The named ids by family, each of them a case of the file that it was named in.
+
+    Raises:
+        CasebookError, SelectionError: an id is no case's, or another file's.
+    """
+    named: dict[str, tuple[str, ...]] = {}
+    for path, ids in request.files.items():
+        for id_ in ids:
+            case = find_case(casebook, id_)
+            home = case.definition.path
+            if home != path:
+                raise SelectionError(f"{id_} is a case of {home.name}, not of {path.name}")
+            named[case.family] = ids
+    return named
+
+
+def device_rows(description: DeviceDescription) -> tuple[str, ...]:
+    """The device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once; and so its rows of flexible
+    dimensions, with ``.flex`` or ``.wgN`` behind them.
+
+    Without those of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
+    and floats that saturate (F-KHR-7).
+
+    None of the embedded device: it takes whatever a case may ask for, and nothing is learnt from asking for all of it.
+    """
+    if description.kind == "embedded":
+        return ()
+    rows = set()
+    for row in description.rows:
+        types = [COMPONENT_TYPES[name] for name in (row.a, row.b, row.c, row.result) if name in COMPONENT_TYPES]
+        subgroups, rest = divmod(row.invocations, description.subgroup_size)
+        fits = row.scope == Scope.SUBGROUP or (row.flexible and row.scope == Scope.WORKGROUP and subgroups > 0 and rest == 0)
+        if len(types) == 4 and fits:
+            a, b, c, result = types
+            floats = {type_.is_float for type_ in types}
+            if len(floats) > 1 or (row.saturating and result.is_float):
+                continue
+            exact = PropertyRow(row.m, row.n, row.k, a, b, c, result, row.saturating)
+            workgroup = subgroups if row.scope == Scope.WORKGROUP else None
+            rows.add(str(FlexibleRow(exact, workgroup) if row.flexible else exact))
+    return tuple(sorted(rows))

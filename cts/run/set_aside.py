@@ -1,0 +1,80 @@
+"""Cases that lost their device, crashed, timed out or ran out of memory: they are set aside, and judged again with nothing beside them.
+
+On a shared GPU one case can lose the device of another, so the first try decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from cts.verdict.verdict import CaseResult, Try, Verdict
+
+SET_ASIDE = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.RESOURCE_ERROR})
+"""The verdicts that a neighbour can cause."""
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """A case that is to be judged alone.
+
+    Attributes:
+        attempt: which of the judgements that ``--repeat`` asks for.
+        first: what happened beside others; None where nothing is known of it.
+    """
+
+    nodeid: str
+    attempt: int
+    first: Try | None
+
+    @property
+    def id(self) -> str:
+        """The case's id."""
+        return self.nodeid.partition("::")[2]
+
+    def wire(self) -> list[Any]:
+        """Return plain values, for another process."""
+        first = self.first
+        told = None if first is None else [first.alone, first.verdict.value, first.reason, first.step, first.seconds]
+        return [self.nodeid, self.attempt, told]
+
+    @classmethod
+    def unwire(cls, values: list[Any]) -> Self:
+        """Return the inverse of ``wire``."""
+        nodeid, attempt, told = values
+        if told is None:
+            return cls(nodeid, attempt, None)
+        alone, verdict, reason, step, seconds = told
+        return cls(nodeid, attempt, Try(alone, Verdict(verdict), reason, step, seconds))
+
+
+def tried(result: CaseResult, alone: bool) -> Try:
+    """Return what a result says of one run."""
+    return Try(alone, result.verdict, result.reason, result.step, result.seconds)
+
+
+def settle(first: Try | None, run: Callable[[], CaseResult]) -> CaseResult:
+    """Judge a case that was set aside.
+
+    It runs once; where that ends as the first try did, it is settled. Otherwise it runs once more, and the two runs have to agree.
+
+    Args:
+        first: what happened beside others.
+        run: judges the case with nothing beside it.
+    """
+    before = () if first is None else (first,)
+    one = run()
+    tries = (*before, tried(one, alone=True))
+    if first is not None and one.verdict is first.verdict:
+        return replace(one, tries=tries)
+    two = run()
+    tries = (*tries, tried(two, alone=True))
+    if two.verdict is one.verdict:
+        return replace(two, tries=tries)
+    ends = [f"{each.verdict}" + (f" ({each.reason})" if each.reason else "") for each in (one, two)]
+    reason = f"two runs with nothing beside them disagree: {ends[0]}, then {ends[1]}"
+    message = "\n".join([reason, *(each.message for each in (one, two) if each.message)])
+    # What was wrong in one of them is worth keeping.
+    worse = one if two.verdict is Verdict.PASS else two
+    return replace(worse, verdict=Verdict.FLAKY, reason=reason, message=message, tries=tries)

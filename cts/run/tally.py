@@ -1,0 +1,114 @@
+"""Counts of verdicts, as a run goes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from cts.devices.device import Step
+from cts.verdict.verdict import CaseResult, Verdict
+
+PASSING = frozenset({Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
+"""Verdicts that do not make a run fail. An unexpected pass speaks for the device, and against what the suite knows of it; a device out of
+memory says nothing of its conformance."""
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What a count needs of a result; small enough to send from every worker for every case.
+
+    Attributes:
+        seconds: of the case, without opening the device, which belongs to no case. ``device`` is the device's part of them, and
+            ``pipeline`` the time to make pipelines, if the device tells.
+        step, attempt: see CaseResult.
+    """
+
+    family: str
+    verdict: Verdict
+    reason: str
+    seconds: float
+    device: float = 0.0
+    pipeline: float = 0.0
+    step: str = ""
+    attempt: int = 1
+
+    @classmethod
+    def of(cls, result: CaseResult) -> Self:
+        """Of a result."""
+        return cls._of(result.family, result.verdict, result.reason, result.seconds, result.steps, result.step, result.attempt)
+
+    @classmethod
+    def by_attempt(cls, results: Iterable[CaseResult]) -> dict[tuple[str, int], Self]:
+        """Return the digest of each case and attempt among results; of several for one, the last counts."""
+        return {(result.id, result.attempt): cls.of(result) for result in results}
+
+    @classmethod
+    def _of(cls, family: str, verdict: Verdict, reason: str, seconds: float, steps: Mapping[str, float], step: str, attempt: int) -> Self:
+        opening = steps.get("open", 0.0)
+        device = steps.get("missing", 0.0) + steps.get("device", 0.0) - opening
+        return cls(family, verdict, reason, seconds - opening, device, steps.get("pipeline", 0.0), step, attempt)
+
+    def wire(self) -> list[Any]:
+        """As plain values, for another process."""
+        return [self.family, self.verdict.value, self.reason, self.seconds, self.device, self.pipeline, self.step, self.attempt]
+
+    @classmethod
+    def unwire(cls, values: list[Any]) -> Self:
+        """The inverse of ``wire``."""
+        family, verdict, reason, seconds, device, pipeline, step, attempt = values
+        return cls(family, Verdict(verdict), reason, seconds, device, pipeline, step, attempt)
+
+
+@dataclass
+class Tally:
+    """Sums over results."""
+
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    families: dict[str, Counter[Verdict]] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
+    expectations: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
+    compiling: int = 0
+    """Timeouts while a pipeline was made, which break no rule."""
+    seconds: float = 0.0
+    device: float = 0.0
+    pipeline: float = 0.0
+
+    def add(self, digest: Digest) -> None:
+        """Counts one result."""
+        self.verdicts[digest.verdict] += 1
+        self.families.setdefault(digest.family, Counter())[digest.verdict] += 1
+        if digest.verdict is Verdict.NOT_SUPPORTED:
+            self.reasons[digest.reason] += 1
+        if digest.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
+            self.expectations[digest.verdict, digest.reason] += 1
+        if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:
+            self.compiling += 1
+        self.seconds += digest.seconds
+        self.device += digest.device
+        self.pipeline += digest.pipeline
+
+    @property
+    def total(self) -> int:
+        """Cases counted."""
+        return self.verdicts.total()
+
+    @property
+    def tested(self) -> int:
+        """Cases of which something is known: those that the device supports, and has memory for."""
+        return self.total - self.verdicts[Verdict.NOT_SUPPORTED] - self.verdicts[Verdict.RESOURCE_ERROR]
+
+    @property
+    def bad(self) -> int:
+        """Cases that make the run fail."""
+        return sum(count for verdict, count in self.verdicts.items() if verdict not in PASSING)
+
+    def phrase(self) -> str:
+        """For example ``"120 pass, 3 fail, 8 not_supported"``; ``"none"`` if nothing was counted."""
+        return phrase(self.verdicts)
+
+
+def phrase(verdicts: Mapping[Verdict, int]) -> str:
+    """The counts that are not zero, in the order of Verdict."""
+    return ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts.get(verdict)) or "none"

@@ -1,0 +1,267 @@
+"""Which known defect explains what came back: other readings of the program, and relations between what was expected and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from cts.defects.addresses import address_defects
+from cts.defects.branches import branch_defects
+from cts.defects.callbacks import callback_defects
+from cts.defects.calls import call_defects
+from cts.defects.constants import constant_defects
+from cts.defects.construction import construction_defects
+from cts.defects.defect import Defect
+from cts.defects.elementwise import elementwise_defects
+from cts.defects.glossary import Value, glossary
+from cts.defects.handed_over import handed_over_defects
+from cts.defects.loops import loop_defects
+from cts.defects.overwritten import overwritten_defects
+from cts.defects.products import product_defects
+from cts.defects.tensor import tensor_defects
+from cts.defects.tensor_block import tensor_block_defects
+from cts.defects.tensor_view import tensor_view_defects
+from cts.defects.tile_copies import tile_copy_defects
+from cts.defects.uses import use_defects
+from cts.defects.variables import variable_defects
+from cts.reference.evaluate import evaluate
+from cts.verdict.compare import compare
+from cts.verdict.elements import gather, is_nan, values
+from cts.verdict.expected import Allowed, Expected, Placed
+from cts.verdict.membership import allows
+from generators.errors import GeneratorError
+from generators.kernel import Outcome
+from generators.program.program import Program, Subcase
+
+
+class Fit(Enum):
+    """How much of what came back a match explains."""
+
+    ALL = ""
+    WRONG_ELEMENTS = "the wrong elements; not the others"
+    BEYOND_ARRAY = "reading beyond the array too"
+
+
+@dataclass(frozen=True)
+class Match:
+    """What explains a failure, or says how it relates to what was expected.
+
+    Attributes:
+        id: of the glossary's entry; empty where there is none.
+        sentence: the entry's text, filled in.
+        fit: how much it explains.
+    """
+
+    id: str
+    sentence: str
+    fit: Fit = Fit.ALL
+
+    @property
+    def text(self) -> str:
+        """The sentence, and how much it explains if not all."""
+        return f"{self.sentence} ({self.fit.value})" if self.fit.value else self.sentence
+
+    def record(self) -> dict[str, str]:
+        """Return what a journal keeps of it."""
+        return {"id": self.id, "text": self.text}
+
+
+_LISTED = 4
+"""Explanations that a message needs at most."""
+
+_TELLING = 4
+"""Wrong elements from which on a defect that explains only them is worth a mention."""
+
+
+def known_defects(program: Program) -> Iterator[Defect]:
+    """Every defect that the diagnosis knows for ``program``."""
+    yield from product_defects(program)
+    yield from overwritten_defects(program)
+    yield from address_defects(program)
+    yield from loop_defects(program)
+    yield from branch_defects(program)
+    yield from call_defects(program)
+    yield from constant_defects(program)
+    yield from variable_defects(program)
+    yield from handed_over_defects(program)
+    yield from construction_defects(program)
+    yield from elementwise_defects(program)
+    yield from tensor_view_defects(program)
+    yield from tensor_defects(program)
+    yield from use_defects(program)
+    yield from tensor_block_defects(program)
+    yield from callback_defects(program)
+    yield from tile_copy_defects(program)
+
+
+def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
+    """Whether ``other`` allows all that came back. Most defects are ruled out by an element, without the words that a comparison has for
+    each of them."""
+    for placed in other.placed:
+        if not allows(placed.allowed, gather(outputs[placed.array], placed.offsets, placed.allowed.component)).all():
+            return False
+    return not compare(program, other, before, Outcome(dict(outputs)))
+
+
+def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
+    """Whether ``other`` allows all elements that ``expected`` does not, where both place the same elements."""
+    wrong = 0
+    for placed, mutant in zip(expected.placed, other.placed, strict=False):
+        if placed.array != mutant.array or not np.array_equal(placed.offsets, mutant.offsets):
+            return False
+        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
+        bad = ~allows(placed.allowed, got)
+        if not allows(mutant.allowed, got)[bad].all():
+            return False
+        wrong += int(np.count_nonzero(bad))
+    return len(expected.placed) == len(other.placed) and wrong >= _TELLING
+
+
+def _explains_what_is_known(
+    program: Program, subcase: Subcase, defect: Defect, expected: Expected, outputs: Mapping[str, np.ndarray]
+) -> bool:
+    """Whether a defect that reads beyond an array explains all elements that do not depend on what it finds there.
+
+    Evaluated with two different bytes beyond the arrays: what is the same in both does not depend on them.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            one, other = (evaluate(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
+    except (GeneratorError, LookupError, ValueError):
+        return False
+    total = explained = 0
+    for placed, first, second in zip(expected.placed, one.placed, other.placed, strict=False):
+        if not np.array_equal(placed.offsets, first.offsets):
+            return False
+        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
+        known = first.allowed.bits == second.allowed.bits
+        if not allows(first.allowed, got)[known].all():
+            return False
+        total += known.size
+        explained += int(np.count_nonzero(known & ~allows(placed.allowed, got)))
+    return explained >= max(_TELLING, total // 8)
+
+
+def diagnose(
+    program: Program, subcase: Subcase, expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome
+) -> tuple[Match, ...]:
+    """Return the known defects whose outcome equals what came back; those that explain all elements, else those that explain
+    the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
+
+    Args:
+        program, subcase: what ran.
+        expected, before: as for cts.verdict.compare.compare.
+        outcome: what came back.
+    """
+    outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
+    if any(len(outputs[name]) != len(before[name]) for name in before):
+        return ()
+    whole: dict[Match, Defect] = {}
+    partly: dict[Match, None] = {}
+    for defect in known_defects(program):
+        # What explains everything in one place needs no company.
+        if any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
+            continue
+        try:
+            # A defect may run into overflow where the specification's reading does not.
+            with np.errstate(all="ignore"):
+                other = evaluate(program, subcase, defect.substitutes)
+                if gives(program, other, before, outputs):
+                    whole[_match(defect)] = defect
+                elif not whole and _explains_wrong_ones(expected, other, outputs):
+                    partly[_match(defect, Fit.WRONG_ELEMENTS)] = None
+        except (GeneratorError, LookupError, ValueError):
+            if _explains_what_is_known(program, subcase, defect, expected, outputs):
+                whole[_match(defect, Fit.BEYOND_ARRAY)] = defect
+        if len(whole) == _LISTED:
+            break
+    found = list(whole) or [*_relations(expected, before, outputs), *partly]
+    return tuple(found[:_LISTED])
+
+
+def _match(defect: Defect, fit: Fit = Fit.ALL) -> Match:
+    return Match(defect.id, defect.text, fit)
+
+
+def _relation(name: str, **parameters: Value) -> Match:
+    id_ = f"outcome.{name}"
+    return Match(id_, glossary().sentence(id_, parameters))
+
+
+def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[Match]:
+    found: dict[Match, None] = {}
+    for placed in expected.placed:
+        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
+        bad = ~allows(placed.allowed, got)
+        same = gather(before[placed.array], placed.offsets, placed.allowed.component) == got
+        if (bad & ~same).any():
+            found |= dict.fromkeys(_relations_of(placed, got, bad))
+    return list(found)
+
+
+def _shifts(wanted: np.ndarray, got: np.ndarray, what: str) -> Iterator[Match]:
+    for axis, name in ((1, "row"), (2, "column")):
+        size = wanted.shape[axis]
+        for distance in (k for k in (1, 2, 4, 8, 16) if k < size):
+            low, high = [slice(None)] * 3, [slice(None)] * 3
+            low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
+            steps = f"{distance} {name}" if distance == 1 else f"{distance} {name}s"
+            if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
+                # Rotated by half is shifted both ways, which says less.
+                yield _relation("rotated", what=what, distance=steps)
+                continue
+            for kind, target, source in (("higher", high, low), ("lower", low, high)):
+                moved = got[tuple(target)]
+                if np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
+                    yield _relation("shifted", what=what, distance=steps, direction=kind)
+
+
+def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
+    """Where each line with wrong elements is what another line should be: one line for all, or the one at a distance."""
+    for axis, name in ((1, "row"), (2, "column")):
+        lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
+        wrong = np.flatnonzero(np.moveaxis(bad, axis, 0).any(axis=(1, 2)))
+        if wrong.size < 2:
+            continue
+        for line in range(len(lines)):
+            if (received[wrong] == lines[line]).all():
+                yield _relation("as_one_line", what=what, line=name, number=line)
+        for distance in range(1, len(lines)):
+            for sources, side in ((wrong - distance, "before"), (wrong + distance, "behind")):
+                inside = sources.min() >= 0 and sources.max() < len(lines)
+                if inside and np.array_equal(received[wrong], lines[sources]):
+                    yield _relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
+
+
+def _may_round(allowed: Allowed) -> bool:
+    """Whether float arithmetic made the elements: what was only moved is not rounded, and a flipped bit of it is no rounding."""
+    return allowed.component.is_float and (allowed.kind != "exact" or allowed.either_zero or allowed.proof is not None)
+
+
+def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
+    wanted, component, name = placed.allowed.bits, placed.allowed.component, placed.what
+    if (values(got[bad], component) == 0).all():
+        yield _relation("zero", what=name)
+        return
+    if is_nan(got[bad], component).all():
+        yield _relation("nan", what=name)
+        return
+    if wanted.shape[1] == wanted.shape[2] and np.array_equal(got, wanted.transpose(0, 2, 1)):
+        yield _relation("transposed", what=name)
+    yield from _shifts(wanted, got, name)
+    if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
+        yield _relation("of_first_instance", what=name)
+    yield from _repeated(wanted, got, bad, name)
+    distance = np.abs(got.astype(object) - wanted.astype(object))
+    if _may_round(placed.allowed) and (distance[bad] == 1).all():
+        yield _relation("rounded_otherwise", what=name)
+    sign = 1 << (component.bits - 1)
+    if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (
+        not component.is_float and ((got + wanted)[bad] == 0).all() and np.count_nonzero(bad) > 1
+    ):
+        yield _relation("other_sign", what=name)
+    if np.count_nonzero(bad) > 1 and np.array_equal(np.sort(got, axis=None), np.sort(wanted, axis=None)):
+        yield _relation("elsewhere", what=name)

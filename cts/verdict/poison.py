@@ -1,0 +1,74 @@
+"""What buffers hold before a dispatch: the subcase's data, and poison where only the kernel may write."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from cts.verdict.elements import byte_offsets, scatter
+from cts.verdict.expected import Allowed, Expected
+from cts.verdict.membership import allows
+from generators.errors import GeneratorError
+from generators.program.program import Program, Subcase
+from generators.types import StorageClass
+
+
+@lru_cache(maxsize=64)
+def background(length: int) -> np.ndarray:
+    """A pattern that differs from place to place, without bytes 0x00 and 0xff, for what no store touches; uint8, read-only."""
+    position = np.arange(length, dtype=np.uint32)
+    pattern = ((position * np.uint32(2654435761) >> np.uint32(24)) % 254 + 1).astype(np.uint8)
+    pattern.setflags(write=False)
+    return pattern
+
+
+def poison(allowed: Allowed) -> np.ndarray:
+    """Bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) where an
+    interval is so wide that it holds the complement.
+
+    Raises:
+        GeneratorError: every value of an element is allowed, so that it cannot be judged.
+    """
+    bits = ~allowed.bits
+    for replacement in (np.iinfo(bits.dtype).max, 0x5A, 0xA5):
+        taken = allows(allowed, bits)
+        if not taken.any():
+            return bits
+        bits = np.where(taken, bits.dtype.type(replacement), bits)
+    if not allows(allowed, bits).any():
+        return bits
+    raise GeneratorError("an element allows so many values that none is left for poison; make its data tighter")
+
+
+def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> dict[str, np.ndarray]:
+    """What each array that is a buffer holds before the dispatch.
+
+    Input and inout arrays have the subcase's data. Output arrays are poison: where an element is expected, bits that it must not
+    have, so that one that was not written cannot be mistaken for one that was; elsewhere a fixed pattern.
+
+    Returns:
+        uint8 arrays of ``Array.bytes`` by name; not to be written.
+    """
+    contents: dict[str, np.ndarray] = {}
+    for array in program.arrays:
+        if array.storage is StorageClass.WORKGROUP:
+            continue
+        if array.role != "output":
+            contents[array.name] = subcase.inputs[array.name]
+            continue
+        filled = background(array.bytes).copy()
+        for placed in expected.placed:
+            if placed.array == array.name:
+                scatter(filled, placed.offsets, poison(placed.allowed))
+        contents[array.name] = filled
+    return contents
+
+
+def covered(length: int, expected: Expected, array: str) -> np.ndarray:
+    """Which of the ``length`` bytes of an array some expected element covers, bool."""
+    mask = np.zeros(length, bool)
+    for placed in expected.placed:
+        if placed.array == array:
+            mask[byte_offsets(placed.offsets, placed.allowed.component.bytes)] = True
+    return mask

@@ -1,0 +1,100 @@
+"""Verdicts, and the record of one judged case: the line of ``results.jsonl``."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from cts.printable import printable, printable_line
+
+
+class Verdict(enum.StrEnum):
+    """What became of a case. ``error`` is the suite's own fault; the others speak of the device.
+
+    ``resource_error`` is a device out of memory, also alone; ``flaky`` is a case whose runs alone disagree.
+    ``expected_fail`` is a failure that the family foresees and gives the reason of; ``unexpected_pass`` is a pass where it foresees one.
+    """
+
+    PASS = "pass"
+    EXPECTED_FAIL = "expected_fail"
+    UNEXPECTED_PASS = "unexpected_pass"
+    FAIL = "fail"
+    NOT_SUPPORTED = "not_supported"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    DEVICE_LOST = "device_lost"
+    FLAKY = "flaky"
+    RESOURCE_ERROR = "resource_error"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Try:
+    """One of several runs of a case that led to its verdict.
+
+    Attributes:
+        alone: whether no other process of the run had the device open.
+        verdict, reason, step: as in CaseResult.
+        seconds: wall time.
+    """
+
+    alone: bool
+    verdict: Verdict
+    reason: str
+    step: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One line of ``results.jsonl``.
+
+    Attributes:
+        id, family: of the case. ``tier``: the tier of the run that selected it.
+        verdict: one of Verdict. ``reason``: one line; empty on pass.
+        message: the whole explanation of a failure, several lines; empty on pass.
+        device, driver, front_end: what judged it.
+        requirements: ids that the case covers.
+        subcases: how many dispatches ran.
+        seconds: wall time of the case: total, and by step (``emit``, ``expect``, ``device``, ``compare``, and what the device
+            tells of itself, for example ``pipeline``).
+        policy: why the verdict rests on a policy of the suite; empty if it rests on the specification alone.
+        failures: for a failed case one record for each failing subcase (see cts.verdict.compare.Mismatch.record), for reports.
+        positions: ids of what the suite holds where documents are ambiguous, on which verdicts of the family rest.
+        step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
+        attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.
+        tries: what happened each time that the case ran, oldest first; empty where it ran once.
+    """
+
+    id: str
+    family: str
+    verdict: Verdict
+    reason: str
+    device: str
+    driver: str
+    front_end: str
+    tier: str
+    requirements: tuple[str, ...]
+    subcases: int
+    seconds: float
+    message: str = ""
+    policy: str = ""
+    steps: dict[str, float] = field(default_factory=dict)
+    failures: tuple[dict[str, Any], ...] = ()
+    positions: tuple[str, ...] = ()
+    step: str = ""
+    attempt: int = 1
+    tries: tuple[Try, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.
+        if self.message and not self.message.isprintable():
+            object.__setattr__(self, "message", printable(self.message))
+        for name, text in (("reason", self.reason), ("device", self.device), ("driver", self.driver)):
+            if not text.isprintable():
+                object.__setattr__(self, name, printable_line(text))
+
+    def record(self) -> dict[str, Any]:
+        """The JSON object of the line."""
+        return asdict(self)

@@ -1,0 +1,1 @@
+"""Chains of multiply-adds, whose order shows in their result."""

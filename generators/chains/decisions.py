@@ -1,0 +1,77 @@
+"""What decides in a program: a number, a relation, and how arms are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from generators.chains.tiles import ChainWriter
+from generators.program.control_flow import Carried, Condition, Hint, Merged, Relation
+from generators.program.values import Matrix, Operand, Scalar, ScalarValue
+from generators.types import COMPONENT_TYPES
+
+U32 = COMPONENT_TYPES["u32"]
+
+Value = Matrix | ScalarValue
+Values = Sequence[Value]
+
+
+class Decisions:
+    """Branches and loops over the number ``n``.
+
+    Attributes:
+        writer: of the program. ``n``: the number that decides. ``relation``, ``hint``: of the case.
+    """
+
+    def __init__(self, writer: ChainWriter, n: ScalarValue, relation: Relation, hint: Hint) -> None:
+        self.writer = writer
+        self.n = n
+        self.relation = relation
+        self.hint = hint
+
+    @property
+    def condition(self) -> Condition:
+        """``n`` compared with 2."""
+        return Condition(self.n, self.relation, self.literal(2))
+
+    def literal(self, value: int) -> Operand:
+        """A number of the type of ``n``."""
+        return self.writer.builder.literal(value, self.n.component)
+
+    def result(self, source: Value) -> Matrix | Scalar:
+        """A value to be merged, of the type of one of its sources."""
+        name = self.writer.name("chosen")
+        return Matrix(name, source.type) if isinstance(source, Matrix) else Scalar(name, source.component)
+
+    def choose(
+        self, then: Callable[[], Values], otherwise: Callable[[], Values], condition: Condition | None = None
+    ) -> list[Matrix | Scalar]:
+        """What one of the arms gives; each of them writes its operations and returns its values."""
+        builder = self.writer.builder
+        with builder.arm() as first:
+            yes = then()
+        with builder.arm() as second:
+            no = otherwise()
+        merged = [Merged(self.result(pair[0]), pair) for pair in zip(yes, no, strict=True)]
+        builder.branch(condition or self.condition, first, second, merged, self.hint)
+        return [item.result for item in merged]
+
+    def matrices(
+        self, then: Callable[[], Sequence[Matrix]], otherwise: Callable[[], Sequence[Matrix]], condition: Condition | None = None
+    ) -> list[Matrix]:
+        """As ``choose``, for matrices alone."""
+        return [value for value in self.choose(then, otherwise, condition) if isinstance(value, Matrix)]
+
+    def repeat(
+        self, trips: ScalarValue | int, initial: Sequence[Matrix], body: Callable[[Scalar, Sequence[Matrix]], Sequence[Matrix]]
+    ) -> list[Matrix]:
+        """A loop; ``body`` gets the index and the carried matrices and returns those of the next iteration. Returns those after the
+        loop."""
+        writer = self.writer
+        index = Scalar(writer.name("i"), U32)
+        current = [Matrix(writer.name("carried"), matrix.type) for matrix in initial]
+        carried: list[Carried] = []
+        count = writer.builder.literal(trips) if isinstance(trips, int) else trips
+        with writer.builder.loop(index, count, carried, self.hint):
+            following = body(index, current)
+            carried += [Carried(*matrices) for matrices in zip(initial, current, following, strict=True)]
+        return current

@@ -1,0 +1,1 @@
+"""Functions that instructions call for elements."""

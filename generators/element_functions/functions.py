@@ -1,0 +1,101 @@
+"""Functions that reductions and operations on elements call: arithmetic of every component type, in a type that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from generators.numerics.component_bits import bits_of
+from generators.program.callbacks import (
+    Binary,
+    Called,
+    Choose,
+    Constant,
+    Converted,
+    ElementFunction,
+    Expression,
+    Operator,
+    ScalarParameter,
+)
+from generators.program.control_flow import Hint
+from generators.types import COMPONENT_TYPES, ComponentType
+
+FUNCTIONS = ("add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude")
+"""What reductions combine by. ``circle`` is (a + 1) * (b + 1) - 1 of wrapping integers; ``magnitude`` the number farther from zero, of two
+equally far the greater."""
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Expressions of one component type, computed in another where it has no arithmetic."""
+
+    component: ComponentType
+
+    @property
+    def type(self) -> ComponentType:
+        """The type in which expressions compute."""
+        return self.component if self.component.has_arithmetic else COMPONENT_TYPES["f32"]
+
+    def raised(self, value: Expression) -> Expression:
+        """``value``, of any type, in the type that computes."""
+        return value if value.component is self.type else Converted(self.type, value)
+
+    def lowered(self, value: Expression) -> Expression:
+        """``value`` in the component type."""
+        return value if value.component is self.component else Converted(self.component, value)
+
+    def constant(self, number: float) -> Expression:
+        """A literal in the type that computes."""
+        return Constant(self.type, bits_of(self.type, number))
+
+    def binary(self, operator: Operator, left: Expression, right: Expression) -> Expression:
+        """``left`` (operator) ``right`` in the type that computes."""
+        return Binary(operator, left, right)
+
+    def weighted(self, terms: Sequence[tuple[float, Expression]]) -> Expression:
+        """The sum of the terms, each times its weight, in the type that computes."""
+        total: Expression | None = None
+        for weight, term in terms:
+            product = self.raised(term)
+            if weight != 1:
+                product = Binary("multiply", product, self.constant(weight))
+            total = product if total is None else Binary("add", total, product)
+        assert total is not None, "a sum has terms"
+        return total
+
+
+def _combined(arithmetic: Arithmetic, kind: str, a: Expression, b: Expression) -> Expression:
+    match kind:
+        case "add":
+            return Binary("add", a, b)
+        case "minimum":
+            return Choose(Binary("less", b, a), b, a)
+        case "maximum":
+            return Choose(Binary("less", a, b), b, a)
+        case "multiply":
+            return Binary("multiply", a, b)
+        case "and":
+            return Binary("and", a, b)
+        case "or":
+            return Binary("or", a, b)
+        case "xor":
+            return Binary("xor", a, b)
+        case "circle":
+            one = arithmetic.constant(1)
+            return Binary("subtract", Binary("multiply", Binary("add", a, one), Binary("add", b, one)), one)
+        case _:
+            far_a, far_b = (Binary("maximum", x, Binary("multiply", x, arithmetic.constant(-1))) for x in (a, b))
+            return Choose(Binary("less", far_a, far_b), b, Choose(Binary("less", far_b, far_a), a, Binary("maximum", a, b)))
+
+
+def combining(name: str, component: ComponentType, kind: str, nesting: int = 0, control: Hint = "none") -> ElementFunction:
+    """The function of two components that a reduction by ``kind`` calls; it calls another one ``nesting`` times over, whose parameters
+    it gives in the other order."""
+    arithmetic = Arithmetic(component)
+    a, b = ScalarParameter("a", component), ScalarParameter("b", component)
+    inner = arithmetic.lowered(_combined(arithmetic, kind, arithmetic.raised(a), arithmetic.raised(b)))
+    function = ElementFunction(name if not nesting else f"{name}_innermost", (a, b), inner, control)
+    for depth in range(nesting, 0, -1):
+        own = name if depth == 1 else f"{name}_{depth}"
+        function = replace(function, name=own, result=Called(function, (b, a)))
+    return function

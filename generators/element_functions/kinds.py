@@ -1,0 +1,321 @@
+"""Functions for operations on elements, in which no two arguments can be exchanged unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from generators.element_functions.writer import CallbackWriter
+from generators.numerics.component_bits import bits_of
+from generators.program.builder import U32
+from generators.program.callbacks import (
+    Binary,
+    Called,
+    Choose,
+    Constant,
+    Converted,
+    ElementFunction,
+    ElementRead,
+    Expression,
+    Outside,
+    Parameter,
+    Part,
+    ScalarParameter,
+    StructParameter,
+    VectorParameter,
+)
+from generators.program.per_element import ExtraOperand, StructOperand, VectorOperand
+from generators.program.values import Operand
+from generators.types import COMPONENT_TYPES
+
+S32 = COMPONENT_TYPES["s32"]
+F32 = COMPONENT_TYPES["f32"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A function and the operands behind the matrix.
+
+    Attributes:
+        adds: whether it computes sums, of which floats have to be whole numbers that fit their significand; else it chooses or scales.
+        rest: what the absolute values of all terms but matrices and tables add up to, for floats.
+        shares: the weights of matrices and tables in the sum besides the element's own, which is 1.
+    """
+
+    function: ElementFunction
+    extra: tuple[ExtraOperand, ...] = ()
+    adds: bool = False
+    rest: float = 0
+    shares: float = 0
+
+
+def _place(writer: CallbackWriter, _: int) -> Kind:
+    """x and the place of the element."""
+    own = 1 if writer.component.is_float else 5
+    result = writer.arithmetic.weighted([(own, writer.x), *writer.place_terms()])
+    return Kind(writer.function("place", result), (), True, writer.place_most)
+
+
+def _position(writer: CallbackWriter, _: int) -> Kind:
+    """The place alone, whatever the element."""
+    result = writer.arithmetic.weighted(writer.place_terms())
+    return Kind(writer.function("position", result), (), True, writer.place_most)
+
+
+def _mask(writer: CallbackWriter, _: int) -> Kind:
+    """A number beyond a diagonal. Three columns before the first are negative or great, as the type of the row says."""
+    type_ = writer.row.component
+    column: Expression = writer.column if writer.column.component is type_ else Converted(type_, writer.column)
+    inside = Binary("less", Binary("subtract", column, Constant(type_, 3)), writer.row)
+    beyond = writer.arithmetic.constant(-3.5 if writer.component.is_float else writer.number(1))
+    return Kind(writer.function("mask", Choose(inside, writer.arithmetic.raised(writer.x), beyond)))
+
+
+def _clamp(writer: CallbackWriter, _: int) -> Kind:
+    """x between two operands."""
+    component, raised = writer.component, writer.arithmetic.raised
+    low, high = ScalarParameter("low", component), ScalarParameter("high", component)
+    if component.is_float:
+        ends: tuple[float, float] = (-1.5, 2.5)
+    elif component.is_signed:
+        ends = (-(1 << (component.bits - 3)) - 1, (1 << (component.bits - 2)) + 3)
+    else:
+        ends = ((1 << (component.bits - 3)) + 1, 5 << (component.bits - 3))
+    x, least, greatest = raised(writer.x), raised(low), raised(high)
+    above = Choose(Binary("less", x, least), least, x)
+    result = Choose(Binary("less", greatest, above), greatest, above)
+    extra = tuple(writer.around.scalar(p.name, component, bits_of(component, end)) for p, end in zip((low, high), ends, strict=True))
+    return Kind(writer.function("clamp", result, low, high), extra)
+
+
+_WEIGHTS = (2, 3, 4, 5, 7)
+
+
+class _Sum:
+    """A sum of x and of terms that operands give, each with another weight."""
+
+    def __init__(self, writer: CallbackWriter) -> None:
+        self.writer = writer
+        self.terms: list[tuple[float, Expression]] = [(1 if writer.component.is_float else 5, writer.x)]
+        self.rest, self.shares = 0.0, 0.0
+
+    def add(self, term: Expression, magnitude: float | None) -> None:
+        """A term of a magnitude, None for the elements of a matrix."""
+        weight = _WEIGHTS[len(self.terms) - 1]
+        self.terms.append((weight, term))
+        if magnitude is None:
+            self.shares += weight
+        else:
+            self.rest += weight * abs(magnitude)
+
+    def kind(self, name: str, parameters: tuple[Parameter, ...], extra: tuple[ExtraOperand, ...]) -> Kind:
+        """The function."""
+        result = self.writer.arithmetic.weighted(self.terms)
+        return Kind(self.writer.function(name, result, *parameters), extra, True, self.rest, self.shares)
+
+
+def _scalars(writer: CallbackWriter, order: int) -> Kind:
+    """Scalars of four types, in an order that the case chooses."""
+    total = _Sum(writer)
+    numbers = (("own", writer.component, writer.number(0)), ("unsigned", U32, 9), ("signed", S32, -6), ("float", F32, 7))
+    parameters, extra = [], []
+    for name, component, number in numbers[order % 4 :] + numbers[: order % 4]:
+        parameter = ScalarParameter(f"the_{name}", component)
+        total.add(parameter, number)
+        parameters.append(parameter)
+        extra.append(writer.around.scalar(f"given_{name}", component, bits_of(component, number)))
+    return total.kind("scalars", tuple(parameters), tuple(extra))
+
+
+def _vector(writer: CallbackWriter, order: int) -> Kind:
+    """A component of a vector of 2 to 4 chosen by the place, or x."""
+    lanes = 2 + order % 3
+    vector = VectorParameter("vector", writer.component, lanes)
+    operand = VectorOperand(
+        tuple(writer.around.scalar(f"lane_{i}", writer.component, bits_of(writer.component, _small(writer, i))) for i in range(lanes))
+    )
+    # Eight or sixteen rows or columns further the place chooses otherwise.
+    by_row = Binary("multiply", writer.unsigned(writer.row), Constant(U32, 37))
+    by_column = Binary("multiply", writer.unsigned(writer.column), Constant(U32, 11))
+    which = Binary("and", Binary("shift_right", Binary("add", by_row, by_column), Constant(U32, 3)), Constant(U32, 7))
+    result = writer.arithmetic.raised(writer.x)
+    for i in range(lanes):
+        result = Choose(Binary("equal", which, Constant(U32, i)), writer.arithmetic.raised(Part(vector, i)), result)
+    return Kind(writer.function("vector", result, vector), (operand,))
+
+
+def _small(writer: CallbackWriter, i: int) -> float:
+    """Numbers that 8-bit floats have, and integers of the whole width."""
+    return (-1.25, 3.5, -0.75, 5.0)[i] if writer.component.is_float else writer.number(i)
+
+
+def _struct(writer: CallbackWriter, order: int) -> Kind:
+    """Every member of a struct of several types."""
+    total = _Sum(writer)
+    members = (writer.component, U32, writer.component, S32)
+    turned = members[order % 4 :] + members[: order % 4]
+    parameter = StructParameter("bundle", "Bundle", turned)
+    operands = []
+    for i, component in enumerate(turned):
+        number = writer.number(i) if component is writer.component else -6 if component is S32 else 9
+        operands.append(writer.around.scalar(f"member_{i}", component, bits_of(component, number)))
+        total.add(Part(parameter, i), number)
+    return total.kind("structured", (parameter,), (StructOperand(tuple(operands)),))
+
+
+def _matrices(writer: CallbackWriter, order: int) -> Kind:
+    """One to three further matrices."""
+    total, parameters, extra = _Sum(writer), [], []
+    for i in range(1 + order % 3):
+        parameter = ScalarParameter(f"other_{i}", writer.component)
+        total.add(parameter, None)
+        parameters.append(parameter)
+        extra.append(writer.around.matrix(f"matrix_{i}"))
+    return total.kind("matrices", tuple(parameters), tuple(extra))
+
+
+def _mixed(writer: CallbackWriter, order: int) -> Kind:
+    """A scalar, a matrix, a vector and another matrix, in an order that the case chooses."""
+    return _several(writer, order, "mixed", with_struct=False)
+
+
+def _bundled(writer: CallbackWriter, order: int) -> Kind:
+    """The same and a struct."""
+    return _several(writer, order, "bundled", with_struct=True)
+
+
+def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -> Kind:
+    total, component = _Sum(writer), writer.component
+    vector, struct = VectorParameter("pair", component, 2), StructParameter("bundle", "Bundle", (U32, component))
+    scalar, one, two = (ScalarParameter(name, component) for name in ("scalar", "one", "two"))
+    value, lanes = writer.given("given", 0), VectorOperand((writer.given("lane_0", 1), writer.given("lane_1", 2)))
+    pair_most, struct_most = abs(writer.number(1)) + 2 * abs(writer.number(2)), 9 + 2 * abs(writer.number(3))
+    parts: list[tuple[Parameter, ExtraOperand, Expression, float | None]] = [
+        (scalar, value, scalar, writer.number(0)),
+        (one, writer.around.matrix("matrix_one"), one, None),
+        (vector, lanes, Binary("add", writer.arithmetic.raised(Part(vector, 0)), _doubled(writer, Part(vector, 1))), pair_most),
+        (two, writer.around.matrix("matrix_two"), two, None),
+    ]
+    if with_struct:
+        members = StructOperand((writer.around.scalar("member_0", U32, 9), writer.given("member_1", 3)))
+        both = Binary("add", writer.arithmetic.raised(Part(struct, 0)), _doubled(writer, Part(struct, 1)))
+        parts.insert(3, (struct, members, both, struct_most))
+    turned = parts[order:] + parts[:order]
+    for _, _, term, magnitude in turned:
+        total.add(term, magnitude)
+    return total.kind(name, tuple(part[0] for part in turned), tuple(part[1] for part in turned))
+
+
+def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
+    return Binary("multiply", writer.arithmetic.raised(value), writer.arithmetic.constant(2))
+
+
+def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> tuple[Expression, Parameter, ExtraOperand]:
+    """An element of a table, at an index behind where this instance's begin."""
+    array, begin = writer.around.table(name, length)
+    parameter = ScalarParameter("begin", U32)
+    return ElementRead(array, Binary("add", parameter, index)), parameter, begin
+
+
+def _bias(writer: CallbackWriter, _: int) -> Kind:
+    """x and an element of a table by the column."""
+    total = _Sum(writer)
+    read, parameter, begin = _read(writer, "bias", writer.shape[1], writer.unsigned(writer.column))
+    total.add(read, None)
+    return total.kind("bias", (parameter,), (begin,))
+
+
+def _table(writer: CallbackWriter, _: int) -> Kind:
+    """x and an element of a table of the matrix's shape, which lies there by columns."""
+    total = _Sum(writer)
+    rows, columns = writer.shape
+    index = Binary("add", Binary("multiply", writer.unsigned(writer.column), Constant(U32, rows)), writer.unsigned(writer.row))
+    read, parameter, begin = _read(writer, "table", rows * columns, index)
+    total.add(read, None)
+    return total.kind("table", (parameter,), (begin,))
+
+
+def _scale(writer: CallbackWriter, _: int) -> Kind:
+    """x times an element of a table by the row."""
+    read, parameter, begin = _read(writer, "factors", writer.shape[0], writer.unsigned(writer.row))
+    result = Binary("multiply", writer.arithmetic.raised(writer.x), writer.arithmetic.raised(read))
+    return Kind(writer.function("scale", result, parameter), (begin,))
+
+
+def _nested(writer: CallbackWriter, _: int) -> Kind:
+    """A function that calls another twice, the second time with rows and columns exchanged and of what the first returned."""
+    component, arithmetic = writer.component, writer.arithmetic
+    a, b = ScalarParameter("a", component), ScalarParameter("b", component)
+    tripled = Binary("multiply", arithmetic.raised(a), arithmetic.constant(3))
+    row, column = ScalarParameter("row", U32), ScalarParameter("column", U32)
+    chosen = Choose(Binary("less", column, row), tripled, arithmetic.raised(a))
+    inner_result = arithmetic.weighted([(1, b), (1, chosen), *writer.place_terms(row, column)])
+    inner = ElementFunction("inner", (row, column, a, b), arithmetic.lowered(inner_result), writer.control)
+    s, t = ScalarParameter("s", component), ScalarParameter("t", component)
+    by_row, by_column = writer.unsigned(writer.row), writer.unsigned(writer.column)
+    first = Called(inner, (by_row, by_column, t, writer.x))
+    result = Called(inner, (by_column, by_row, s, first))
+    # The two calls have the row and the column in either place.
+    places = 2 * sum(writer.steps) * (max(writer.shape) - 1)
+    rest = 3 * abs(writer.number(0)) + 3 * abs(writer.number(1)) + places
+    return Kind(writer.function("outer", result, s, t), (writer.given("given_s", 0), writer.given("given_t", 1)), True, rest)
+
+
+def _unused(writer: CallbackWriter, _: int) -> Kind:
+    """Parameters of every kind that nothing reads, around two that count."""
+    total, component = _Sum(writer), writer.component
+    s, t = ScalarParameter("s", component), ScalarParameter("t", component)
+    total.add(s, writer.number(0))
+    total.add(t, writer.number(1))
+    parameters = (
+        ScalarParameter("unread", U32),
+        s,
+        VectorParameter("unread_vector", component, 3),
+        ScalarParameter("unread_element", component),
+        ScalarParameter("unread_signed", S32),
+        t,
+        ScalarParameter("unread_last", component),
+    )
+    extra = (
+        writer.around.scalar("unread", U32, 77),
+        writer.given("given_s", 0),
+        VectorOperand(tuple(writer.given(f"unread_{i}", i) for i in range(3))),
+        writer.around.matrix("matrix_unread"),
+        writer.around.scalar("unread_signed", S32, bits_of(S32, -5)),
+        writer.given("given_t", 1),
+        writer.given("unread_last", 3),
+    )
+    return total.kind("unused", parameters, extra)
+
+
+def _outside(writer: CallbackWriter, _: int) -> Kind:
+    """Specialization constants that the function itself uses."""
+    total = _Sum(writer)
+    for i in range(2):
+        value = writer.around.scalar(f"constant_{i}", writer.component, bits_of(writer.component, writer.number(i)), "specialization")
+        total.add(Outside(value) if isinstance(value, Operand) else writer.x, writer.number(i))
+    return total.kind("outside", (), ())
+
+
+KINDS: Mapping[str, Callable[[CallbackWriter, int], Kind]] = MappingProxyType(
+    {
+        "place": _place,
+        "position": _position,
+        "mask": _mask,
+        "clamp": _clamp,
+        "scalars": _scalars,
+        "vector": _vector,
+        "struct": _struct,
+        "matrices": _matrices,
+        "mixed": _mixed,
+        "bundled": _bundled,
+        "bias": _bias,
+        "table": _table,
+        "scale": _scale,
+        "nested": _nested,
+        "unused": _unused,
+        "outside": _outside,
+    }
+)
+"""By the words of the casebook; the number chooses an order of operands, or how many there are."""

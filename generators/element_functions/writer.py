@@ -1,0 +1,102 @@
+"""Writes functions for operations on elements, with numbers that differ."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from generators.element_functions.functions import Arithmetic
+from generators.numerics.component_bits import bits_of
+from generators.program.builder import U32
+from generators.program.callbacks import (
+    Converted,
+    ElementFunction,
+    Expression,
+    Parameter,
+    ScalarParameter,
+)
+from generators.program.control_flow import Hint
+from generators.program.memory import Array
+from generators.program.values import Matrix, ScalarValue, Source
+from generators.types import ComponentType
+
+
+class ProgramAround(Protocol):
+    """What a function takes from the program that applies it."""
+
+    def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:
+        """A scalar of these bits; from the source of the case if none is given."""
+        ...
+
+    def matrix(self, name: str) -> Matrix:
+        """A matrix of the type of the one that the function is applied to."""
+        ...
+
+    def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
+        """An array of components, and the index of the first of ``length`` that belong to a scope instance."""
+        ...
+
+
+class CallbackWriter:
+    """Writes one function: its parameters row, column and x, and more.
+
+    Attributes:
+        around: gives operands. ``arithmetic``: of the elements.
+        row, column, x: the first three parameters.
+    """
+
+    def __init__(
+        self,
+        around: ProgramAround,
+        component: ComponentType,
+        shape: tuple[int, int],
+        row: ComponentType,
+        column: ComponentType,
+        control: Hint,
+    ) -> None:
+        self.around = around
+        self.component = component
+        self.arithmetic = Arithmetic(component)
+        self.shape = shape
+        self.control = control
+        self.row, self.column = ScalarParameter("row", row), ScalarParameter("column", column)
+        self.x = ScalarParameter("x", component)
+
+    def function(self, name: str, result: Expression, *more: Parameter) -> ElementFunction:
+        """The function of row, column, x and ``more``."""
+        return ElementFunction(f"apply_{name}", (self.row, self.column, self.x, *more), self.arithmetic.lowered(result), self.control)
+
+    def unsigned(self, value: Expression) -> Expression:
+        """A row or column as u32."""
+        return value if value.component is U32 else Converted(U32, value)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """What a row and a column more add to an element."""
+        if not self.component.is_float:
+            return 37, 11
+        return (5, 3) if self.component.precision < 24 else (1021, 3)
+
+    def place_terms(self, row: Expression | None = None, column: Expression | None = None) -> list[tuple[float, Expression]]:
+        """A row and a column, weighted; those of the element if none are given."""
+        by_row, by_column = self.steps
+        return [(by_row, row or self.row), (by_column, column or self.column)]
+
+    @property
+    def place_most(self) -> int:
+        """The greatest sum of place_terms."""
+        by_row, by_column = self.steps
+        return by_row * (self.shape[0] - 1) + by_column * (self.shape[1] - 1)
+
+    def number(self, i: int, component: ComponentType | None = None) -> int:
+        """The i-th of some numbers that differ: integers of the whole width, floats that use half of their significand."""
+        component = component or self.component
+        if component.is_float:
+            half = 1 << (component.precision // 2) if component.precision >= 11 else 0
+            return (half + 2 * i + 3) * (-1 if i % 2 else 1)
+        value = 0x9E3779B97F4A7C15 * (2 * i + 3) % (1 << component.bits)
+        return value | 1 << (component.bits - 1) if i % 2 else value & ~(1 << (component.bits - 1))
+
+    def given(self, name: str, i: int, component: ComponentType | None = None) -> ScalarValue:
+        """An operand with the i-th number."""
+        component = component or self.component
+        return self.around.scalar(name, component, bits_of(component, self.number(i, component)))

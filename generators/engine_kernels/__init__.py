@@ -1,0 +1,1 @@
+"""Parts of kernels as inference engines write them."""

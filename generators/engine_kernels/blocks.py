@@ -1,0 +1,113 @@
+"""Formats of quantised weights for whole kernels: a block of a scale and packed numbers, and the function that gives one of them.
+
+Blocks have any number of elements, unlike the published formats of block_formats.py, so that tiles begin and end anywhere in a block; and
+elements are so small that sums over all of K are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from generators.engine_kernels.parts import number
+from generators.layouts.block_formats import F16, S8, S32, U8, U32, bits_at, block_of, word
+from generators.program.callbacks import (
+    ArrayParameter,
+    Binary,
+    BlockRead,
+    BlockType,
+    Choose,
+    Converted,
+    ElementFunction,
+    Expression,
+    Part,
+    PointerParameter,
+)
+from generators.types import ComponentType
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a block of ``count`` numbers is stored.
+
+    Attributes:
+        nibbles: how numbers of four bits share a byte: ``halves``, those of the first half of the block below those of the second;
+            ``pairs``, neighbours; None for a byte each.
+        minimum: whether a second f16 is added, in place of numbers centred at 0.
+        scaled: whether there is a scale.
+    """
+
+    nibbles: str | None
+    minimum: bool = False
+    scaled: bool = True
+
+    def block(self, count: int) -> BlockType:
+        """The struct of a block."""
+        numbers: list[tuple[ComponentType, int | None]] = [(F16, None)] * (self.scaled + self.minimum)
+        return block_of("Block", 2 if numbers else 1, *numbers, (U8, count // 2) if self.nibbles else (S8, count))
+
+    def decode(self, count: int, target: ComponentType) -> ElementFunction:
+        """The function that gives an element, a ``target``, from the block and the place in it."""
+        block = self.block(count)
+        pointer = PointerParameter("block", block)
+        of_block, within = ArrayParameter("block_place", U32, 2), ArrayParameter("place", U32, 2)
+        place: Expression = Part(within, 1)
+        last = len(block.members) - 1
+        result: Expression
+        index: Expression
+        shift: Expression
+        if self.nibbles is None:
+            result = Converted(S32, BlockRead(pointer, last, place))
+        else:
+            half = word(count // 2)
+            if self.nibbles == "halves":
+                index = Choose(Binary("less", place, half), place, Binary("subtract", place, half))
+                shift = Choose(Binary("less", place, half), word(0), word(4))
+            else:
+                index = Binary("shift_right", place, word(1))
+                shift = Binary("multiply", Binary("and", place, word(1)), word(4))
+            result = Converted(S32, bits_at(BlockRead(pointer, last, index), shift, 4))
+            if not self.minimum:
+                result = Binary("subtract", result, number(8, S32))
+        result = Converted(target, result)
+        if self.scaled:
+            result = Binary("multiply", result, BlockRead(pointer, 0))
+        if self.minimum:
+            result = Binary("add", result, BlockRead(pointer, 1))
+        return ElementFunction("decode", (pointer, of_block, within), result)
+
+    @property
+    def largest(self) -> int:
+        """What no element exceeds, in halves."""
+        return 2 * ((2 * 15 + 4) if self.minimum else 2 * 8 if self.nibbles else 2 * 31)
+
+    def draw(self, blocks: int, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Blocks of random numbers: scales are one half, one or two, of either sign; uint8, (blocks, bytes)."""
+        type_ = self.block(count)
+        data = np.zeros((blocks, type_.bytes), np.uint8)
+        if self.scaled:
+            scales = np.exp2(rng.integers(-1, 1, blocks, endpoint=True)) * rng.choice(np.array([-1.0, 1.0]), blocks)
+            data[:, :2] = scales.astype(np.float16).view(np.uint8).reshape(blocks, 2)
+        if self.minimum:
+            data[:, 2:4] = rng.integers(-4, 4, blocks, endpoint=True).astype(np.float16).view(np.uint8).reshape(blocks, 2)
+        last = type_.members[-1]
+        if self.nibbles:
+            data[:, last.offset : last.end] = rng.integers(0, 256, (blocks, count // 2))
+        else:
+            limit = 31 if self.scaled else 127
+            data[:, last.offset : last.end] = rng.integers(-limit, limit, (blocks, count), np.int8, endpoint=True).view(np.uint8)
+        return data
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "halves": Format("halves"),
+        "pairs": Format("pairs"),
+        "minimum": Format("halves", minimum=True),
+        "bytes": Format(None),
+        "whole": Format("pairs", scaled=False),
+    }
+)

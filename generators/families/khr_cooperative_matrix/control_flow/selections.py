@@ -1,0 +1,168 @@
+"""Forms of control_flow without loops: a branch around each instruction, or one that selects its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from generators.chains.decisions import Decisions
+from generators.chains.tiles import ChainWriter
+from generators.program.control_flow import Arm, Condition, Merged
+from generators.program.values import Matrix, Scalar
+from generators.types import ComponentType, Layout
+
+
+def _operands(writer: ChainWriter, decisions: Decisions) -> None:
+    """Both arms load all operands."""
+    a, b, c = decisions.matrices(
+        lambda: [writer.load("a", 0), writer.load("b", 0), writer.load("c", 0)],
+        lambda: [writer.load("a", 1), writer.load("b", 1), writer.load("c", 1)],
+    )
+    writer.store(writer.muladd(a, b, c))
+
+
+def _operands_again(writer: ChainWriter, decisions: Decisions) -> None:
+    """Operands that were loaded before are loaded from elsewhere in one arm."""
+    before = [writer.load("a", 0), writer.load("b", 0), writer.load("c", 0)]
+    a, b, c = decisions.matrices(lambda: [writer.load("a", 1), writer.load("b", 1), writer.load("c", 1)], lambda: before)
+    writer.store(writer.muladd(a, b, c))
+
+
+def _muladd(writer: ChainWriter, decisions: Decisions) -> None:
+    """Both arms multiply, with other operands."""
+    a, b, c = ([writer.load(operand, tile) for tile in (0, 1)] for operand in "abc")
+    (d,) = decisions.matrices(lambda: [writer.muladd(a[0], b[1], c[0])], lambda: [writer.muladd(a[1], b[0], c[1])])
+    writer.store(d)
+
+
+def _epilogue(writer: ChainWriter, decisions: Decisions) -> None:
+    """Where the condition holds, two more products are added to a sum."""
+    d = writer.add(0, writer.load("c", 0))
+    (total,) = decisions.matrices(lambda: [writer.add(2, writer.add(1, d))], lambda: [d])
+    writer.store(total)
+
+
+def _exchange(writer: ChainWriter, decisions: Decisions) -> None:
+    """Two matrices that one arm exchanges, and the other replaces."""
+    x, y = writer.load("c", 0), writer.load("c", 1)
+    first, second = decisions.matrices(lambda: [writer.add(0, x), x], lambda: [y, x])
+    writer.store(writer.add(1, first), "d0")
+    writer.store(writer.add(2, second), "d1")
+
+
+def _splat_bits(component: ComponentType) -> int:
+    if component.is_float:
+        return int(np.array(37).astype(component.dtype).view(component.bits_dtype))
+    return int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big")
+
+
+def _splat(writer: ChainWriter, decisions: Decisions) -> None:
+    """C is loaded, or made of one value."""
+    type_ = writer.type("c")
+    value = writer.builder.literal(_splat_bits(type_.component), type_.component)
+    (c,) = decisions.matrices(lambda: [writer.builder.splat(writer.name("splat"), type_, value)], lambda: [writer.load("c", 0)])
+    writer.store(writer.add(0, c))
+
+
+def _store(writer: ChainWriter, decisions: Decisions) -> None:
+    """Each arm stores another matrix to another array."""
+    d = writer.add(0, writer.load("c", 0))
+
+    def other() -> list[Matrix]:
+        writer.store(writer.add(1, d), "d1")
+        return []
+
+    def one() -> list[Matrix]:
+        writer.store(d, "d0")
+        return []
+
+    decisions.choose(one, other)
+
+
+def _store_layout(writer: ChainWriter, decisions: Decisions) -> None:
+    """The layout of a store."""
+    d = writer.add(0, writer.load("c", 0))
+
+    def stored(layout: Layout) -> list[Matrix]:
+        writer.store(d, "d0", layout)
+        return []
+
+    decisions.choose(lambda: stored(Layout.ROW_MAJOR), lambda: stored(Layout.COLUMN_MAJOR))
+
+
+def _load_layout(writer: ChainWriter, decisions: Decisions) -> None:
+    """The layout of a load."""
+    (a,) = decisions.matrices(
+        lambda: [writer.load("a", 0, Layout.ROW_MAJOR)],
+        lambda: [writer.load("a", 0, Layout.COLUMN_MAJOR)],
+    )
+    writer.store(writer.muladd(a, writer.load("b", 0), writer.load("c", 0)))
+
+
+def _address(writer: ChainWriter, decisions: Decisions) -> None:
+    """First element and stride of a load, as scalars that the branch selects."""
+    builder, stride = writer.builder, writer.squares["a"].stride
+    first, step = decisions.choose(
+        lambda: [writer.first("a", 1), builder.literal(stride)], lambda: [writer.first("a", 4), builder.literal(2 * stride)]
+    )
+    assert isinstance(first, Scalar)
+    assert isinstance(step, Scalar)
+    a = writer.load("a", 0, None, step, first)
+    writer.store(writer.muladd(a, writer.load("b", 0), writer.load("c", 0)))
+
+
+def _nested(writer: ChainWriter, decisions: Decisions) -> None:
+    """Branches in both arms of a branch, which ask for a number that reaches their arm."""
+    c = writer.load("c", 0)
+
+    def inner(number: int, tile: int) -> list[Matrix]:
+        equal = Condition(decisions.n, "equal", decisions.literal(number))
+        return decisions.matrices(lambda: [writer.add(tile, c)], lambda: [writer.add(tile + 1, writer.add(tile + 2, c))], equal)
+
+    below = decisions.relation.startswith("less")
+    (d,) = decisions.matrices(lambda: inner(1 if below else 3, 0), lambda: inner(3 if below else 1, 3))
+    writer.store(d)
+
+
+def _return(writer: ChainWriter, decisions: Decisions) -> None:
+    """Where the condition holds, the shader stores and ends early."""
+    d = writer.add(0, writer.load("c", 0))
+    with writer.builder.arm() as body:
+        writer.store(writer.add(1, d), "d1")
+    writer.builder.exit("return", decisions.condition, body)
+    writer.store(writer.add(2, d), "d0")
+
+
+def _switch(writer: ChainWriter, decisions: Decisions) -> None:
+    """Four ways, one of them for two numbers."""
+    c = writer.load("c", 0)
+    bodies, sources = [], []
+    for tile in range(3):
+        with writer.builder.arm() as body:
+            sources.append(writer.add(tile, c))
+        bodies.append(body)
+    with writer.builder.arm() as default:
+        sources.append(writer.add(4, writer.add(3, c)))
+    result = Matrix(writer.name("chosen"), c.type)
+    arms = [Arm(literals, tuple(body)) for literals, body in zip(((0,), (1, 3), (7,)), bodies, strict=True)]
+    writer.builder.switch(decisions.n, arms, default, [Merged(result, tuple(sources))], decisions.hint)
+    writer.store(result)
+
+
+SELECTIONS: Mapping[str, Callable[[ChainWriter, Decisions], None]] = {
+    "operands": _operands,
+    "operands_again": _operands_again,
+    "muladd": _muladd,
+    "epilogue": _epilogue,
+    "exchange": _exchange,
+    "splat": _splat,
+    "store": _store,
+    "store_layout": _store_layout,
+    "load_layout": _load_layout,
+    "address": _address,
+    "nested": _nested,
+    "return": _return,
+    "switch": _switch,
+}
+"""By name of the form: what writes it."""

@@ -1,0 +1,280 @@
+"""control_flow_variables: matrices in variables that branches and loops change.
+
+Axis values are those of cases/khr_cooperative_matrix/control_flow_variables.yaml. As in control_flow every form reads one number ``n``:
+selections compare it with 2, loops run n times or leave at iteration n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from generators.chains.cases import CHAIN_AXES, ROW_FITS, begin, subcase
+from generators.chains.decisions import Decisions
+from generators.chains.pointers import PointerWriter
+from generators.parameters.vocabulary import TakenValues, Values
+from generators.program.control_flow import Arm, Condition
+from generators.program.program import Program
+from generators.program.values import Matrix, Scalar, ScalarValue
+from generators.program.variables import ArrayType, Variable
+
+_FIXED_TRIPS = 4
+"""Iterations of loops that leave or choose at iteration n."""
+
+_FIRST_SPARE = 6
+"""The first tile that loops do not reach."""
+
+
+def _add(writer: PointerWriter, variable: Variable, tile: int | ScalarValue) -> None:
+    writer.set(variable, writer.writer.add(tile, writer.get(variable)))
+
+
+def _choose(
+    writer: PointerWriter, then: Callable[[], None], otherwise: Callable[[], None] = lambda: None, condition: Condition | None = None
+) -> None:
+    """A branch whose arms only change variables."""
+    decisions, builder = writer.decisions, writer.writer.builder
+    with builder.arm() as first:
+        then()
+    with builder.arm() as second:
+        otherwise()
+    builder.branch(condition or decisions.condition, first, second, (), decisions.hint)
+
+
+def _loop(writer: PointerWriter) -> None:
+    """n products are added to a variable."""
+    total = writer.variable("c", 0)
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        _add(writer, total, i)
+        return []
+
+    writer.decisions.repeat(writer.decisions.n, [], body)
+    writer.keep(total, "d0")
+
+
+def _swap(writer: PointerWriter) -> None:
+    """Two variables that change places at the end of each iteration."""
+    x, y = writer.variable("c", 0), writer.variable("c", 1)
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        former, latter = writer.get(x), writer.get(y)
+        writer.set(x, latter)
+        writer.set(y, writer.writer.add(i, former))
+        return []
+
+    writer.decisions.repeat(writer.decisions.n, [], body)
+    writer.keep(x, "d0")
+    writer.keep(y, "d1")
+
+
+def _prefetch(writer: PointerWriter) -> None:
+    """The A and B of the next iteration are loaded in this one, into variables."""
+    chain, builder = writer.writer, writer.writer.builder
+    a, b, c = writer.variables(0, "abc")
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        writer.set(c, chain.muladd(writer.get(a), writer.get(b), writer.get(c)))
+        following = builder.arithmetic(chain.name("following"), "add", i, builder.literal(1))
+        writer.set(a, chain.load("a", following))
+        writer.set(b, chain.load("b", following))
+        return []
+
+    writer.decisions.repeat(writer.decisions.n, [], body)
+    writer.keep(c, "d0")
+    chain.store(chain.muladd(writer.get(a), writer.get(b), chain.load("c", 1)), "d1")
+
+
+def _first_iteration(writer: PointerWriter) -> None:
+    """A variable that nothing has written before the loop is written in its first iteration, and changed in the others."""
+    total, builder = writer.variable("c"), writer.writer.builder
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        _choose(
+            writer,
+            lambda: writer.set(total, writer.writer.add(i, writer.writer.load("c", 0))),
+            lambda: _add(writer, total, i),
+            Condition(i, "equal", builder.literal(0)),
+        )
+        return []
+
+    count = builder.arithmetic(writer.writer.name("count"), "add", writer.decisions.n, builder.literal(1))
+    writer.decisions.repeat(count, [], body)
+    writer.keep(total, "d0")
+
+
+def _leave(writer: PointerWriter, kind: Literal["break", "continue"]) -> None:
+    """Iteration n changes the variable, and then ends the loop or itself: the change stays, where a carried matrix would not have it."""
+    total, builder = writer.variable("c", 0), writer.writer.builder
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        with builder.arm() as first:
+            _add(writer, total, _FIRST_SPARE)
+        builder.exit(kind, Condition(i, "equal", writer.decisions.n), first)
+        _add(writer, total, i)
+        return []
+
+    writer.decisions.repeat(_FIXED_TRIPS, [], body)
+    writer.keep(total, "d0")
+
+
+def _return_in_loop(writer: PointerWriter) -> None:
+    """Iteration n stores the variable and ends the shader; what is stored after the loop is not stored then."""
+    total, builder = writer.variable("c", 0), writer.writer.builder
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        with builder.arm() as first:
+            writer.keep(total, "d1")
+        builder.exit("return", Condition(i, "equal", writer.decisions.n), first)
+        _add(writer, total, i)
+        return []
+
+    writer.decisions.repeat(_FIXED_TRIPS, [], body)
+    writer.keep(total, "d0")
+
+
+def _return_in_branch(writer: PointerWriter) -> None:
+    """Each arm changes the variable and ends the shader for one number, after a store of its own."""
+    total, decisions, builder = writer.variable("c", 0), writer.decisions, writer.writer.builder
+
+    def arm(number: int, tile: int) -> None:
+        _add(writer, total, tile)
+        with builder.arm() as first:
+            writer.keep(total, "d1")
+        builder.exit("return", Condition(decisions.n, "equal", decisions.literal(number)), first)
+        _add(writer, total, tile + 1)
+
+    _choose(writer, lambda: arm(1, 0), lambda: arm(3, 2))
+    writer.keep(total, "d0")
+
+
+def _both_arms(writer: PointerWriter) -> None:
+    """A variable that nothing has written is written in both arms."""
+    total, chain = writer.variable("c"), writer.writer
+    _choose(
+        writer,
+        lambda: writer.set(total, chain.add(0, chain.load("c", 0))),
+        lambda: writer.set(total, chain.add(1, chain.load("c", 1))),
+    )
+    _add(writer, total, 2)
+    writer.keep(total, "d0")
+
+
+def _one_arm(writer: PointerWriter) -> None:
+    """A variable is changed in one arm; another one in the other."""
+    first, second = writer.variable("c", 0), writer.variable("c", 1)
+    _choose(writer, lambda: _add(writer, first, 0), lambda: _add(writer, second, 1))
+    writer.keep(first, "d0")
+    writer.keep(second, "d1")
+
+
+def _exchange(writer: PointerWriter) -> None:
+    """Two variables change places in one arm."""
+    first, second = writer.variable("c", 0), writer.variable("c", 1)
+
+    def exchanged() -> None:
+        former, latter = writer.get(first), writer.get(second)
+        writer.set(first, latter)
+        writer.set(second, former)
+
+    _choose(writer, exchanged, lambda: _add(writer, first, 0))
+    writer.keep(first, "d0")
+    writer.keep(second, "d1")
+
+
+def _switch(writer: PointerWriter) -> None:
+    """The arms of a switch change one variable, each with another tile; the default changes it twice."""
+    total, builder = writer.variable("c", 0), writer.writer.builder
+    arms = []
+    for tile, literals in enumerate(((0,), (1, 3))):
+        with builder.arm() as body:
+            _add(writer, total, tile)
+        arms.append(Arm(literals, tuple(body)))
+    with builder.arm() as default:
+        _add(writer, total, 2)
+        _add(writer, total, 3)
+    builder.switch(writer.decisions.n, arms, default, (), writer.decisions.hint)
+    writer.keep(total, "d0")
+
+
+def _negate(writer: PointerWriter) -> None:
+    """The sum of each iteration is negated where its index is less than n."""
+    total, chain = writer.variable("c", 0), writer.writer
+
+    def negated() -> None:
+        writer.set(total, chain.builder.negate(chain.name("negated"), writer.get(total)))
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        _add(writer, total, i)
+        _choose(writer, negated, condition=Condition(i, "less", writer.decisions.n))
+        return []
+
+    writer.decisions.repeat(_FIXED_TRIPS, [], body)
+    writer.keep(total, "d0")
+
+
+def _array(writer: PointerWriter, unrolled: bool) -> None:
+    """Four sums in an array; each of n iterations adds to every one of them, in a loop over the array or one after the other."""
+    chain, builder = writer.writer, writer.writer.builder
+    type_ = chain.type("c")
+    array = builder.variable(chain.name("sums"), ArrayType(type_, 4), writer.storage)
+    for i in range(4):
+        # Two tiles of C, with a product of its own where one begins another sum.
+        start = chain.load("c", i % 2)
+        writer.set(array, start if i < 2 else chain.add(_FIRST_SPARE, start), (i,))
+
+    def element(i: Scalar, j: Scalar | int) -> Sequence[Matrix]:
+        place = builder.literal(j) if isinstance(j, int) else j
+        tile = builder.arithmetic(chain.name("tile"), "add", i, place)
+        writer.set(array, chain.add(tile, builder.get_matrix(chain.name("got"), array, j)), (j,))
+        return []
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        if unrolled:
+            for j in range(4):
+                element(i, j)
+        else:
+            writer.decisions.repeat(4, [], lambda j, _: element(i, j))
+        return []
+
+    writer.decisions.repeat(writer.decisions.n, [], body)
+    for i in range(4):
+        writer.keep(array, f"d{i}" if i < 2 else chain.output(f"d{i}"), i)
+
+
+_FORMS: Mapping[str, Callable[[PointerWriter], None]] = {
+    "loop": _loop,
+    "swap": _swap,
+    "prefetch": _prefetch,
+    "first_iteration": _first_iteration,
+    "break": lambda writer: _leave(writer, "break"),
+    "continue": lambda writer: _leave(writer, "continue"),
+    "return_in_loop": _return_in_loop,
+    "return_in_branch": _return_in_branch,
+    "both_arms": _both_arms,
+    "one_arm": _one_arm,
+    "exchange": _exchange,
+    "switch": _switch,
+    "negate": _negate,
+    "array": lambda writer: _array(writer, unrolled=False),
+    "array_unrolled": lambda writer: _array(writer, unrolled=True),
+}
+
+AXES: TakenValues = {
+    **CHAIN_AXES,
+    "form": _FORMS.keys(),
+    "storage": ("function", "private"),
+    "hint": ("none", "for", "against"),
+    "number": range(5),
+}
+
+PREDICATES = ROW_FITS
+
+__all__ = ["AXES", "PREDICATES", "program", "subcase"]
+
+
+def program(values: Values) -> Program:
+    """The program of a case."""
+    case = begin(values)
+    _FORMS[values["form"]](PointerWriter(case.writer, Decisions(case.writer, case.n, "less", values["hint"]), "none", values["storage"]))
+    return case.builder.build()

@@ -1,0 +1,73 @@
+"""The functions of an attention block: masks, a maximum, and powers of two made by shifts, so that all of them are exact."""
+
+from __future__ import annotations
+
+from generators.engine_kernels.parts import number
+from generators.program.builder import U32
+from generators.program.callbacks import Binary, Choose, Constant, Converted, ElementFunction, Expression, ScalarParameter
+from generators.types import COMPONENT_TYPES, ComponentType
+
+S32 = COMPONENT_TYPES["s32"]
+
+LOWEST = -512.0
+"""Below every score: that of keys which are masked."""
+
+SCALE = 2
+"""Queries are so many times too large, and scores of floats scaled back."""
+
+
+def powers_kept(component: ComponentType) -> int:
+    """Weights are 2^-n of the largest one, up to this n, and below that zero."""
+    return 4 if component.precision > 11 else 2
+
+
+class SpreadFunctions:
+    """Functions of elements of ``component``.
+
+    Attributes:
+        mask: LOWEST for keys that are not there, and with ``causal`` for those behind the query.
+        larger: of an element and that of another matrix; ``most``, ``sum``: of two elements, to reduce rows.
+        power: 2^(x - m) times the number that makes it whole, m from another matrix.
+        decay: 2^(x - m) of floats; of integers by how many bits to shift. ``rescale``: by what ``decay`` gave.
+    """
+
+    def __init__(self, component: ComponentType, causal: bool) -> None:
+        self.component = component
+        self.causal = causal
+        x, other = ScalarParameter("x", component), ScalarParameter("other", component)
+        self.row, self.column = ScalarParameter("row", U32), ScalarParameter("column", U32)
+        self.mask = self._mask(x)
+        self.larger = ElementFunction("larger", (self.row, self.column, x, other), Binary("maximum", x, other))
+        self.most = ElementFunction("most", (x, other), Binary("maximum", x, other))
+        self.sum = ElementFunction("sum", (x, other), Binary("add", x, other))
+        places = (self.row, self.column, x, other)
+        difference = Binary("subtract", x, other)
+        self.power = ElementFunction("power", places, self._power(difference))
+        if component.is_float:
+            fraction = Binary("multiply", self._power(difference), number(2.0 ** -powers_kept(component), component))
+            self.decay = ElementFunction("decay", places, fraction)
+            self.rescale = ElementFunction("rescale", places, Binary("multiply", x, other))
+        else:
+            shift = Binary("minimum", Binary("subtract", other, x), number(31, component))
+            self.decay = ElementFunction("decay", places, shift)
+            self.rescale = ElementFunction("rescale", places, Binary("shift_right", x, other))
+
+    def _mask(self, x: ScalarParameter) -> ElementFunction:
+        begin, keys, query0 = (ScalarParameter(name, U32) for name in ("begin", "keys", "query0"))
+        key = Binary("add", begin, self.column)
+        lowest = number(LOWEST, self.component)
+        result: Expression = Choose(Binary("less", key, keys), x, lowest)
+        parameters = (self.row, self.column, x, begin, keys)
+        if not self.causal:
+            return ElementFunction("mask", parameters, result)
+        behind = Binary("less", Binary("add", query0, self.row), key)
+        return ElementFunction("mask", (*parameters, query0), Choose(behind, lowest, result))
+
+    def _power(self, difference: Binary) -> Expression:
+        """2^(n + powers_kept), and 0 for n below -powers_kept."""
+        component, kept = self.component, powers_kept(self.component)
+        least = number(-kept, component)
+        bounded = Converted(S32, Binary("maximum", difference, least))
+        shift = Binary("add", bounded, Constant(S32, kept))
+        power = Converted(component, Binary("shift_left", Constant(S32, 1), shift))
+        return Choose(Binary("less", difference, least), number(0, component), power)

@@ -1,0 +1,203 @@
+"""kernel_convolution: convolutions as matrix products, whose patches are views of an image.
+
+Axis values are those of cases/nv_cooperative_matrix2/kernel_convolution.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from generators.engine_kernels.epilogues import Epilogue, epilogue_data
+from generators.engine_kernels.parts import CARRIES, HINTS, PAIR, KernelWriter, opened, packed, pair, shared_tensor, sliced
+from generators.inputs import kernels
+from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.program.builder import ProgramBuilder
+from generators.program.program import Program, Subcase
+from generators.program.tensor import TensorView, TensorViewType
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.property_rows import parse_row
+from generators.types import ClampMode, Use
+
+_PADDINGS: Mapping[str, ClampMode] = MappingProxyType(
+    {
+        "none": ClampMode.CONSTANT,
+        "zeros": ClampMode.CONSTANT,
+        "edge": ClampMode.CLAMP_TO_EDGE,
+        "mirrored": ClampMode.REPEAT_MIRRORED,
+        "repeat": ClampMode.REPEAT,
+    }
+)
+
+AXES: TakenValues = {
+    "row": None,
+    "scope": SCOPES.keys(),
+    "subgroups": SUBGROUPS,
+    "form": ("taps", "patches"),
+    "filter": PAIR,
+    "blocks": (1, 2, 3),
+    "patch": ("wide", "tall"),
+    "grid": PAIR,
+    "stride": (1, 2),
+    "dilation": (1, 2),
+    "padding": _PADDINGS.keys(),
+    "tail": ("all", "none"),
+    "epilogue": ("none", "bias", "limit"),
+    "source": SOURCES,
+    "carry": CARRIES,
+    "hint": HINTS,
+}
+
+
+def _workgroups(values: Values) -> int:
+    down, across = pair(values["grid"])
+    each = int(values["subgroups"]) if values["scope"] == "subgroup" else 1
+    return down * across // each if down * across % each == 0 else 0
+
+
+def _fits(values: Values) -> bool:
+    """All taps of a filter with some channels are the columns of one matrix."""
+    height, width = pair(values["filter"])
+    return values["form"] == "taps" or (parse_row(values["row"]).k // 2) % (height * width) == 0
+
+
+PREDICATES: Mapping[str, Callable[[Values], bool]] = {"divides": lambda values: _workgroups(values) > 0, "fits": _fits}
+
+
+class _Convolution:
+    """An image (H, W, C) and filters (taps, C, N) give (OH, OW, N). A tile of the product has the pixels of a patch as rows.
+
+    By ``taps`` each iteration multiplies all channels of one tap; by ``patches`` all taps of a block of channels, which are one matrix
+    through a view whose lines overlap.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.row = row = parse_row(values["row"])
+        self.scope = SCOPES[values["scope"]]
+        self.patch = (2, row.m // 2) if values["patch"] == "wide" else (row.m // 2, 2)
+        self.filter, self.grid = pair(values["filter"]), pair(values["grid"])
+        self.stride, self.dilation = int(values["stride"]), int(values["dilation"])
+        self.by_taps = values["form"] == "taps"
+        taps, cut = self.filter[0] * self.filter[1], values["tail"] == "all"
+        self.each = row.k if self.by_taps else row.k // taps
+        self.trips = taps if self.by_taps else int(values["blocks"])
+        self.channels = self.each * (1 if self.by_taps else self.trips) - (1 if cut else 0)
+        self.filters = row.n - (3 if cut else 0)
+        self.pad = 0 if values["padding"] == "none" else 1
+        self.out = tuple(size * count - (1 if cut else 0) for size, count in zip(self.patch, self.grid, strict=True))
+        reach = [self.dilation * (size - 1) + 1 for size in self.filter]
+        self.image = tuple(max(3, (size - 1) * self.stride + taken - 2 * self.pad) for size, taken in zip(self.out, reach, strict=True))
+        inner = (1, 1) if self.by_taps else self.filter
+        self.inner = inner
+        self.span = tuple((size - 1) * self.stride + (taken - 1) * self.dilation + 1 for size, taken in zip(self.patch, inner, strict=True))
+        self.builder = ProgramBuilder(self.scope, int(values["subgroups"]), _workgroups(values))
+        self.writer = KernelWriter(self.builder, values["source"], values["carry"], values["hint"])
+        self.tensors = {
+            "image": shared_tensor(self.builder, "image", row.a, (*self.image, self.channels)),
+            "filters": shared_tensor(self.builder, "filters", row.b, (taps, self.channels, self.filters)),
+            "result": shared_tensor(self.builder, "result", row.result, (*self.out, self.filters), role="output"),
+        }
+        self.epilogue = Epilogue(self.writer, values["epilogue"], row.result, row.m, self.filters)
+
+    def write(self) -> Program:
+        """The whole kernel."""
+        writer, builder, row = self.writer, self.builder, self.row
+        modes = {"image": _PADDINGS[self.values["padding"]], "filters": ClampMode.CONSTANT, "result": ClampMode.CONSTANT}
+        self.layouts = {name: opened(writer, self.tensors[name], f"{name}_layout", mode) for name, mode in modes.items()}
+        self.view = self._view()
+        self.begin = self._tile()
+        accumulator = MatrixType(row.result, self.scope, row.m, row.n, Use.ACCUMULATOR)
+        (total,) = writer.repeat(self.trips, [writer.zero("start", accumulator)], self._step)
+        zero = writer.literal(0)
+        total = self.epilogue.apply(total, zero, zero)
+        pixels = tuple(zip(self.begin, self.patch, strict=True))
+        cut = sliced(writer, self.layouts["result"], *pixels, (zero, row.n))
+        target = self.tensors["result"]
+        builder.add(TensorStore(total, target.array, writer.literal(target.first), cut))
+        return builder.build()
+
+    def _view(self) -> TensorView | None:
+        """Pixel, tap and channel as dimensions of their own, where the slice is not already the matrix."""
+        if self.by_taps and self.stride == 1:
+            return None
+        lines = packed((*self.span, self.each))
+        sizes = [*self.patch, *self.inner, self.each]
+        strides = [line * self.stride for line in lines[:2]] + [line * self.dilation for line in lines[:2]] + [1]
+        if self.by_taps:
+            del sizes[2:4], strides[2:4]
+        kind = TensorViewType(tuple(range(len(sizes))), has_dimensions=True)
+        return self.writer.view("patches", kind, ("dimension", sizes), ("stride", strides))
+
+    def _tile(self) -> tuple[ScalarValue, ScalarValue]:
+        """The first pixel of this instance's patch."""
+        writer, builder = self.writer, self.builder
+        if builder.instances == 1:
+            return writer.literal(0), writer.literal(0)
+        width = writer.number("grid_width", self.grid[1], signed=False)
+        instance = builder.instance_index()
+        down = builder.arithmetic("patch_row", "divide", instance, width)
+        across = builder.arithmetic("patch_column", "modulo", instance, width)
+        return writer.scaled("y", down, self.patch[0]), writer.scaled("x", across, self.patch[1])
+
+    def _step(self, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
+        writer, row = self.writer, self.row
+        zero = writer.literal(0)
+        # A padding makes the first offsets negative: modulo 2^32, as all of their arithmetic is.
+        first = [writer.scaled("corner", begin, self.stride, -self.pad % (1 << 32)) for begin in self.begin]
+        channel: ScalarValue = zero
+        filters: list[tuple[ScalarValue, int]]
+        if self.by_taps:
+            width = writer.number(writer.name("filter_width"), self.filter[1], signed=False)
+            steps = (self.builder.arithmetic(writer.name(operator), operator, index, width) for operator in ("divide", "modulo"))
+            first = [
+                writer.sum("offset", corner, writer.scaled("tap", step, self.dilation)) for corner, step in zip(first, steps, strict=True)
+            ]
+            filters = [(index, 1), (zero, row.k), (zero, row.n)]
+        else:
+            channel = writer.scaled("channel", index, self.each)
+            filters = [(zero, self.filter[0] * self.filter[1]), (channel, self.each), (zero, row.n)]
+        pixels = tuple(zip(first, self.span, strict=True))
+        a = self._load("image", MatrixType(row.a, self.scope, row.m, row.k, Use.A), self.view, *pixels, (channel, self.each))
+        b = self._load("filters", MatrixType(row.b, self.scope, row.k, row.n, Use.B), None, *filters)
+        total = current[0]
+        return [self.builder.muladd(writer.name("sum"), total.type, a, b, total, row.operands or None)]
+
+    def _load(self, name: str, type_: MatrixType, view: TensorView | None, *slices: tuple[ScalarValue, int]) -> Matrix:
+        writer, tensor = self.writer, self.tensors[name]
+        matrix = Matrix(writer.name(f"{name}_matrix"), type_)
+        before = writer.zero(f"{name}_before", type_)
+        cut = sliced(writer, self.layouts[name], *slices)
+        self.builder.add(TensorLoad(matrix, tensor.array, writer.literal(tensor.first), before, cut, view))
+        return matrix
+
+
+def program(values: Values) -> Program:
+    """The program of a case."""
+    return _Convolution(values).write()
+
+
+def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
+    """Whole numbers whose sums are exact in any order."""
+    kernel = _Convolution(values)
+    kernel.write()
+    row = kernel.row
+    budget = kernels.budget(row)
+    shapes = {name: kernel.tensors[name].sizes for name in ("image", "filters")}
+    if row.result.is_float:
+        each = budget // 2 // (kernel.row.k * kernel.trips)
+        side = max(1, int(each**0.5))
+        image = kernels.signed_whole(shapes["image"], side, row.a, rng)
+        filters = kernels.signed_whole(shapes["filters"], max(1, each // side), row.b, rng)
+    else:
+        image = kernels.any_whole(shapes["image"], row.a, rng)
+        filters = kernels.any_whole(shapes["filters"], row.b, rng)
+    inputs = {
+        "image": kernel.tensors["image"].place(image.astype(row.a.dtype), rng),
+        "filters": kernel.tensors["filters"].place(filters.astype(row.b.dtype), rng),
+    }
+    inputs |= epilogue_data(program, row.result, budget, rng)
+    return Subcase(name, inputs, kernel.writer.operands)

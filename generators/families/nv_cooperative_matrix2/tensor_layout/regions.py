@@ -1,0 +1,222 @@
+"""Tensors, the slices of them that are accessed, and the many ways in which a layout may be brought to say so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, slice_step
+
+SPANS = ("matrix", "reshaped", "thin", "odd", "larger", "shorter")
+OFFSETS = ("inside", "zero", "end", "over")
+SLICES = ("one", "none", "nested", "back", "forth", "thrice")
+STRIDES = ("default", "padded", "spread", "doubled", "far")
+BLOCKS = ("none", "even", "uneven")
+ORDERS = (
+    "plain",
+    "dimension_again",
+    "sliced_before",
+    "stride_before",
+    "slice_then_stride",
+    "stride_twice",
+    "block_last",
+    "block_between",
+    "block_twice",
+)
+CLAMP_VALUES = ("none", "first", "second", "between", "last", "twice")
+
+_MARGIN = (3, 5, 2, 4, 1)
+"""By how much each dimension is larger than the slice: no two alike, so that a dimension in another's place is seen."""
+_INSET = (2, 3, 1, 2, 1)
+"""The offset of a slice inside, never that of the end but where there is no other."""
+_BLOCK = (2, 3, 5, 2, 3)
+OTHER_CLAMP_VALUE = 0x6D4B2937
+"""Like CLAMP_VALUE, and all of its bits that count are others."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """A tensor and a slice of it, a number for each dimension.
+
+    Attributes:
+        sizes: of the tensor. ``offsets``, ``spans``: of the slice; all in elements.
+        blocks: block sizes.
+        strides: in elements, from block to block.
+    """
+
+    sizes: tuple[int, ...]
+    offsets: tuple[int, ...]
+    spans: tuple[int, ...]
+    blocks: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """From the first to behind the last one of the tensor."""
+        return 1 + sum((-(-n // b) - 1) * s for n, b, s in zip(self.sizes, self.blocks, self.strides, strict=True))
+
+
+def spans_of(kind: str, rows: int, columns: int, rank: int) -> tuple[int, ...] | None:
+    """The slice of a matrix: of its shape (``matrix``), of as many elements in another shape (``reshaped``, ``thin`` with dimensions of
+    1), of lines shorter or longer than the matrix's that hold at least as many (``odd``, ``larger``), or of too few (``shorter``).
+    None where there is no such slice of ``rank`` dimensions."""
+    total = rows * columns
+    match kind, rank:
+        case "matrix", 1:
+            return (total,)
+        case "matrix", 2:
+            return rows, columns
+        case "matrix", 3:
+            return 2, rows // 2, columns
+        case "matrix", 4:
+            return 2, rows // 2, columns // 2, 2
+        case "matrix", 5:
+            return 2, rows // 4, 2, columns // 2, 2
+        case "larger" | "shorter", 1:
+            return (total + 5,) if kind == "larger" else (3 * columns + 1,)
+        case _, 1:
+            return None
+        case "reshaped", _:
+            reshaped = (
+                (rows * 2, columns // 2),
+                (rows // 2, 4, columns // 2),
+                (2, rows, 2, columns // 4),
+                (rows // 4, 2, columns // 4, 2, 4),
+            )
+            return reshaped[rank - 2]
+        case "thin", _:
+            return ((total, 1), (rows, 1, columns), (1, rows, 1, columns), (1, rows, 1, columns, 1))[rank - 2]
+        case "shorter", _:
+            return ((rows // 2, columns - 1), (2, 3, columns - 1), (2, 2, 3, columns // 2), (2, 2, 2, 2, 3))[rank - 2]
+    edge = 3 if kind == "larger" else -1
+    inner = ((columns + edge,), (5, columns + edge), (3, columns // 2 + edge, 3), (2, 3, 3, columns // 2 + edge))[rank - 2]
+    return -(-total // math.prod(inner)), *inner
+
+
+def _strides(kind: str, sizes: Sequence[int], blocks: Sequence[int]) -> tuple[int, ...]:
+    """Default strides, or others with gaps between lines (``padded``), between elements too (``spread``), everywhere (``doubled``), or
+    of more than 16 bits for the outermost dimension (``far``)."""
+    strides = [1 + 2 * (kind == "spread")] * len(sizes)
+    for dimension in range(len(sizes) - 2, -1, -1):
+        gap = 1 + dimension if kind in ("padded", "spread") else 0
+        strides[dimension] = strides[dimension + 1] * -(-sizes[dimension + 1] // blocks[dimension + 1]) + gap
+    if kind == "doubled":
+        strides = [2 * stride for stride in strides]
+    if kind == "far":
+        strides[0] += 1 << 16
+    return tuple(strides)
+
+
+def region_of(
+    spans: Sequence[int],
+    offset: str,
+    sliced: bool,
+    strides: str,
+    blocks: str,
+    strides_in_elements: bool = False,
+    copies: int = 1,
+    margin: int = 0,
+) -> Region:
+    """The tensor around a slice of ``spans``.
+
+    Args:
+        spans: of the slice.
+        offset: where it lies: ``inside``, at the beginning (``zero``), at the end, or ``over`` the end and the beginning in turn.
+        sliced: whether there is a slice at all; else it is the whole tensor.
+        strides, blocks: kinds. ``strides_in_elements``: whether strides take no notice of blocks.
+        copies: slices that lie one behind the other in the outermost dimension; ``offsets`` are those of the first.
+        margin: how much longer the innermost dimension is than it would be.
+    """
+    sizes = [span + _MARGIN[d] if sliced else span for d, span in enumerate(spans)]
+    sizes[0] += (copies - 1) * spans[0]
+    sizes[-1] += margin
+    sizes_of_blocks = [1] * len(spans)
+    if blocks != "none":
+        for d, block in enumerate(_BLOCK[: len(spans)]):
+            sizes_of_blocks[d] = block
+            # Longer dimensions keep the slice inside.
+            if blocks == "even":
+                sizes[d] = -(-sizes[d] // block) * block
+            elif sizes[d] % block == 0:
+                sizes[d] += 1
+    offsets = [_offset(offset, d, sizes[d] - (copies - 1) * spans[0] * (d == 0), span) if sliced else 0 for d, span in enumerate(spans)]
+    step = _strides(strides, sizes, [1] * len(spans) if strides_in_elements else sizes_of_blocks)
+    return Region(tuple(sizes), tuple(offsets), tuple(spans), tuple(sizes_of_blocks), step)
+
+
+def _offset(kind: str, dimension: int, size: int, span: int) -> int:
+    match kind:
+        case "zero":
+            return 0
+        case "inside":
+            return _INSET[dimension]
+        case "end":
+            return size - span
+        case _:
+            return size - span + 1 if dimension % 2 == 0 else -1
+
+
+def slice_steps(kind: str, region: Region) -> list[LayoutStep]:
+    """Slices whose offsets add up to the region's: ``nested`` ones, one that goes out of bounds before the beginning (``back``) or behind
+    the end (``forth``) and one that brings it back in, or three. The last has the region's spans, the first larger, the second smaller."""
+    wanted, sizes = region.offsets, region.sizes
+    every = range(len(sizes))
+    moves: list[list[int]] = []
+    match kind:
+        case "none":
+            return []
+        case "one":
+            pass
+        case "nested":
+            moves = [[wanted[d] - 1 - d for d in every]]
+        case "back":
+            moves = [[-sizes[d] - 7 - d for d in every]]
+        case "forth":
+            moves = [[sizes[d] + 9 + d for d in every]]
+        case _:
+            moves = [[wanted[d] + 5 + d for d in every], [-2 * sizes[d] - d for d in every]]
+    moves.append([wanted[d] - sum(move[d] for move in moves) for d in every])
+    wide, narrow = [size + 3 + d for d, size in enumerate(sizes)], [1 + d % 2 for d in every]
+    spans = [*(wide, narrow)[: len(moves) - 1], region.spans]
+    return [slice_step(*slice_) for slice_ in zip(moves, spans, strict=True)]
+
+
+def layout_steps(region: Region, slices: str, order: str, strides: str, clamp_value: str) -> list[LayoutStep]:
+    """Everything that brings a new layout to ``region``."""
+    sizes = region.sizes
+    others = [size + 4 + 2 * d for d, size in enumerate(sizes)]
+    lost = slice_step([5 + d for d in range(len(sizes))], others)
+    other_strides: LayoutStep = ("stride", [3 * stride for stride in _strides("padded", others, [1] * len(sizes))])
+    dimension: LayoutStep = ("dimension", sizes)
+    block: list[LayoutStep] = [] if set(region.blocks) == {1} else [("block_size", region.blocks)]
+    stride: list[LayoutStep] = [] if strides == "default" else [("stride", region.strides)]
+    sliced = slice_steps(slices, region)
+    match order:
+        case "dimension_again":
+            steps = [("dimension", others), other_strides, lost, *block, dimension, *stride, *sliced]
+        case "sliced_before":
+            steps = [lost, *block, dimension, *stride, *sliced]
+        case "stride_before":
+            steps = [other_strides, *block, dimension, *stride, *sliced]
+        case "slice_then_stride":
+            steps = [*block, dimension, *sliced, *stride]
+        case "stride_twice":
+            steps = [*block, dimension, other_strides, *stride, *sliced]
+        case "block_last":
+            steps = [dimension, *stride, *sliced, *block]
+        case "block_between":
+            steps = [dimension, *block, *stride, *sliced]
+        case "block_twice":
+            steps = [("block_size", [4] * len(sizes)), *block, dimension, *stride, *sliced]
+        case _:
+            steps = [*block, dimension, *stride, *sliced]
+    value: LayoutStep = ("clamp_value", (CLAMP_VALUE,))
+    match clamp_value:
+        case "none":
+            return steps
+        case "twice":
+            return [("clamp_value", (OTHER_CLAMP_VALUE,)), *steps[:-1], value, steps[-1]]
+        case _:
+            at = {"first": 0, "second": 1, "between": len(steps) - 1}.get(clamp_value, len(steps))
+            return [*steps[:at], value, *steps[at:]]

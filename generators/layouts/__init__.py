@@ -1,0 +1,1 @@
+"""How matrices, tensors and blocks lie in arrays."""

@@ -1,0 +1,1 @@
+"""Numbers as bits of a component type."""

@@ -1,0 +1,1 @@
+"""Where operands and constants of a program come from."""

@@ -1,0 +1,112 @@
+"""How a family declares its parameters: a frozen dataclass, whose fields say type, default, when they apply and what they mean.
+
+The YAML of the family chooses labels. Each label is decoded once, when the family is loaded, into a value of the field's type:
+
+* by ``labels``, a mapping from label to value;
+* by ``decode``, a function from label to value;
+* by the type itself: ``bool``, ``int``, ``str``, ``Literal[...]``, and frozen dataclasses of these, which the YAML gives as mappings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from generators.errors import CtsError
+
+_KEY = "declaration"
+
+
+class NotAValue(CtsError):
+    """A label or a value that a parameter does not take; says what it takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration:
+    """A declared parameter.
+
+    Attributes:
+        name: of the field.
+        type: of its values.
+        means: what it means, in words.
+        default: the value of cases that do not name the parameter; MISSING if every case names it.
+        applies: whether a case with these parameters has it at all; None if every case does. A case that does not has the default.
+        labels: label -> value, where they are declared.
+        decode: label -> value, where a function decodes them.
+    """
+
+    name: str
+    type: Any
+    means: str
+    default: Any
+    applies: Callable[[Any], bool] | None
+    labels: Mapping[str, Any] | None
+    decode: Callable[[str], Any] | None
+
+    @property
+    def has_default(self) -> bool:
+        """Whether cases may leave it out."""
+        return self.default is not MISSING
+
+    def value(self, data: Any, label: str) -> Any:
+        """Return the value that a family's YAML means.
+
+        Args:
+            data: what the YAML has.
+            label: its label.
+
+        Raises:
+            NotAValue: the parameter does not take it.
+        """
+        if self.labels is not None:
+            if label not in self.labels:
+                raise NotAValue(f"'{self.name}' does not take '{label}'; it takes {', '.join(self.labels)}")
+            return self.labels[label]
+        if self.decode is not None:
+            try:
+                return self.decode(label)
+            except (CtsError, ValueError, KeyError) as error:
+                raise NotAValue(f"'{self.name}' does not take '{label}': {error}") from error
+        try:
+            return msgspec.convert(data, self.type)
+        except msgspec.ValidationError as error:
+            taken = f"; it takes {', '.join(map(str, get_args(self.type)))}" if get_origin(self.type) is Literal else f": {error}"
+            raise NotAValue(f"'{self.name}' does not take '{label}'{taken}") from error
+
+
+def parameter(
+    means: str,
+    *,
+    default: Any = MISSING,
+    applies: Callable[[Any], bool] | None = None,
+    labels: Mapping[str, Any] | None = None,
+    decode: Callable[[str], Any] | None = None,
+) -> Any:
+    """Declare a parameter of a family: a field of the frozen dataclass ``Parameters`` of its builder.
+
+    Args:
+        means: what it means, in words.
+        default: a value. Ids leave a parameter out that has its default, so a default never changes.
+        applies: tells from the other parameters whether a case has this one. A case that does not have it has the default.
+        labels: label -> value.
+        decode: label -> value; raises CtsError, ValueError or KeyError for a label that it does not take.
+    """
+    assert applies is None or default is not MISSING, "a parameter that need not apply has a default"
+    metadata = {_KEY: (means, applies, labels, decode)}
+    return dataclasses.field(metadata=metadata) if default is MISSING else dataclasses.field(default=default, metadata=metadata)
+
+
+@cache
+def declarations(parameters: type) -> Mapping[str, Declaration]:
+    """Return the declared parameters of a dataclass by name, in order; those of its base classes first."""
+    types = get_type_hints(parameters)
+    found = {}
+    for field in dataclasses.fields(parameters):
+        means, applies, labels, decode = field.metadata[_KEY]
+        found[field.name] = Declaration(field.name, types[field.name], means, field.default, applies, labels, decode)
+    return found

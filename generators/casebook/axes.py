@@ -45,16 +45,10 @@ class Axis:
             return self.values[label]
         return label if self.declaration is None else self.declaration.value(label, label)
 
-    @cached_property
+    @property
     def default(self) -> str | None:
-        """Label of the declared default; None if there is none."""
-        if self.declaration is None or not self.declaration.has_default:
-            return None
-        wanted = self.declaration.default
-        # To Python true is 1.
-        return next(
-            label for label, value in self.values.items() if value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
-        )
+        """Label of the declared default, which ids leave out; None if there is none."""
+        return None if self.declaration is None else self.declaration.default
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -112,8 +106,8 @@ def _axis(name: str, element: Element, declaration: Declaration | None = None) -
     if not values:
         raise element.error("expected at least one value")
     axis = Axis(name, MappingProxyType(values), property_rows, flexible, declaration)
-    if declaration is not None and declaration.has_default and declaration.default not in values.values():
-        raise element.error(f"the default of '{name}', {declaration.default}, is not among its values")
+    if declaration is not None and declaration.applies is not None and declaration.default not in values:
+        raise element.error(f"'{name}' need not apply to a case, so its default, {declaration.default}, must be among its values")
     return axis
 
 
@@ -140,9 +134,11 @@ def read_axes(element: Element, taken: Sequence[Axis] = (), declared: Mapping[st
             # It would multiply the cases and change none of them.
             raise item.error(f"the builder declares no parameter '{name}'; it declares {', '.join(declared)}")
         axes.append(_axis(name, item, None if declared is None else declared[name]))
-    for name in declared or ():
+    for name, declaration in (declared or {}).items():
         if not any(axis.name == name for axis in axes):
-            raise element.error(f"the builder declares a parameter '{name}', which has no values here")
+            if declaration.default is None:
+                raise element.error(f"the builder declares a parameter '{name}' without a default, so it needs values here")
+            axes.append(Axis(name, MappingProxyType({declaration.default: declaration.default_value}), declaration=declaration))
     if not axes:
         raise element.error("expected at least one axis")
     return tuple(axes)

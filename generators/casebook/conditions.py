@@ -83,8 +83,10 @@ def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
     """Return a constraint for each parameter that need not apply: a case to which it does not has the default."""
 
     def constraint(one: Declaration, applies: Callable[[Any], bool]) -> ConstraintText:
+        default = one.default_value
+
         def predicate(parameters: Any) -> bool:
-            return applies(parameters) or bool(getattr(parameters, one.name) == one.default)
+            return applies(parameters) or bool(getattr(parameters, one.name) == default)
 
         return ConstraintText(f"{one.name} does not apply", predicate=(f"{one.name} applies", predicate))
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.parameters.vocabulary import Values
 from generators.program.builder import ProgramBuilder
 from generators.program.values import Operand, Scalar
-from generators.types import ComponentType, Layout
+from generators.types import ComponentType, Layout, StorageClass
 
 WORKGROUP_BYTES = 24 * 1024
 """The most workgroup memory of a case: with the 8 KiB that a driver may reserve it fits in what every device has."""
@@ -65,9 +64,9 @@ def tiled(component: ComponentType, shape: tuple[int, int], layout: Layout, padd
     return Tiles(component, rows, columns, layout, stride, pitch, steps, pitch * instances * max(1, steps))
 
 
-def fit_workgroup_memory(values: Values, arrays: Iterable[Tiles]) -> bool:
-    """Whether workgroup memory, if that is the axis ``storage``, holds all arrays."""
-    return values["storage"] != "workgroup" or sum(tiles.bytes for tiles in arrays) <= WORKGROUP_BYTES
+def fit_workgroup_memory(storage: StorageClass, arrays: Iterable[Tiles]) -> bool:
+    """Return whether workgroup memory, if that is the ``storage``, holds all arrays."""
+    return storage is not StorageClass.WORKGROUP or sum(tiles.bytes for tiles in arrays) <= WORKGROUP_BYTES
 
 
 def first_tile(builder: ProgramBuilder, name: str, tiles: Tiles) -> Operand | Scalar:

@@ -34,7 +34,7 @@ class Declaration:
         name: of the field.
         type: of its values.
         means: what it means, in words.
-        default: the value of cases that do not name the parameter; MISSING if every case names it.
+        default: label of the value of cases that do not name the parameter; None if every case names it.
         applies: whether a case with these parameters has it at all; None if every case does. A case that does not has the default.
         labels: label -> value, where they are declared.
         decode: label -> value, where a function decodes them.
@@ -43,15 +43,18 @@ class Declaration:
     name: str
     type: Any
     means: str
-    default: Any
+    default: str | None
     applies: Callable[[Any], bool] | None
     labels: Mapping[str, Any] | None
     decode: Callable[[str], Any] | None
 
     @property
-    def has_default(self) -> bool:
-        """Whether cases may leave it out."""
-        return self.default is not MISSING
+    def default_value(self) -> Any:
+        """The value of the default, where there is one."""
+        assert self.default is not None
+        if self.labels is None and self.decode is None:
+            return msgspec.convert(self.default, self.type, strict=False)
+        return self.value(self.default, self.default)
 
     def value(self, data: Any, label: str) -> Any:
         """Return the value that a family's YAML means.
@@ -91,14 +94,18 @@ def parameter(
 
     Args:
         means: what it means, in words.
-        default: a value. Ids leave a parameter out that has its default, so a default never changes.
+        default: a value, or its label where ``labels`` or ``decode`` make the value. Ids leave out a parameter that has its default, so a
+            default never changes.
         applies: tells from the other parameters whether a case has this one. A case that does not have it has the default.
         labels: label -> value.
         decode: label -> value; raises CtsError, ValueError or KeyError for a label that it does not take.
     """
     assert applies is None or default is not MISSING, "a parameter that need not apply has a default"
-    metadata = {_KEY: (means, applies, labels, decode)}
-    return dataclasses.field(metadata=metadata) if default is MISSING else dataclasses.field(default=default, metadata=metadata)
+    if default is MISSING:
+        return dataclasses.field(metadata={_KEY: (means, None, applies, labels, decode)})
+    value = labels[default] if labels is not None else decode(default) if decode is not None else default
+    label = str(default).lower() if isinstance(default, bool) else str(default)
+    return dataclasses.field(default=value, metadata={_KEY: (means, label, applies, labels, decode)})
 
 
 @cache
@@ -107,6 +114,5 @@ def declarations(parameters: type) -> Mapping[str, Declaration]:
     types = get_type_hints(parameters)
     found = {}
     for field in dataclasses.fields(parameters):
-        means, applies, labels, decode = field.metadata[_KEY]
-        found[field.name] = Declaration(field.name, types[field.name], means, field.default, applies, labels, decode)
+        found[field.name] = Declaration(field.name, types[field.name], *field.metadata[_KEY])
     return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
+from generators.parameters.declaration import parameter
 from generators.types import ClampMode, Layout, Scope, StorageClass, Use
 
 Values = Mapping[str, Any]
@@ -39,6 +41,45 @@ SHAPE = re.compile(r"[1-9]\d*x[1-9]\d*")
 STORAGE = tuple(storage.value for storage in StorageClass)
 SOURCES = ("literal", "specialization", "push_constant", "buffer")
 SUBGROUPS = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoped:
+    """The parameters of a case whose matrices belong to a scope."""
+
+    scope: Scope = parameter("who holds a matrix together", default="subgroup", labels=SCOPES)
+    subgroups: int = parameter("subgroups of the workgroup", default=1)
+
+    @property
+    def instances(self) -> int:
+        """Scope instances of one workgroup."""
+        return self.subgroups if self.scope is Scope.SUBGROUP else 1
+
+
+STORAGE_CLASSES: Mapping[str, StorageClass] = MappingProxyType({storage.value: storage for storage in StorageClass})
+SOURCE_NAMES = Literal["literal", "specialization", "push_constant", "buffer"]
+"""Where an operand comes from."""
+
+
+def parse_layouts(letters: str) -> tuple[Layout, ...]:
+    """Return the layouts that letters name, such as ``rcr``.
+
+    Raises:
+        KeyError: a letter names none.
+    """
+    return tuple(LAYOUT_LETTERS[letter] for letter in letters)
+
+
+def parse_shape(text: str) -> tuple[int, int]:
+    """Return rows and columns of a shape such as ``16x8``.
+
+    Raises:
+        ValueError: it is no shape.
+    """
+    if not SHAPE.fullmatch(text):
+        raise ValueError("expected rows and columns, such as 16x8")
+    rows, columns = (int(n) for n in text.split("x"))
+    return rows, columns
 
 
 def instances(values: Values) -> int:

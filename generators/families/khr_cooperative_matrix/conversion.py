@@ -222,7 +222,9 @@ def _multiplies(values: Values) -> bool:
 def _fits(values: Values) -> bool:
     """Workgroup memory holds all arrays."""
     worked = plan(values)
-    return fit_workgroup_memory(values, (place.tiles for place in (*worked.sources.values(), *worked.targets.values())))
+    return fit_workgroup_memory(
+        StorageClass(values["storage"]), (place.tiles for place in (*worked.sources.values(), *worked.targets.values()))
+    )
 
 
 def _needed(values: Values) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.families.khr_cooperative_matrix.muladd import Plan, plan
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded, random_bits
 from generators.inputs.products import Chain
 from generators.layouts.placement import fills, stage_in, stage_out
+from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.layouts.tiles import Tiles, fit_workgroup_memory
-from generators.parameters.vocabulary import OPERAND_USES, SCOPES, STORAGE, TakenValues, Values
+from generators.parameters.vocabulary import OPERAND_USES, SCOPES, STORAGE, TakenValues, Values, parse_layouts
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
@@ -74,20 +74,9 @@ def _instances(values: Values) -> int:
     return math.prod(_workgroups(values)) * (int(values["subgroups"]) if SCOPES[values["scope"]] is Scope.SUBGROUP else 1)
 
 
-def _plan(values: Values) -> Plan:
+def _plan(values: Values) -> ProductTiles:
     """The tiles of all instances of the dispatch."""
-    return plan(
-        {
-            "row": values["row"],
-            "scope": "subgroup",
-            "subgroups": _instances(values),
-            "form": "single",
-            "trips": 1,
-            "declared": "same",
-            "layouts": values["layouts"],
-            "padding": "padded",
-        }
-    )
+    return product_tiles(parse_row(values["row"]), parse_layouts(values["layouts"]), True, _instances(values))
 
 
 def _row(values: Values) -> PropertyRow:
@@ -102,7 +91,7 @@ def _fits_memory(values: Values) -> bool:
     inputs = [*worked.a.values(), *worked.b.values(), *worked.c.values()]
     outputs = list(worked.d.values()) if values["form"] == "muladd" else inputs
     several = math.prod(_workgroups(values)) > 1
-    return fit_workgroup_memory(values, inputs if several else inputs + outputs)
+    return fit_workgroup_memory(StorageClass(values["storage"]), inputs if several else inputs + outputs)
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {
@@ -201,7 +190,7 @@ def program(values: Values) -> Program:
     return _Writer(values).write()
 
 
-def _operands(worked: Plan, instances: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _operands(worked: ProductTiles, instances: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """A, B and C of every instance, exact under any order of summation, (instances, 1, rows, columns)."""
     chain = Chain(worked.row, instances, 1, 1)
     drawn = (products.exact if worked.row.result.is_float else integers.wrapping)(chain, rng)

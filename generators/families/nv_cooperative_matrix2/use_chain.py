@@ -122,7 +122,7 @@ def plan(values: Values) -> dict[str, Tiles]:
 
 def _fits(values: Values) -> bool:
     """Workgroup memory holds all arrays."""
-    return fit_workgroup_memory(values, plan(values).values())
+    return fit_workgroup_memory(StorageClass(values["storage"]), plan(values).values())
 
 
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -61,13 +61,15 @@ SOURCE_NAMES = Literal["literal", "specialization", "push_constant", "buffer"]
 """Where an operand comes from."""
 
 
-def parse_layouts(letters: str) -> tuple[Layout, ...]:
-    """Return the layouts that letters name, such as ``rcr``.
+def layouts_of(count: int) -> Callable[[str], tuple[Layout, ...]]:
+    """Return what decodes the layouts of ``count`` matrices from as many letters, such as ``rcr``; it raises ValueError."""
 
-    Raises:
-        KeyError: a letter names none.
-    """
-    return tuple(LAYOUT_LETTERS[letter] for letter in letters)
+    def decode(letters: str) -> tuple[Layout, ...]:
+        if len(letters) != count or not set(letters) <= set(LAYOUT_LETTERS):
+            raise ValueError(f"expected {count} letters, each r for rows or c for columns")
+        return tuple(LAYOUT_LETTERS[letter] for letter in letters)
+
+    return decode
 
 
 def parse_shape(text: str) -> tuple[int, int]:

@@ -25,7 +25,7 @@ CASES = Path(__file__).resolve().parents[2] / "cases"
         ("muladd", "layouts: [rrrr,", "layouts: [rrr,", r"axes.layouts\[0\]: .*'rrr'"),
         ("load_store", "shape: [16x16, 8x8,", "shape: [16x16, 8,", r"axes.shape\[1\]: .*'8'"),
         ("load_store", "pattern: [index,", "pattern: [idnex,", r"subcases.pattern\[0\]: .*'idnex'.*extremes"),
-        ("muladd", "  subgroups: [1,", "  subgroups: [true,", r"axes.subgroups\[0\]: .*does not take 'True'"),
+        ("muladd", "  subgroups: [1,", "  subgroups: [true,", r"axes.subgroups\[0\]: .*does not take 'true'"),
         ("load_store", "  shape: ", "  flavour: [sweet]\n  shape: ", "reads no axis 'flavour'; it reads "),
         ("load_store", "  memory: [none, explicit_none", "  memorie: [none, explicit_none", "needs an axis 'memory'"),
     ],

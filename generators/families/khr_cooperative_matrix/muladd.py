@@ -15,7 +15,7 @@ from generators.layouts.placement import Target, fills, stage_in, stage_out
 from generators.layouts.product_tiles import LOOPS, Declared, Form, ProductTiles, product_tiles
 from generators.layouts.tiles import Tiles, fit_workgroup_memory
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, Scoped, parse_layouts
+from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
@@ -67,7 +67,7 @@ class Parameters(Scoped):
     declared: Declared = parameter(
         "which integers the shader declares with the other signedness, since only the operand flags count", default="same"
     )
-    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rrrr", decode=parse_layouts)
+    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rrrr", decode=layouts_of(4))
     padding: Literal["tight", "padded"] = parameter("whether lines are followed by padding", default="tight")
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 

@@ -17,7 +17,7 @@ from generators.inputs.products import Chain
 from generators.layouts.placement import fills, stage_in, stage_out
 from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.layouts.tiles import Tiles, fit_workgroup_memory
-from generators.parameters.vocabulary import OPERAND_USES, SCOPES, STORAGE, TakenValues, Values, parse_layouts
+from generators.parameters.vocabulary import OPERAND_USES, SCOPES, STORAGE, TakenValues, Values, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
@@ -76,7 +76,7 @@ def _instances(values: Values) -> int:
 
 def _plan(values: Values) -> ProductTiles:
     """The tiles of all instances of the dispatch."""
-    return product_tiles(parse_row(values["row"]), parse_layouts(values["layouts"]), True, _instances(values))
+    return product_tiles(parse_row(values["row"]), layouts_of(4)(values["layouts"]), True, _instances(values))
 
 
 def _row(values: Values) -> PropertyRow:

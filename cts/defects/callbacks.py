@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TypeVar, cast
+from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every
-from cts.defects.expressions import Change, rewritten
 from cts.defects.glossary import Value
-from cts.reference.callbacks import applied, bits_of
+from cts.reference.callbacks import applied
+from cts.reference.evaluate import empty_state
 from cts.reference.per_element import per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
+from cts.reference.scalars import bits_of
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from generators.program.callbacks import (
-    Binary,
-    Called,
-    Converted,
-    ElementFunction,
-    ElementRead,
-    Expression,
-    ScalarParameter,
-    Whole,
-    operands_of,
-    subexpressions,
-)
+from generators.program.blocks import BlockPointer
+from generators.program.control_flow import Condition, Select, flattened
+from generators.program.functions import Call, Function, PointerParameter
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
-from generators.program.program import Program
+from generators.program.program import Operation, Program
 from generators.program.reduce import Reduce
-from generators.program.values import Matrix
+from generators.program.scalars import ScalarConvert, ScalarLoad
+from generators.program.values import Matrix, Operand, Scalar
+from generators.program.variables import value_type
+from generators.program.walking import Change, changed_function, names_read
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
+
+Rewrite = Callable[[Function], Function]
+"""A function as a device with a defect would have it."""
 
 Calling = TypeVar("Calling", Reduce, PerElement)
 
@@ -51,35 +50,49 @@ def _other_sign(component: ComponentType) -> ComponentType:
     return COMPONENT_TYPES[component.name.replace("u", "s") if component.kind == "unsigned" else component.name.replace("s", "u")]
 
 
-def _compared_otherwise(expression: Expression) -> Expression:
-    if isinstance(expression, Binary) and expression.operator in ("less", "minimum", "maximum") and not expression.component.is_float:
-        own, other = expression.component, _other_sign(expression.component)
-        changed = replace(expression, left=Converted(other, expression.left), right=Converted(other, expression.right))
-        return changed if expression.operator == "less" else Converted(own, changed)
-    return expression
+def _compared_otherwise(operation: Operation) -> Sequence[Operation]:
+    if not isinstance(operation, Select) or operation.condition.relation != "less" or operation.condition.left.component.is_float:
+        return (operation,)
+    condition, name = operation.condition, operation.result.name
+    other = _other_sign(condition.left.component)
+    left, right = Scalar(f"{name}_left", other), Scalar(f"{name}_right", other)
+    return (
+        ScalarConvert(left, condition.left),
+        ScalarConvert(right, condition.right),
+        replace(operation, condition=Condition(left, "less", right)),
+    )
 
 
-def _turned_comparison(expression: Expression) -> Expression:
-    if isinstance(expression, Binary) and expression.operator == "less":
-        return replace(expression, left=expression.right, right=expression.left)
-    return expression
+def _last_comparison_exchanged(function: Function) -> Function:
+    """The last comparison of a function, and of those that it calls, exchanges its operands: one mistake, which others cannot undo."""
+    body = list(function.body)
+    for position in range(len(body) - 1, -1, -1):
+        operation = body[position]
+        if isinstance(operation, Select) and operation.condition.relation == "less":
+            condition = operation.condition
+            body[position] = replace(operation, condition=replace(condition, left=condition.right, right=condition.left))
+            break
+    called = (replace(one, function=_last_comparison_exchanged(one.function)) if isinstance(one, Call) else one for one in body)
+    return replace(function, body=tuple(called))
 
 
-def _turned_arguments(expression: Expression) -> Expression:
-    if isinstance(expression, Called):
-        if any(isinstance(argument, Whole) for argument in expression.arguments):
-            return expression
-        types = [argument.component for argument in expression.arguments if not isinstance(argument, Whole)]
-        if types == types[::-1]:
-            return replace(expression, arguments=expression.arguments[::-1])
-        first, second, *rest = expression.arguments
-        return replace(expression, arguments=(second, first, *rest))
-    return expression
+def _everywhere(change: Change) -> Rewrite:
+    return lambda function: changed_function(function, change)
 
 
-def _changed(operations: list[Calling], change: Change) -> list[Calling]:
+def _exchanged_arguments(operation: Operation) -> Sequence[Operation]:
+    if not isinstance(operation, Call) or not all(isinstance(argument, Scalar | Operand) for argument in operation.arguments):
+        return (operation,)
+    arguments = operation.arguments
+    types = [value_type(argument) for argument in arguments if isinstance(argument, Scalar | Operand)]
+    if types == types[::-1]:
+        return (replace(operation, arguments=arguments[::-1]),)
+    return (replace(operation, arguments=(arguments[1], arguments[0], *arguments[2:])),)
+
+
+def _changed(operations: list[Calling], rewrite: Rewrite) -> list[Calling]:
     """The operations whose function it changes."""
-    return [o for o in operations if rewritten(o.function, change) != o.function]
+    return [o for o in operations if rewrite(o.function) != o.function]
 
 
 def _name(operation: Reduce | PerElement) -> str:
@@ -90,9 +103,9 @@ def _function(operation: Reduce | PerElement) -> Mapping[str, Value]:
     return {"function": operation.function.name}
 
 
-def _with_function(change: Change) -> Substitute:
+def _with_function(rewrite: Rewrite) -> Substitute:
     def step(state: State, operation: Reduce | PerElement) -> None:
-        changed = replace(operation, function=rewritten(operation.function, change))
+        changed = replace(operation, function=rewrite(operation.function))
         if isinstance(changed, Reduce):
             _of_groups(lambda groups: groups)(state, changed)
         else:
@@ -117,7 +130,9 @@ def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
 
 def _set(state: State, result: Matrix, numbers: np.ndarray) -> None:
     component = result.type.component
-    state.matrices[result.name] = MatrixValue(component, bits_of(numbers, component), computed=component.is_float)
+    state.matrices[result.name] = MatrixValue(
+        component, bits_of(numbers, component).astype(component.bits_dtype), computed=component.is_float
+    )
 
 
 def _by(mode: ReduceMode) -> Substitute:
@@ -196,16 +211,18 @@ def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
     ):
         same = wrong is not ReduceMode.ROW_AND_COLUMN
         yield from of(name, _by(wrong), [o for o in operations if o.mode in right and not (same and o.matrix.type != o.result.type)])
-    for name, change in _FUNCTION_DEFECTS:
+    for name, rewrite in _FUNCTION_DEFECTS.items():
         # The order of the two parameters of a reduction's function is free.
-        if change is not _turned_arguments:
-            yield from of(name, _with_function(change), _changed(operations, change))
+        if name != "arguments_exchanged":
+            yield from of(name, _with_function(rewrite), _changed(operations, rewrite))
 
 
-_FUNCTION_DEFECTS: tuple[tuple[str, Change], ...] = (
-    ("comparisons_turned", _turned_comparison),
-    ("compared_by_other_sign", _compared_otherwise),
-    ("arguments_exchanged", _turned_arguments),
+_FUNCTION_DEFECTS: Mapping[str, Rewrite] = MappingProxyType(
+    {
+        "comparisons_turned": _last_comparison_exchanged,
+        "compared_by_other_sign": _everywhere(_compared_otherwise),
+        "arguments_exchanged": _everywhere(_exchanged_arguments),
+    }
 )
 
 
@@ -221,20 +238,25 @@ def _samples(component: ComponentType) -> np.ndarray:
     return np.array([limits.min, limits.max, 1, 6], component.dtype)
 
 
-def _gives(function: ElementFunction, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    # The function of a reduction takes nothing from outside, so that no state is read.
-    return applied(cast(State, None), function, [left, right])
+def _component(function: Function) -> ComponentType:
+    assert isinstance(function.returned, Scalar), "instructions call functions that return scalars"
+    return function.returned.component
 
 
-def _is_idempotent(function: ElementFunction) -> bool:
+def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    # The function of a reduction takes nothing from outside, so any state does.
+    return applied(empty_state(), function, [left, right])
+
+
+def _is_idempotent(function: Function) -> bool:
     """Whether an element that counts twice changes nothing."""
-    samples = _samples(function.result.component)
+    samples = _samples(_component(function))
     return bool((_gives(function, samples, samples) == samples).all())
 
 
-def _ignores_zero(function: ElementFunction) -> bool:
+def _ignores_zero(function: Function) -> bool:
     """Whether 0 is neutral."""
-    samples = _samples(function.result.component)
+    samples = _samples(_component(function))
     return bool((_gives(function, samples, np.zeros_like(samples)) == samples).all())
 
 
@@ -269,8 +291,8 @@ def _element_defects(operations: list[PerElement]) -> Iterator[Defect]:
     yield from of("without_effect", _unchanged)
     for operation in operations:
         yield from _operand_defects(operation)
-    for name, change in _FUNCTION_DEFECTS:
-        yield from of(name, _with_function(change), _changed(operations, change))
+    for name, rewrite in _FUNCTION_DEFECTS.items():
+        yield from of(name, _with_function(rewrite), _changed(operations, rewrite))
 
 
 def _row_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -283,21 +305,14 @@ def _column_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np
 
 def _used(operation: PerElement, position: int) -> bool:
     """Whether the function reads a parameter."""
-    parameter = operation.function.parameters[position]
-    own = _own_expressions(operation.function.result)
-    return any(e == parameter or getattr(e, "of", None) == parameter for e in own)
-
-
-def _own_expressions(expression: Expression) -> Iterator[Expression]:
-    """All that a function is made of, without the functions that it calls, whose parameters are others."""
-    yield expression
-    for part in operands_of(expression):
-        yield from _own_expressions(part)
+    function = operation.function
+    name = function.parameters[position].name
+    return any(name in names_read(one) for one in function.body)
 
 
 def _reads_nothing(operations: list[PerElement]) -> list[PerElement]:
     """Those whose function reads no array, beyond which another row would read."""
-    return [o for o in operations if not any(isinstance(e, ElementRead) for e in subexpressions(o.function.result))]
+    return [o for o in operations if not any(isinstance(e, ScalarLoad) for e in flattened(o.function.body))]
 
 
 def _is_square(operation: PerElement) -> bool:
@@ -343,13 +358,13 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
             if _is_square(operation):
                 yield wrong("operand_transposed", _transposed_operand(operand), operand=i)
         if isinstance(operand, VectorOperand):
-            turned = VectorOperand(operand.lanes[::-1])
+            turned = VectorOperand(operand.parts[::-1])
             yield wrong("components_reversed", _given(i, turned), operand=i)
         if isinstance(operand, StructOperand):
-            types = [member.component for member in operand.members]
+            types = [member.component for member in operand.parts]
             for first, second in combinations(range(len(types)), 2):
                 if types[first] is types[second]:
-                    members = list(operand.members)
+                    members = list(operand.parts)
                     members[first], members[second] = members[second], members[first]
                     step = _given(i, StructOperand(tuple(members)))
                     yield wrong("members_exchanged", step, operand=i, first=first, second=second)
@@ -357,9 +372,9 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
 
 def _is_like(operation: PerElement, first: int, second: int) -> bool:
     one, other = (operation.function.parameters[i + 3] for i in (first, second))
-    if isinstance(one, ScalarParameter) and isinstance(other, ScalarParameter):
-        return one.component is other.component
-    return type(one) is type(other) and replace(one, name="") == replace(other, name="")
+    if isinstance(one, BlockPointer | PointerParameter) or isinstance(other, BlockPointer | PointerParameter):
+        return False
+    return value_type(one) == value_type(other)
 
 
 def _exchanged(first: int, second: int) -> Substitute:

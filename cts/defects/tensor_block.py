@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from cts.defects.defect import Defect, Substitute, each_and_all, every, named
-from cts.defects.expressions import Change, rewritten
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
-from generators.program.callbacks import (
-    Binary,
-    BlockRead,
-    Constant,
-    Converted,
-    ElementFunction,
-    ElementRead,
-    Expression,
-    subexpressions,
-)
-from generators.program.program import Program
+from generators.program.blocks import BlockLoad
+from generators.program.control_flow import flattened
+from generators.program.functions import Function
+from generators.program.program import Operation, Program
+from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad
 from generators.program.tensor import LayoutSet, TensorLayoutType
 from generators.program.tensor_access import TensorLoad
-from generators.types import ClampMode
+from generators.program.values import Operand, Scalar
+from generators.program.walking import changed_function
+from generators.types import ClampMode, ComponentType
 
 
 @dataclass(frozen=True)
@@ -160,60 +156,83 @@ def _no_blocks(layout: LayoutState) -> LayoutState:
     return replace(layout, block_size=np.ones_like(layout.block_size))
 
 
-def _shifts(expression: Expression, mask: int) -> Binary | None:
-    """The right shift whose low bits, those of ``mask``, ``expression`` takes."""
-    if isinstance(expression, Binary) and expression.operator == "and" and isinstance(expression.left, Binary):
-        shift, bits = expression.left, expression.right
-        if shift.operator == "shift_right" and isinstance(bits, Constant) and bits.bits == mask:
-            return shift
+Definitions = Mapping[str, Operation]
+"""Operations of a function by the names of their results."""
+
+
+def _shift(operation: Operation, known: Definitions, mask: int) -> ScalarArithmetic | None:
+    """The right shift whose low bits, those of ``mask``, ``operation`` takes."""
+    if not isinstance(operation, ScalarArithmetic) or operation.operator != "and" or not isinstance(operation.right, Operand):
+        return None
+    shift = known.get(operation.left.name)
+    if isinstance(shift, ScalarArithmetic) and shift.operator == "shift_right" and operation.right.value == mask:
+        return shift
     return None
 
 
-def _other_half(expression: Expression) -> Expression:
-    shift = _shifts(expression, 15)
-    if shift is None:
-        return expression
-    other = replace(shift, right=Binary("xor", shift.right, Constant(shift.component, 4)))
-    return Binary("and", other, Constant(shift.component, 15))
+def _literal(component: ComponentType, value: int) -> Operand:
+    return Operand(f"literal_{component.name}_{value}", component, "literal", value)
 
 
-def _unmasked(expression: Expression) -> Expression:
-    shift = _shifts(expression, 1)
-    return expression if shift is None else Binary("and", shift, Constant(shift.component, 0))
+def _other_half(operation: Operation, known: Definitions) -> Sequence[Operation]:
+    shift = _shift(operation, known, 15)
+    if shift is None or not isinstance(operation, ScalarArithmetic):
+        return (operation,)
+    component, name = shift.result.component, operation.result.name
+    place, other = Scalar(f"{name}_place", component), Scalar(f"{name}_other", component)
+    return (
+        ScalarArithmetic(place, "xor", shift.right, _literal(component, 4)),
+        ScalarArithmetic(other, "shift_right", shift.left, place),
+        replace(operation, left=other),
+    )
 
 
-def _unsigned(expression: Expression) -> Expression:
+def _unmasked(operation: Operation, known: Definitions) -> Sequence[Operation]:
+    if _shift(operation, known, 1) is None or not isinstance(operation, ScalarArithmetic):
+        return (operation,)
+    return (replace(operation, right=_literal(operation.result.component, 0)),)
+
+
+def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
     """Bytes lose their sign as they are widened."""
-    if isinstance(expression, Converted) and isinstance(expression.value, BlockRead | ElementRead):
-        component = expression.value.component
-        if component.is_signed and not component.is_float and expression.component.bits > component.bits:
-            wide = expression.component
-            if wide.is_float:
-                return expression
-            return Binary("and", expression, Constant(wide, (1 << component.bits) - 1))
-    return expression
+    if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ScalarLoad):
+        return (operation,)
+    narrow, wide = operation.value.component, operation.result.component
+    if not narrow.is_signed or narrow.is_float or wide.is_float or wide.bits <= narrow.bits:
+        return (operation,)
+    signed = Scalar(f"{operation.result.name}_signed", wide)
+    mask = _literal(wide, (1 << narrow.bits) - 1)
+    return replace(operation, result=signed), ScalarArithmetic(operation.result, "and", signed, mask)
 
 
-_REWRITES: tuple[tuple[Change, str], ...] = (
+Rule = Callable[[Operation, Definitions], Sequence[Operation]]
+
+_REWRITES: tuple[tuple[Rule, str], ...] = (
     (_other_half, "tensor_block.halves_of_bytes_exchanged"),
     (_unmasked, "tensor_block.fifth_bit_dropped"),
     (_unsigned, "tensor_block.bytes_unsigned"),
 )
 
 
-def _decoded_by(function: ElementFunction) -> Substitute:
+def _decoded_by(function: Function) -> Substitute:
     def step(state: State, operation: TensorLoad) -> None:
         load_at(state, replace(operation, decode=function), addressed(state, operation), place(state, operation))
 
     return step
 
 
+def _by(rule: Rule, known: Definitions, operation: Operation) -> Sequence[Operation]:
+    return rule(operation, known)
+
+
 def _rewrites(load: TensorLoad) -> Iterator[Defect]:
     function = load.decode
     assert function is not None, "what is rewritten is a decode function"
+    known: Definitions = {result.name: one for one in flattened(function.body) if (result := getattr(one, "result", None)) is not None}
     for rule, id_ in _REWRITES:
-        if any(rule(part) != part for part in subexpressions(function.result)):
-            yield Defect(id_, {load: _decoded_by(rewritten(function, rule))}, {"matrix": named(load.result)})
+        rewritten = changed_function(function, partial(_by, rule, known))
+        if rewritten != function:
+            yield Defect(id_, {load: _decoded_by(rewritten)}, {"matrix": named(load.result)})
 
 
 def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:

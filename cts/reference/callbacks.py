@@ -1,34 +1,21 @@
-"""What functions that matrix instructions call return, for all elements at once.
-
-Floats compute in float64 and every step must be exact in the component type, so that no rounding, contraction or order decides.
-"""
+"""Functions that matrix instructions call: their bodies run for all elements at once, each call in a lane of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from cts.reference.functions import run_body
 from cts.reference.memory import Memory
-from cts.reference.state import State
-from cts.verdict import elements
+from cts.reference.scalars import bits_of, numbers
+from cts.reference.state import Activation, State
 from generators.errors import GeneratorError
-from generators.program.callbacks import (
-    Binary,
-    BlockRead,
-    Called,
-    Choose,
-    Constant,
-    Converted,
-    ElementFunction,
-    ElementRead,
-    Expression,
-    Outside,
-    Part,
-    ScalarParameter,
-    Whole,
-)
+from generators.program.blocks import BlockPointer
+from generators.program.functions import Function
+from generators.program.values import Scalar
+from generators.program.variables import Aggregate, part_type
 from generators.types import ComponentType
 
 
@@ -41,145 +28,67 @@ class BlockPointers:
 
 
 Argument = np.ndarray | Sequence[np.ndarray] | BlockPointers
-"""Numbers as ``numbers`` gives them; those of the parts of a vector, struct or array; or pointers."""
+"""Numbers, as ``numbers`` gives them; those of the parts of a vector, struct or array; or pointers."""
 
 
-def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Float64 for floats, the component's own dtype for integers, whose arithmetic wraps as the specification says (facts.md C8)."""
-    return elements.values(bits, component)
+def applied(state: State, function: Function, arguments: Sequence[Argument], owners: np.ndarray | None = None) -> np.ndarray:
+    """Return what ``function`` returns for each element, as numbers of its type.
 
-
-def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
-    """The bits of numbers that are exact in the component type."""
-    return np.ascontiguousarray(values.astype(component.dtype)).view(component.bits_dtype)
-
-
-def applied(state: State, function: ElementFunction, arguments: Sequence[Argument]) -> np.ndarray:
-    """What ``function`` returns for each element, as numbers of its type.
+    Args:
+        state: of the program.
+        function: returns a scalar, and calls with matrices or pointers to variables are not in it.
+        arguments: of its parameters; their shapes broadcast to that of the result.
+        owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts.
 
     Raises:
         GeneratorError: the arguments are not as many as the parameters; a float result is not exact; or what is read is undefined.
     """
     if len(arguments) != len(function.parameters):
         raise GeneratorError(f"{function.name} has {len(function.parameters)} parameters and gets {len(arguments)} arguments")
-    names = [parameter.name for parameter in function.parameters]
-    return _Evaluation(state, function, dict(zip(names, arguments, strict=True))).value(function.result)
+    shape = np.broadcast_shapes(*(np.shape(one) for argument in arguments for one in _arrays(argument)))
+    count = int(np.prod(shape))
+
+    def lanes(values: np.ndarray, component: ComponentType | None = None) -> np.ndarray:
+        bits = values.astype(np.uint64) if component is None else bits_of(values, component)
+        return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(count)
+
+    inside = State(
+        state.program,
+        state.subcase,
+        state.substitutes,
+        state.run,
+        state.beyond,
+        np.arange(count, dtype=np.int64),
+        Activation(),
+        memories=state.memories,
+        owners=None if owners is None else lanes(owners).astype(np.int64),
+    )
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        if isinstance(parameter, Scalar):
+            assert isinstance(argument, np.ndarray), "the argument of a scalar is a number of each element"
+            inside.scalars[parameter.name] = lanes(argument, parameter.component)
+        elif isinstance(parameter, BlockPointer):
+            assert isinstance(argument, BlockPointers), "the argument of a pointer is a pointer"
+            inside.scalars[parameter.name] = lanes(argument.offsets)
+            inside.blocks[parameter.name] = argument.memory
+        else:
+            assert isinstance(parameter, Aggregate), "instructions call functions of scalars, aggregates of scalars, and pointers to blocks"
+            inside.aggregates[parameter.name] = tuple(lanes(part, _component(parameter, i)) for i, part in enumerate(_arrays(argument)))
+    assert isinstance(function.returned, Scalar), "instructions call functions that return scalars"
+    result = np.zeros(count, np.uint64)
+    for where, value in run_body(inside, function):
+        assert isinstance(value, np.ndarray)
+        result[where] = value
+    return numbers(result, function.returned.component).reshape(shape)
 
 
-class _Evaluation:
-    def __init__(self, state: State, function: ElementFunction, arguments: Mapping[str, Argument]) -> None:
-        self.state = state
-        self.function = function
-        self.arguments = arguments
-
-    def value(self, expression: Expression) -> np.ndarray:
-        """The numbers that an expression stands for; bool for comparisons."""
-        match expression:
-            case ScalarParameter():
-                return np.asarray(self.arguments[expression.name])
-            case Constant():
-                return numbers(np.array(expression.bits, expression.component.bits_dtype), expression.component)
-            case Outside():
-                bits = np.array(self.state.operand(expression.operand), np.uint64).astype(expression.component.bits_dtype)
-                return numbers(bits, expression.component)
-            case Part():
-                parts = self.arguments[expression.of.name]
-                assert isinstance(parts, Sequence), "the argument of a composite parameter has parts"
-                return np.asarray(parts[expression.index])
-            case BlockRead():
-                return self._block_read(expression)
-            case ElementRead():
-                return self._element_read(expression)
-            case Binary():
-                return self._binary(expression)
-            case Choose():
-                return np.where(self.value(expression.condition), self.value(expression.then), self.value(expression.otherwise))
-            case Converted():
-                return self._converted(expression)
-            case Called():
-                arguments = [
-                    self.arguments[argument.name] if isinstance(argument, Whole) else self.value(argument)
-                    for argument in expression.arguments
-                ]
-                return applied(self.state, expression.function, arguments)
-
-    def _block_read(self, read: BlockRead) -> np.ndarray:
-        pointers = self.arguments[read.pointer.name]
-        assert isinstance(pointers, BlockPointers), "the argument of a pointer parameter is a pointer"
-        member = read.pointer.block.members[read.member]
-        offsets = pointers.offsets + member.offset
-        if read.index is not None:
-            index = self.value(read.index).astype(np.int64)
-            if (index < 0).any() or (index >= (member.length or 1)).any():
-                raise GeneratorError(f"{self.function.name} reads beyond member {read.member} of {read.pointer.block.name}")
-            offsets = offsets + index * member.component.bytes
-        return numbers(pointers.memory.load(offsets, member.component), member.component)
-
-    def _element_read(self, read: ElementRead) -> np.ndarray:
-        memory = self.state.memories[read.array.name]
-        index = self.value(read.index).astype(np.int64)
-        if (index < 0).any() or (index >= read.array.count).any():
-            raise GeneratorError(f"{self.function.name} reads beyond {read.array.name}")
-        offsets = index * read.array.pointee.bytes
-        if memory.copies > 1:
-            offsets = offsets + self.state.copy_offsets(memory)
-        return numbers(memory.load(offsets, read.component), read.component)
-
-    def _binary(self, expression: Binary) -> np.ndarray:
-        left, right = self.value(expression.left), self.value(expression.right)
-        component = expression.component
-        with np.errstate(over="ignore"):
-            match expression.operator:
-                case "add":
-                    result = left + right
-                case "subtract":
-                    result = left - right
-                case "multiply":
-                    result = left * right
-                case "minimum":
-                    return np.asarray(np.minimum(left, right))
-                case "maximum":
-                    return np.asarray(np.maximum(left, right))
-                case "and":
-                    return np.asarray(left & right)
-                case "or":
-                    return np.asarray(left | right)
-                case "xor":
-                    return np.asarray(left ^ right)
-                case "shift_left" | "shift_right":
-                    if (right.astype(np.int64) < 0).any() or (right.astype(np.int64) >= component.bits).any():
-                        raise GeneratorError(f"{self.function.name} shifts {component} by its width or more, which is undefined")
-                    return np.asarray(left << right if expression.operator == "shift_left" else left >> right)
-                case "equal":
-                    return np.asarray(left == right)
-                case "less":
-                    return np.asarray(left < right)
-        return self._exact(np.asarray(result), component) if component.is_float else np.asarray(result)
-
-    def _converted(self, expression: Converted) -> np.ndarray:
-        source, target = expression.value.component, expression.component
-        value = self.value(expression.value)
-        if target.is_float:
-            return self._exact(value.astype(np.float64), target)
-        if source.is_float:
-            limits = np.iinfo(target.dtype)
-            whole = np.trunc(value)
-            if not ((whole >= float(limits.min)) & (whole <= float(limits.max))).all():
-                raise GeneratorError(f"{self.function.name} converts a number to {target} that it does not hold, which is undefined (C11)")
-            return np.asarray(whole.astype(target.dtype))
-        return np.asarray(value.astype(target.dtype))
-
-    def _exact(self, value: np.ndarray, component: ComponentType) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            rounded = value.astype(component.dtype).astype(np.float64)
-        smallest = float(np.finfo(np.float64).tiny) if component.name == "f64" else 2.0 ** _least_exponent(component)
-        denormal = (value != 0) & (np.abs(value) < smallest)
-        if (rounded != value).any() or denormal.any():
-            raise GeneratorError(f"{self.function.name}: a step is not exact, or denormal, in {component}; use other data")
-        return value
+def _component(parameter: Aggregate, index: int) -> ComponentType:
+    component = part_type(parameter.type, (index,))
+    assert isinstance(component, ComponentType), "an aggregate of scalars has scalars"
+    return component
 
 
-def _least_exponent(component: ComponentType) -> int:
-    """The exponent of the least normal number."""
-    exponent_bits = component.bits - component.precision
-    return 2 - (1 << (exponent_bits - 1))
+def _arrays(argument: Argument) -> Sequence[np.ndarray]:
+    if isinstance(argument, BlockPointers):
+        return (argument.offsets,)
+    return (argument,) if isinstance(argument, np.ndarray) else argument

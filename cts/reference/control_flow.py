@@ -1,4 +1,4 @@
-"""Loops that carry matrices, and what leaves them."""
+"""Loops that carry matrices and scalars, and what leaves them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from cts.reference.selections import holds
 from cts.reference.state import State
 from cts.reference.values import select
 from generators.errors import GeneratorError
-from generators.program.control_flow import Exit, Loop, ReturnBoth
+from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop, ReturnBoth
 from generators.program.program import Operation
 from generators.program.values import Matrix, ScalarValue
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
-    """Runs the body for each index. All carried matrices change at once.
+    """Runs the body for each index. All carried values change at once.
 
     Args:
         state, operation: where and what.
@@ -24,7 +24,10 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
         trips: how many iterations each instance runs, (instances,), where they are not all of ``indices``.
     """
     for carried in operation.carried:
-        state.matrices[carried.current.name] = state.matrices[carried.initial.name]
+        if isinstance(carried, CarriedScalar):
+            state.scalars[carried.current.name] = state.scalar(carried.initial)
+        else:
+            state.matrices[carried.current.name] = state.matrices[carried.initial.name]
     numbers = state.instances
     alive = np.ones(len(numbers), bool)
     for iteration, index in enumerate(indices):
@@ -102,8 +105,13 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
         return left
     changed = state.positions(part.instances)
     kept = np.setdiff1d(np.arange(len(state.instances)), changed)
-    after = [(carried.current.name, part.matrices[carried.next.name]) for carried in operation.carried]
-    for name, value in after:
+    scalars = [(one.current.name, part.scalar(one.next)) for one in operation.carried if isinstance(one, CarriedScalar)]
+    matrices = [(one.current.name, part.matrices[one.next.name]) for one in operation.carried if isinstance(one, Carried)]
+    for name, number in scalars:
+        following = state.scalars[name].copy()
+        following[changed] = number
+        state.scalars[name] = following
+    for name, value in matrices:
         before = [(kept, select(state.matrices[name], kept))] if len(kept) else []
         state.merge_matrix(name, [(changed, value), *before])
     return left

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from cts.reference.blocks import block_load
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import leave, loop, return_both
@@ -17,8 +18,8 @@ from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.per_element import per_element
 from cts.reference.reduce import reduce
-from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_load
-from cts.reference.selections import branch, switch
+from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_convert, scalar_load
+from cts.reference.selections import branch, select, switch
 from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
 from cts.reference.tensor import layout_create, layout_set, view_create, view_set
@@ -28,9 +29,10 @@ from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
 from cts.verdict.expected import Expected
+from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch
+from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -40,7 +42,7 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -48,6 +50,7 @@ from generators.program.tile_copy import TileCopy
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.types import Scope
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
     {
@@ -68,6 +71,9 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         MatrixNull: null,
         MatrixUndefined: undefined,
         ScalarLoad: scalar_load,
+        ScalarConvert: scalar_convert,
+        Select: select,
+        BlockLoad: block_load,
         MatrixNegate: negate,
         MatrixArithmetic: arithmetic,
         MatrixTimesScalar: times_scalar,
@@ -109,6 +115,11 @@ def _run(state: State, operations: Sequence[Operation]) -> None:
         step = state.substitutes.get(operation) if state.substitutes else None
         (step or STEPS[type(operation)])(state, operation)
         state.drop_returned()
+
+
+def empty_state() -> State:
+    """Return a state of one scope instance, without memory, in which functions run that take nothing from outside."""
+    return initial_state(Program((), (), (), Scope.SUBGROUP), Subcase("none", {}), {}, _run, None)
 
 
 def evaluate(

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.reference.callbacks import Argument, applied, bits_of, numbers
+from cts.reference.callbacks import Argument, applied
+from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.program.callbacks import ScalarParameter
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, Scalar, ScalarValue
 
 Places = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -30,7 +30,8 @@ def per_element(state: State, operation: PerElement, places: Places = _own) -> N
         GeneratorError: see ``applied``; or types are not those that the instruction takes (CM2-PE-01, CM2-PE-02).
     """
     type_, function = operation.matrix.type, operation.function
-    if operation.result.type != type_ or function.result.component is not type_.component:
+    assert isinstance(function.returned, Scalar), "the function of an operation on elements returns a scalar"
+    if operation.result.type != type_ or function.returned.component is not type_.component:
         raise GeneratorError(f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)")
     matrix = state.matrices[operation.matrix.name]
     rows, columns = type_.shape
@@ -38,11 +39,12 @@ def per_element(state: State, operation: PerElement, places: Places = _own) -> N
     given = places(*np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"))
     numbers_of_places = []
     for parameter, place in zip(function.parameters[:2], given, strict=True):
-        assert isinstance(parameter, ScalarParameter), "rows and columns are scalars"
+        assert isinstance(parameter, Scalar), "rows and columns are scalars"
         numbers_of_places.append(np.broadcast_to(place.astype(parameter.component.dtype), shape))
     extra = [_extra(state, operand) for operand in operation.extra]
-    result = applied(state, function, [*numbers_of_places, matrix.numbers, *extra])
-    bits = bits_of(np.broadcast_to(result, shape), type_.component)
+    owners = state.instances[:, None, None]
+    result = applied(state, function, [*numbers_of_places, matrix.numbers, *extra], owners)
+    bits = bits_of(result, type_.component).astype(type_.component.bits_dtype)
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed=type_.component.is_float)
 
 
@@ -50,9 +52,9 @@ def _extra(state: State, operand: ExtraOperand) -> Argument:
     if isinstance(operand, Matrix):
         return state.matrices[operand.name].numbers
     if isinstance(operand, VectorOperand):
-        return [_scalar(state, lane) for lane in operand.lanes]
+        return [_scalar(state, lane) for lane in operand.parts]
     if isinstance(operand, StructOperand):
-        return [_scalar(state, member) for member in operand.members]
+        return [_scalar(state, member) for member in operand.parts]
     return _scalar(state, operand)
 
 

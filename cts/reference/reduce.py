@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.callbacks import applied, bits_of
+from cts.reference.callbacks import applied
+from cts.reference.scalars import bits_of
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.program.callbacks import Binary, ElementFunction, subexpressions
+from generators.program.control_flow import flattened
+from generators.program.functions import Function
 from generators.program.reduce import Reduce
+from generators.program.scalars import ScalarArithmetic
 from generators.types import ComponentType, ReduceMode
 
 _ORDERS = 3
@@ -28,7 +31,7 @@ def reduce(state: State, operation: Reduce) -> None:
     if source.component.is_float:
         _check_sums(groups, operation.function, source.component)
     result = spread(operation, _combined(state, operation.function, groups))
-    bits = bits_of(result, target.component)
+    bits = bits_of(result, target.component).astype(target.component.bits_dtype)
     state.matrices[operation.result.name] = MatrixValue(target.component, bits, computed=target.component.is_float)
 
 
@@ -72,7 +75,7 @@ def spread(operation: Reduce, combined: np.ndarray) -> np.ndarray:
             return np.broadcast_to(combined[:, :, None], shape)
 
 
-def _combined(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:
+def _combined(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
     """Each group, which lies along the last axis, combined to one value.
 
     Raises:
@@ -88,7 +91,7 @@ def _combined(state: State, function: ElementFunction, groups: np.ndarray) -> np
     return forwards
 
 
-def in_order(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:
+def in_order(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
     """Each group, along the last axis, combined from its first element to its last."""
     result = groups[..., 0]
     for i in range(1, groups.shape[-1]):
@@ -96,7 +99,7 @@ def in_order(state: State, function: ElementFunction, groups: np.ndarray) -> np.
     return np.asarray(result)
 
 
-def _in_pairs(state: State, function: ElementFunction, groups: np.ndarray) -> np.ndarray:
+def _in_pairs(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
     while groups.shape[-1] > 1:
         even = groups.shape[-1] // 2 * 2
         pairs = applied(state, function, [groups[..., 1:even:2], groups[..., 0:even:2]])
@@ -104,9 +107,9 @@ def _in_pairs(state: State, function: ElementFunction, groups: np.ndarray) -> np
     return groups[..., 0]
 
 
-def _check_sums(groups: np.ndarray, function: ElementFunction, component: ComponentType) -> None:
+def _check_sums(groups: np.ndarray, function: Function, component: ComponentType) -> None:
     """Raises GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
-    if not any(isinstance(part, Binary) and part.operator in ("add", "subtract") for part in subexpressions(function.result)):
+    if not any(isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract") for one in flattened(function.body)):
         return
     magnitudes = np.abs(groups)
     mantissas, exponents = np.frexp(np.where(magnitudes == 0, 1.0, magnitudes))

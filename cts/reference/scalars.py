@@ -1,13 +1,15 @@
-"""Scalar instructions: exact modulo two to the width."""
+"""Scalar instructions: integers modulo two to the width, floats where they are exact."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cts.reference.state import State
+from cts.verdict import elements
 from generators.errors import GeneratorError
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
-from generators.types import Scope
+from generators.inputs.exactness import smallest_normal
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
+from generators.types import ComponentType, Scope
 
 
 def instance_index(state: State, operation: InstanceIndex) -> None:
@@ -31,36 +33,95 @@ def built_in_index(state: State, operation: BuiltInIndex) -> None:
     state.scalars[operation.result.name] = index.astype(np.uint64)
 
 
+def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return the numbers that uint64 bits stand for: float64 for floats, and for integers their own dtype, whose arithmetic wraps as the
+    specification says (facts.md C8)."""
+    return elements.values(bits.astype(component.bits_dtype), component)
+
+
+def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return the bits, uint64, of numbers that are exact in the component type."""
+    return np.ascontiguousarray(np.asarray(values).astype(component.dtype)).view(component.bits_dtype).astype(np.uint64)
+
+
 def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
-    """Sum or product, wrapped to the width of the type; or quotient or remainder of unsigned integers.
+    """Compute with integers modulo two to the width, or with floats where the result is exact, so no rounding or order decides.
 
     Raises:
-        GeneratorError: it divides by 0.
+        GeneratorError: it divides by 0, shifts by the width or more, or a float result is not exact.
     """
-    left, right = state.scalar(operation.left), state.scalar(operation.right)
-    match operation.operator:
-        case "add":
-            result = left + right
-        case "multiply":
-            result = left * right
-        case _ if not right.all():
-            raise GeneratorError(f"{operation.result.name} divides by 0, which is undefined; give another divisor")
-        case "divide":
-            result = left // right
-        case _:
-            result = left % right
-    state.scalars[operation.result.name] = result & np.uint64((1 << operation.result.component.bits) - 1)
+    component, name = operation.result.component, operation.result.name
+    left, right = (numbers(state.scalar(value), component) for value in (operation.left, operation.right))
+    with np.errstate(over="ignore"):
+        match operation.operator:
+            case "add":
+                result = left + right
+            case "subtract":
+                result = left - right
+            case "multiply":
+                result = left * right
+            case "and":
+                result = left & right
+            case "or":
+                result = left | right
+            case "xor":
+                result = left ^ right
+            case "shift_left" | "shift_right" as operator:
+                if (right.astype(np.int64) < 0).any() or (right.astype(np.int64) >= component.bits).any():
+                    raise GeneratorError(f"{name} shifts {component} by its width or more, which is undefined")
+                result = left << right if operator == "shift_left" else left >> right
+            case _ if not right.all():
+                raise GeneratorError(f"{name} divides by 0, which is undefined; give another divisor")
+            case "divide":
+                result = left // right
+            case _:
+                result = left % right
+    state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
+
+
+def scalar_convert(state: State, operation: ScalarConvert) -> None:
+    """Convert where the result is exact, or truncate an integer.
+
+    Raises:
+        GeneratorError: a float result is not exact, or an integer cannot hold the number (C11).
+    """
+    source, target, name = operation.value.component, operation.result.component, operation.result.name
+    value = numbers(state.scalar(operation.value), source)
+    if target.is_float:
+        value = exact(value.astype(np.float64), target, name)
+    elif source.is_float:
+        limits = np.iinfo(target.dtype)
+        value = np.trunc(value)
+        if not ((value >= float(limits.min)) & (value <= float(limits.max))).all():
+            raise GeneratorError(f"{name} converts a number to {target} that it does not hold, which is undefined (C11)")
+    state.scalars[name] = bits_of(value, target)
+
+
+def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
+    """Return ``value``, float64.
+
+    Raises:
+        GeneratorError: the component type does not have it, or only as a denormal.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = value.astype(component.dtype).astype(np.float64)
+    denormal = (value != 0) & (np.abs(value) < smallest_normal(component))
+    if (rounded != value).any() or denormal.any():
+        raise GeneratorError(f"{name}: a step is not exact, or denormal, in {component}; use other data")
+    return value
 
 
 def scalar_load(state: State, operation: ScalarLoad) -> None:
-    """The element that the index names.
+    """Load the element that the index names.
 
     Raises:
-        GeneratorError: it lies outside of the array.
+        GeneratorError: it is outside of the array.
     """
-    index = state.scalar(operation.index)
-    if (index >= operation.array.length).any():
-        raise GeneratorError(f"{operation.result.name}: {operation.array.name} has no element {int(index.max())}; make it longer")
-    offsets = index.astype(np.int64) * operation.array.pointee.bytes
-    bits = state.memories[operation.array.name].load(offsets, operation.result.component)
-    state.scalars[operation.result.name] = bits.astype(np.uint64)
+    index, array = state.scalar(operation.index), operation.array
+    if (index >= array.count).any():
+        raise GeneratorError(f"{operation.result.name}: {array.name} has no element {int(index.max())}; make it longer")
+    memory = state.memories[array.name]
+    offsets = index.astype(np.int64) * array.pointee.bytes
+    if memory.copies > 1:
+        offsets = offsets + state.copies(memory)
+    state.scalars[operation.result.name] = memory.load(offsets, operation.result.component).astype(np.uint64)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from cts.reference.scalars import numbers
 from cts.reference.state import State
 from generators.errors import GeneratorError
-from generators.program.control_flow import Branch, Condition, Merged, Relation, Switch
+from generators.program.control_flow import Branch, Condition, Merged, Relation, Select, Switch
 from generators.program.program import Operation
 from generators.program.values import Matrix
 
@@ -34,11 +35,18 @@ def holds(state: State, condition: Condition) -> np.ndarray:
         GeneratorError: two types are compared.
     """
     component = condition.left.component
-    if component != condition.right.component or component.is_float:
-        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: make them integers of one type")
-    number = np.dtype(f"{'i' if component.is_signed else 'u'}{component.bytes}")
-    left, right = (state.scalar(value).astype(f"u{component.bytes}").view(number) for value in (condition.left, condition.right))
+    if component != condition.right.component:
+        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
+    left, right = (numbers(state.scalar(value), component) for value in (condition.left, condition.right))
+    if component.is_float and (np.isnan(left) | np.isnan(right)).any():
+        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared, and one is NaN; use other data")
     return np.asarray(_RELATIONS[condition.relation](left, right))
+
+
+def select(state: State, operation: Select) -> None:
+    """Choose by the condition."""
+    then, otherwise = state.scalar(operation.then), state.scalar(operation.otherwise)
+    state.scalars[operation.result.name] = np.where(holds(state, operation.condition), then, otherwise)
 
 
 def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:

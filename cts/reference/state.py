@@ -48,6 +48,9 @@ class State:
         outside: the state that this one is a part of, None for the program's own.
         memories: by array name. ``matrices``, ``scalars``: by value name; scalars are uint64 of shape (instances,), negative
             numbers in two's complement of the scalar's own width.
+        owners: where the state is of calls for single elements, each a lane: the scope instances that they belong to; ``instances`` then
+            numbers the lanes. None elsewhere.
+        blocks: memories by the name of a pointer to a block, whose byte offset is among the scalars.
         variables, aggregates: by name, as cts.reference.trees has them; None where nothing has been written.
     """
 
@@ -64,6 +67,13 @@ class State:
     scalars: dict[str, np.ndarray] = field(default_factory=dict)
     variables: dict[str, Tree | None] = field(default_factory=dict)
     aggregates: dict[str, Any] = field(default_factory=dict)
+    owners: np.ndarray | None = None
+    blocks: dict[str, Memory] = field(default_factory=dict)
+
+    @property
+    def scope_instances(self) -> np.ndarray:
+        """Numbers of the scope instances that execute, or that the lanes belong to."""
+        return self.instances if self.owners is None else self.owners
 
     def part(self, positions: np.ndarray) -> State:
         """The state of some of the executing instances, ``positions`` of which are ascending: they share memory with the others, and
@@ -85,13 +95,15 @@ class State:
             dict(scalars),
             dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
             dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
+            None if self.owners is None else self.owners[positions],
+            self.blocks,
         )
 
     def narrow(self, positions: np.ndarray) -> None:
         """Goes on with some of the executing instances only."""
         remaining = self.part(positions)
         self.instances, self.matrices, self.scalars = remaining.instances, remaining.matrices, remaining.scalars
-        self.variables, self.aggregates = remaining.variables, remaining.aggregates
+        self.variables, self.aggregates, self.owners = remaining.variables, remaining.aggregates, remaining.owners
 
     def drop_returned(self) -> None:
         """Goes on without the instances that have returned from the function."""
@@ -142,8 +154,13 @@ class State:
 
     def copy_offsets(self, memory: Memory) -> np.ndarray:
         """Where the copy of workgroup memory begins that each scope instance sees, int64, (instances, 1, 1)."""
-        workgroup = self.instances // self.program.subgroups if self.program.scope is Scope.SUBGROUP else self.instances
-        return np.asarray((workgroup * memory.array.bytes)[:, None, None])
+        return self.copies(memory)[:, None, None]
+
+    def copies(self, memory: Memory) -> np.ndarray:
+        """As ``copy_offsets``, (instances,)."""
+        instances = self.scope_instances
+        workgroup = instances // self.program.subgroups if self.program.scope is Scope.SUBGROUP else instances
+        return np.asarray(workgroup * memory.array.bytes)
 
 
 Step = Callable[[State, Operation], None]

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.reference.callbacks import BlockPointers, applied, bits_of
+from cts.reference.callbacks import BlockPointers, applied
 from cts.reference.memory import Memory
+from cts.reference.scalars import bits_of
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
 from cts.reference.values import MatrixValue
 from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
-from generators.program.callbacks import ArrayParameter, ElementFunction
+from generators.program.functions import Function
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, moved_matrix, unit_bytes
 from generators.program.values import MatrixType
 
@@ -127,22 +128,14 @@ def _moved(state: State, memory: Memory, offsets: np.ndarray, type_: MatrixType)
     return np.where(outside, type_.component.bits_dtype.type(unknown), loaded)
 
 
-def _decoded(
-    state: State, function: ElementFunction, memory: Memory, offsets: np.ndarray, found: Addresses, type_: MatrixType
-) -> np.ndarray:
+def _decoded(state: State, function: Function, memory: Memory, offsets: np.ndarray, found: Addresses, type_: MatrixType) -> np.ndarray:
     """What the decode function gives for the accessed elements, of shape (count,): its pointer is to the element's block, its second and
     third parameters are the block's coordinates and those in the block (CM2-DEC-04, CM2-DEC-05). Elements that are clipped or take the
     clamp value do not depend on it (F-TA-17)."""
     at = found.accessed
-    block, within = function.parameters[1:3]
-    assert isinstance(block, ArrayParameter), "coordinates are arrays"
-    assert isinstance(within, ArrayParameter), "coordinates are arrays"
-    coordinates = [
-        [values[at][:, i].astype(parameter.component.dtype) for i in range(values.shape[-1])]
-        for parameter, values in ((block, found.block), (within, found.within))
-    ]
+    coordinates = [[values[at][:, i] for i in range(values.shape[-1])] for values in (found.block, found.within)]
     result = applied(state, function, [BlockPointers(memory, offsets[at]), *coordinates])
-    return bits_of(np.broadcast_to(result, (int(np.count_nonzero(at)),)), type_.component)
+    return bits_of(result, type_.component).astype(type_.component.bits_dtype)
 
 
 def tensor_store(state: State, operation: TensorStore) -> None:

@@ -22,6 +22,7 @@ from generators.program.variables import (
     Variable,
     VariableLoad,
     VariableStore,
+    VectorType,
     length,
     part_type,
 )
@@ -58,7 +59,7 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
     found = []
     for place, index in enumerate(path):
         container = part_type(type_, path[:place])
-        assert isinstance(container, ArrayType | StructType)
+        assert isinstance(container, ArrayType | StructType | VectorType)
         count = length(container)
         at = np.full(len(state.instances), index) if isinstance(index, int) else state.scalar(index)
         if at.max() >= count:
@@ -85,7 +86,7 @@ def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tre
     """The tree with ``new`` where ``path`` leads to."""
     if not path:
         return new
-    assert isinstance(type_, ArrayType | StructType)
+    assert isinstance(type_, ArrayType | StructType | VectorType)
     parts: list[Tree | None] = list(tree) if isinstance(tree, tuple) else [None] * length(type_)
     at, rest = path[0], path[1:]
     for i in (int(i) for i in np.unique(at)):
@@ -112,7 +113,7 @@ def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
     if isinstance(type_, MatrixType):
         bits = np.zeros((len(state.instances), *type_.shape), type_.component.bits_dtype)
         return MatrixValue(type_.component, bits)
-    if isinstance(type_, ArrayType | StructType):
+    if isinstance(type_, ArrayType | StructType | VectorType):
         parts = initializer if isinstance(initializer, tuple) else (initializer,) * length(type_)
         return tuple(_initial(state, part_type(type_, (i,)), part) for i, part in enumerate(parts))
     return np.zeros(len(state.instances), np.uint64)

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from generators.numerics.component_bits import bits_of
-from generators.program.callbacks import (
-    Binary,
-    Called,
-    Choose,
-    Constant,
-    Converted,
-    ElementFunction,
-    Expression,
-    Operator,
-    ScalarParameter,
-)
+from generators.program.callbacks import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
 from generators.program.control_flow import Hint
+from generators.program.functions import Function
+from generators.program.values import Scalar
 from generators.types import COMPONENT_TYPES, ComponentType
 
 FUNCTIONS = ("add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude")
@@ -46,7 +38,7 @@ class Arithmetic:
 
     def constant(self, number: float) -> Expression:
         """A literal in the type that computes."""
-        return Constant(self.type, bits_of(self.type, number))
+        return constant(self.type, bits_of(self.type, number))
 
     def binary(self, operator: Operator, left: Expression, right: Expression) -> Expression:
         """``left`` (operator) ``right`` in the type that computes."""
@@ -88,14 +80,14 @@ def _combined(arithmetic: Arithmetic, kind: str, a: Expression, b: Expression) -
             return Choose(Binary("less", far_a, far_b), b, Choose(Binary("less", far_b, far_a), a, Binary("maximum", a, b)))
 
 
-def combining(name: str, component: ComponentType, kind: str, nesting: int = 0, control: Hint = "none") -> ElementFunction:
+def combining(name: str, component: ComponentType, kind: str, nesting: int = 0, control: Hint = "none") -> Function:
     """The function of two components that a reduction by ``kind`` calls; it calls another one ``nesting`` times over, whose parameters
     it gives in the other order."""
     arithmetic = Arithmetic(component)
-    a, b = ScalarParameter("a", component), ScalarParameter("b", component)
+    a, b = Scalar("a", component), Scalar("b", component)
     inner = arithmetic.lowered(_combined(arithmetic, kind, arithmetic.raised(a), arithmetic.raised(b)))
-    function = ElementFunction(name if not nesting else f"{name}_innermost", (a, b), inner, control)
+    function = element_function(name if not nesting else f"{name}_innermost", (a, b), inner, control)
     for depth in range(nesting, 0, -1):
         own = name if depth == 1 else f"{name}_{depth}"
-        function = replace(function, name=own, result=Called(function, (b, a)))
+        function = element_function(own, (a, b), Called(function, (b, a)), control)
     return function

@@ -9,24 +9,11 @@ from types import MappingProxyType
 from generators.element_functions.writer import CallbackWriter
 from generators.numerics.component_bits import bits_of
 from generators.program.builder import U32
-from generators.program.callbacks import (
-    Binary,
-    Called,
-    Choose,
-    Constant,
-    Converted,
-    ElementFunction,
-    ElementRead,
-    Expression,
-    Outside,
-    Parameter,
-    Part,
-    ScalarParameter,
-    StructParameter,
-    VectorParameter,
-)
+from generators.program.callbacks import Binary, Called, Choose, Converted, ElementRead, Expression, Part, constant, element_function
+from generators.program.functions import Function, Parameter
 from generators.program.per_element import ExtraOperand, StructOperand, VectorOperand
-from generators.program.values import Operand
+from generators.program.values import Operand, Scalar
+from generators.program.variables import Aggregate, StructType, VectorType
 from generators.types import COMPONENT_TYPES
 
 S32 = COMPONENT_TYPES["s32"]
@@ -43,7 +30,7 @@ class Kind:
         shares: the weights of matrices and tables in the sum besides the element's own, which is 1.
     """
 
-    function: ElementFunction
+    function: Function
     extra: tuple[ExtraOperand, ...] = ()
     adds: bool = False
     rest: float = 0
@@ -67,7 +54,7 @@ def _mask(writer: CallbackWriter, _: int) -> Kind:
     """A number beyond a diagonal. Three columns before the first are negative or great, as the type of the row says."""
     type_ = writer.row.component
     column: Expression = writer.column if writer.column.component is type_ else Converted(type_, writer.column)
-    inside = Binary("less", Binary("subtract", column, Constant(type_, 3)), writer.row)
+    inside = Binary("less", Binary("subtract", column, constant(type_, 3)), writer.row)
     beyond = writer.arithmetic.constant(-3.5 if writer.component.is_float else writer.number(1))
     return Kind(writer.function("mask", Choose(inside, writer.arithmetic.raised(writer.x), beyond)))
 
@@ -75,7 +62,7 @@ def _mask(writer: CallbackWriter, _: int) -> Kind:
 def _clamp(writer: CallbackWriter, _: int) -> Kind:
     """x between two operands."""
     component, raised = writer.component, writer.arithmetic.raised
-    low, high = ScalarParameter("low", component), ScalarParameter("high", component)
+    low, high = Scalar("low", component), Scalar("high", component)
     if component.is_float:
         ends: tuple[float, float] = (-1.5, 2.5)
     elif component.is_signed:
@@ -121,7 +108,7 @@ def _scalars(writer: CallbackWriter, order: int) -> Kind:
     numbers = (("own", writer.component, writer.number(0)), ("unsigned", U32, 9), ("signed", S32, -6), ("float", F32, 7))
     parameters, extra = [], []
     for name, component, number in numbers[order % 4 :] + numbers[: order % 4]:
-        parameter = ScalarParameter(f"the_{name}", component)
+        parameter = Scalar(f"the_{name}", component)
         total.add(parameter, number)
         parameters.append(parameter)
         extra.append(writer.around.scalar(f"given_{name}", component, bits_of(component, number)))
@@ -131,17 +118,17 @@ def _scalars(writer: CallbackWriter, order: int) -> Kind:
 def _vector(writer: CallbackWriter, order: int) -> Kind:
     """A component of a vector of 2 to 4 chosen by the place, or x."""
     lanes = 2 + order % 3
-    vector = VectorParameter("vector", writer.component, lanes)
+    vector = Aggregate("vector", VectorType(writer.component, lanes))
     operand = VectorOperand(
         tuple(writer.around.scalar(f"lane_{i}", writer.component, bits_of(writer.component, _small(writer, i))) for i in range(lanes))
     )
     # Eight or sixteen rows or columns further the place chooses otherwise.
-    by_row = Binary("multiply", writer.unsigned(writer.row), Constant(U32, 37))
-    by_column = Binary("multiply", writer.unsigned(writer.column), Constant(U32, 11))
-    which = Binary("and", Binary("shift_right", Binary("add", by_row, by_column), Constant(U32, 3)), Constant(U32, 7))
+    by_row = Binary("multiply", writer.unsigned(writer.row), constant(U32, 37))
+    by_column = Binary("multiply", writer.unsigned(writer.column), constant(U32, 11))
+    which = Binary("and", Binary("shift_right", Binary("add", by_row, by_column), constant(U32, 3)), constant(U32, 7))
     result = writer.arithmetic.raised(writer.x)
     for i in range(lanes):
-        result = Choose(Binary("equal", which, Constant(U32, i)), writer.arithmetic.raised(Part(vector, i)), result)
+        result = Choose(Binary("equal", which, constant(U32, i)), writer.arithmetic.raised(Part(vector, i)), result)
     return Kind(writer.function("vector", result, vector), (operand,))
 
 
@@ -155,7 +142,7 @@ def _struct(writer: CallbackWriter, order: int) -> Kind:
     total = _Sum(writer)
     members = (writer.component, U32, writer.component, S32)
     turned = members[order % 4 :] + members[: order % 4]
-    parameter = StructParameter("bundle", "Bundle", turned)
+    parameter = Aggregate("bundle", StructType("Bundle", turned))
     operands = []
     for i, component in enumerate(turned):
         number = writer.number(i) if component is writer.component else -6 if component is S32 else 9
@@ -168,7 +155,7 @@ def _matrices(writer: CallbackWriter, order: int) -> Kind:
     """One to three further matrices."""
     total, parameters, extra = _Sum(writer), [], []
     for i in range(1 + order % 3):
-        parameter = ScalarParameter(f"other_{i}", writer.component)
+        parameter = Scalar(f"other_{i}", writer.component)
         total.add(parameter, None)
         parameters.append(parameter)
         extra.append(writer.around.matrix(f"matrix_{i}"))
@@ -187,8 +174,8 @@ def _bundled(writer: CallbackWriter, order: int) -> Kind:
 
 def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -> Kind:
     total, component = _Sum(writer), writer.component
-    vector, struct = VectorParameter("pair", component, 2), StructParameter("bundle", "Bundle", (U32, component))
-    scalar, one, two = (ScalarParameter(name, component) for name in ("scalar", "one", "two"))
+    vector, struct = Aggregate("pair", VectorType(component, 2)), Aggregate("bundle", StructType("Bundle", (U32, component)))
+    scalar, one, two = (Scalar(name, component) for name in ("scalar", "one", "two"))
     value, lanes = writer.given("given", 0), VectorOperand((writer.given("lane_0", 1), writer.given("lane_1", 2)))
     pair_most, struct_most = abs(writer.number(1)) + 2 * abs(writer.number(2)), 9 + 2 * abs(writer.number(3))
     parts: list[tuple[Parameter, ExtraOperand, Expression, float | None]] = [
@@ -214,7 +201,7 @@ def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
 def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> tuple[Expression, Parameter, ExtraOperand]:
     """An element of a table, at an index behind where this instance's begin."""
     array, begin = writer.around.table(name, length)
-    parameter = ScalarParameter("begin", U32)
+    parameter = Scalar("begin", U32)
     return ElementRead(array, Binary("add", parameter, index)), parameter, begin
 
 
@@ -230,7 +217,7 @@ def _table(writer: CallbackWriter, _: int) -> Kind:
     """x and an element of a table of the matrix's shape, which lies there by columns."""
     total = _Sum(writer)
     rows, columns = writer.shape
-    index = Binary("add", Binary("multiply", writer.unsigned(writer.column), Constant(U32, rows)), writer.unsigned(writer.row))
+    index = Binary("add", Binary("multiply", writer.unsigned(writer.column), constant(U32, rows)), writer.unsigned(writer.row))
     read, parameter, begin = _read(writer, "table", rows * columns, index)
     total.add(read, None)
     return total.kind("table", (parameter,), (begin,))
@@ -246,13 +233,13 @@ def _scale(writer: CallbackWriter, _: int) -> Kind:
 def _nested(writer: CallbackWriter, _: int) -> Kind:
     """A function that calls another twice, the second time with rows and columns exchanged and of what the first returned."""
     component, arithmetic = writer.component, writer.arithmetic
-    a, b = ScalarParameter("a", component), ScalarParameter("b", component)
+    a, b = Scalar("a", component), Scalar("b", component)
     tripled = Binary("multiply", arithmetic.raised(a), arithmetic.constant(3))
-    row, column = ScalarParameter("row", U32), ScalarParameter("column", U32)
+    row, column = Scalar("row", U32), Scalar("column", U32)
     chosen = Choose(Binary("less", column, row), tripled, arithmetic.raised(a))
     inner_result = arithmetic.weighted([(1, b), (1, chosen), *writer.place_terms(row, column)])
-    inner = ElementFunction("inner", (row, column, a, b), arithmetic.lowered(inner_result), writer.control)
-    s, t = ScalarParameter("s", component), ScalarParameter("t", component)
+    inner = element_function("inner", (row, column, a, b), arithmetic.lowered(inner_result), writer.control)
+    s, t = Scalar("s", component), Scalar("t", component)
     by_row, by_column = writer.unsigned(writer.row), writer.unsigned(writer.column)
     first = Called(inner, (by_row, by_column, t, writer.x))
     result = Called(inner, (by_column, by_row, s, first))
@@ -265,17 +252,17 @@ def _nested(writer: CallbackWriter, _: int) -> Kind:
 def _unused(writer: CallbackWriter, _: int) -> Kind:
     """Parameters of every kind that nothing reads, around two that count."""
     total, component = _Sum(writer), writer.component
-    s, t = ScalarParameter("s", component), ScalarParameter("t", component)
+    s, t = Scalar("s", component), Scalar("t", component)
     total.add(s, writer.number(0))
     total.add(t, writer.number(1))
     parameters = (
-        ScalarParameter("unread", U32),
+        Scalar("unread", U32),
         s,
-        VectorParameter("unread_vector", component, 3),
-        ScalarParameter("unread_element", component),
-        ScalarParameter("unread_signed", S32),
+        Aggregate("unread_vector", VectorType(component, 3)),
+        Scalar("unread_element", component),
+        Scalar("unread_signed", S32),
         t,
-        ScalarParameter("unread_last", component),
+        Scalar("unread_last", component),
     )
     extra = (
         writer.around.scalar("unread", U32, 77),
@@ -294,7 +281,7 @@ def _outside(writer: CallbackWriter, _: int) -> Kind:
     total = _Sum(writer)
     for i in range(2):
         value = writer.around.scalar(f"constant_{i}", writer.component, bits_of(writer.component, writer.number(i)), "specialization")
-        total.add(Outside(value) if isinstance(value, Operand) else writer.x, writer.number(i))
+        total.add(value if isinstance(value, Operand) else writer.x, writer.number(i))
     return total.kind("outside", (), ())
 
 

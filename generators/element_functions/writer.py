@@ -7,16 +7,11 @@ from typing import Protocol
 from generators.element_functions.functions import Arithmetic
 from generators.numerics.component_bits import bits_of
 from generators.program.builder import U32
-from generators.program.callbacks import (
-    Converted,
-    ElementFunction,
-    Expression,
-    Parameter,
-    ScalarParameter,
-)
+from generators.program.callbacks import Converted, Expression, element_function
 from generators.program.control_flow import Hint
+from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
-from generators.program.values import Matrix, ScalarValue, Source
+from generators.program.values import Matrix, Scalar, ScalarValue, Source
 from generators.types import ComponentType
 
 
@@ -58,12 +53,12 @@ class CallbackWriter:
         self.arithmetic = Arithmetic(component)
         self.shape = shape
         self.control = control
-        self.row, self.column = ScalarParameter("row", row), ScalarParameter("column", column)
-        self.x = ScalarParameter("x", component)
+        self.row, self.column = Scalar("row", row), Scalar("column", column)
+        self.x = Scalar("x", component)
 
-    def function(self, name: str, result: Expression, *more: Parameter) -> ElementFunction:
+    def function(self, name: str, result: Expression, *more: Parameter) -> Function:
         """The function of row, column, x and ``more``."""
-        return ElementFunction(f"apply_{name}", (self.row, self.column, self.x, *more), self.arithmetic.lowered(result), self.control)
+        return element_function(f"apply_{name}", (self.row, self.column, self.x, *more), self.arithmetic.lowered(result), self.control)
 
     def unsigned(self, value: Expression) -> Expression:
         """A row or column as u32."""

@@ -14,18 +14,10 @@ import numpy as np
 
 from generators.engine_kernels.parts import number
 from generators.layouts.block_formats import F16, S8, S32, U8, U32, bits_at, block_of, word
-from generators.program.callbacks import (
-    ArrayParameter,
-    Binary,
-    BlockRead,
-    BlockType,
-    Choose,
-    Converted,
-    ElementFunction,
-    Expression,
-    Part,
-    PointerParameter,
-)
+from generators.program.blocks import BlockPointer, BlockType
+from generators.program.callbacks import Binary, BlockRead, Choose, Converted, Expression, Part, element_function
+from generators.program.functions import Function
+from generators.program.variables import Aggregate, ArrayType
 from generators.types import ComponentType
 
 
@@ -49,11 +41,11 @@ class Format:
         numbers: list[tuple[ComponentType, int | None]] = [(F16, None)] * (self.scaled + self.minimum)
         return block_of("Block", 2 if numbers else 1, *numbers, (U8, count // 2) if self.nibbles else (S8, count))
 
-    def decode(self, count: int, target: ComponentType) -> ElementFunction:
+    def decode(self, count: int, target: ComponentType) -> Function:
         """The function that gives an element, a ``target``, from the block and the place in it."""
         block = self.block(count)
-        pointer = PointerParameter("block", block)
-        of_block, within = ArrayParameter("block_place", U32, 2), ArrayParameter("place", U32, 2)
+        pointer = BlockPointer("block", block)
+        of_block, within = Aggregate("block_place", ArrayType(U32, 2)), Aggregate("place", ArrayType(U32, 2))
         place: Expression = Part(within, 1)
         last = len(block.members) - 1
         result: Expression
@@ -77,7 +69,7 @@ class Format:
             result = Binary("multiply", result, BlockRead(pointer, 0))
         if self.minimum:
             result = Binary("add", result, BlockRead(pointer, 1))
-        return ElementFunction("decode", (pointer, of_block, within), result)
+        return element_function("decode", (pointer, of_block, within), result)
 
     @property
     def largest(self) -> int:

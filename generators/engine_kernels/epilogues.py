@@ -7,11 +7,12 @@ import numpy as np
 from generators.engine_kernels.parts import KernelWriter, number
 from generators.numerics.component_bits import bits_of
 from generators.program.builder import U32
-from generators.program.callbacks import Binary, ElementFunction, ElementRead, Expression, ScalarParameter
+from generators.program.callbacks import Binary, ElementRead, Expression, element_function
+from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.types import ComponentType, StorageClass
 
 EPILOGUES = ("none", "bias", "scale", "limit", "chain", "polynomial")
@@ -49,7 +50,7 @@ class Epilogue:
             if kind in used:
                 storage = StorageClass.STORAGE_BUFFER
                 self._arrays[name] = writer.builder.array(name, Pointee(component), length + _MARGIN, storage, "input")
-        self._functions: dict[str, ElementFunction] = {}
+        self._functions: dict[str, Function] = {}
 
     def apply(self, matrix: Matrix, row0: ScalarValue, column0: ScalarValue) -> Matrix:
         """The epilogue of a tile whose first row and column in the result are ``row0`` and ``column0``."""
@@ -74,15 +75,15 @@ class Epilogue:
         self.writer.builder.add(PerElement(result, matrix, self._functions[step], extra))
         return result
 
-    def _function(self, step: str) -> ElementFunction:
-        row, column = ScalarParameter("row", U32), ScalarParameter("column", U32)
-        x, begin = ScalarParameter("x", self.component), ScalarParameter("begin", U32)
+    def _function(self, step: str) -> Function:
+        row, column = Scalar("row", U32), Scalar("column", U32)
+        x, begin = Scalar("x", self.component), Scalar("begin", U32)
         if step == "limit":
             limited: Expression = Binary("maximum", x, number(0, self.component))
-            return ElementFunction(f"{step}_of", (row, column, x), limited)
+            return element_function(f"{step}_of", (row, column, x), limited)
         place = Binary("add", begin, column if step == "bias" else row)
         read = ElementRead(self._arrays[step], place)
-        return ElementFunction(f"{step}_of", (row, column, x, begin), Binary("add" if step == "bias" else "multiply", x, read))
+        return element_function(f"{step}_of", (row, column, x, begin), Binary("add" if step == "bias" else "multiply", x, read))
 
     def _polynomial(self, matrix: Matrix) -> Matrix:
         """x * x + 3 * x by arithmetic on whole matrices."""

@@ -12,7 +12,7 @@ from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.layouts.tile_arrays import tame_bits
 from generators.numerics.component_bits import bits_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Constant
+from generators.program.callbacks import constant
 from generators.program.control_flow import Carried, Hint
 from generators.program.memory import Array, Pointee, Role
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
@@ -46,9 +46,9 @@ def with_tail(tail: str, m: int, n: int, k: int) -> tuple[int, int, int]:
     )
 
 
-def number(value: float, component: ComponentType) -> Constant:
+def number(value: float, component: ComponentType) -> Operand:
     """A constant of a function."""
-    return Constant(component, bits_of(component, value))
+    return constant(component, bits_of(component, value))
 
 
 class KernelWriter(TensorWriter):

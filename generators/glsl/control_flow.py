@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from types import MappingProxyType
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
+from generators.glsl.variables import type_name
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Carried, Exit, Hint, Loop, Merged, bodies
+from generators.program.control_flow import Carried, CarriedScalar, Exit, Hint, Loop
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
-from generators.program.program import Operation
-from generators.program.values import Matrix
+from generators.program.values import Matrix, ScalarValue
+from generators.program.variables import value_type
+from generators.program.walking import names_read
 
 _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll]] ", "against": "[[dont_unroll]] "})
 
@@ -21,10 +22,10 @@ _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll
 def emit_loop(shader: Shader, loop: Loop) -> None:
     """Writes a loop."""
     for carried in loop.carried:
-        shader.line(f"{shader.assignee(carried.current)} = {shader.matrix(carried.initial)};")
-    in_place = {carried.next.name for carried in loop.carried if _in_place(loop, carried)}
+        shader.line(f"{_assignee(shader, carried)} = {_text(shader, carried.initial)};")
+    in_place = {carried.next.name for carried in loop.carried if isinstance(carried, Carried) and _in_place(loop, carried)}
     for carried in loop.carried:
-        if carried.next.name in in_place:
+        if isinstance(carried, Carried) and carried.next.name in in_place:
             shader.variables[carried.next.name] = shader.matrix(carried.current)
     index, trip_count = identifier(loop.index.name), shader.scalar(loop.trip_count)
     if loop.hint != "none":
@@ -34,18 +35,29 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
         _assign(shader, [carried for carried in loop.carried if carried.next.name not in in_place])
 
 
-def _assign(shader: Shader, carried: list[Carried]) -> None:
-    """All at once: what another assignment overwrites is kept first."""
+def _assignee(shader: Shader, carried: Carried | CarriedScalar) -> str:
+    if isinstance(carried, Carried):
+        return shader.assignee(carried.current)
+    return f"{shader.scalar_type(carried.current.component)} {identifier(carried.current.name)}"
+
+
+def _text(shader: Shader, value: Matrix | ScalarValue) -> str:
+    return shader.matrix(value) if isinstance(value, Matrix) else shader.scalar(value)
+
+
+def _assign(shader: Shader, carried: list[Carried | CarriedScalar]) -> None:
+    """Assign all at once: what another assignment overwrites is kept first."""
     current = {item.current.name for item in carried}
     carried = [item for item in carried if item.next != item.current]
     values = {}
     for item in carried:
-        values[item.current.name] = shader.matrix(item.next)
+        values[item.current.name] = _text(shader, item.next)
         if item.next.name in current:
             values[item.current.name] = identifier(f"{item.current.name}_next")
-            shader.line(f"{shader.matrix_type(item.next.type)} {values[item.current.name]} = {shader.matrix(item.next)};")
+            type_ = type_name(shader, value_type(item.next))
+            shader.line(f"{type_} {values[item.current.name]} = {_text(shader, item.next)};")
     for item in carried:
-        shader.line(f"{shader.matrix(item.current)} = {values[item.current.name]};")
+        shader.line(f"{_text(shader, item.current)} = {values[item.current.name]};")
 
 
 def _in_place(loop: Loop, carried: Carried) -> bool:
@@ -60,27 +72,6 @@ def _in_place(loop: Loop, carried: Carried) -> bool:
     if any(isinstance(operation, Exit) for operation in later):
         return False
     others = {other.next.name for other in loop.carried if other is not carried}
-    return not any(carried.current.name in _reads(operation) for operation in later) and others.isdisjoint(
+    return not any(carried.current.name in names_read(operation) for operation in later) and others.isdisjoint(
         (carried.current.name, carried.next.name)
     )
-
-
-def _reads(operation: Operation) -> set[str]:
-    """The names of the matrices that an operation and those inside of it read."""
-    own = (getattr(operation, field.name) for field in fields(operation) if field.name != "result")
-    inside = (_reads(inner) for body in bodies(operation) for inner in body)
-    return set[str]().union(*(_names(value) for value in own), *inside)
-
-
-def _names(value: object) -> set[str]:
-    match value:
-        case Matrix():
-            return {value.name}
-        case Carried():
-            return {value.initial.name, value.next.name}
-        case Merged():
-            return _names(value.sources)
-        case tuple():
-            return set[str]().union(*(_names(part) for part in value))
-        case _:
-            return set()

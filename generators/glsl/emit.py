@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
+from generators.glsl.blocks import emit_block_load
 from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
@@ -21,8 +22,8 @@ from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.per_element import emit_per_element
 from generators.glsl.reduce import emit_reduce
-from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
-from generators.glsl.selections import emit_branch, emit_exit, emit_return_both, emit_switch
+from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_convert, emit_scalar_load
+from generators.glsl.selections import emit_branch, emit_exit, emit_return_both, emit_select, emit_switch
 from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
 from generators.glsl.tensor import emit_create, emit_layout_set, emit_view_set
@@ -31,9 +32,10 @@ from generators.glsl.tile_copy import emit_tile_copy
 from generators.glsl.use_conversion import emit_transpose, emit_use_convert
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier, emit_copy, emit_last_workgroup
+from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch
+from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -43,7 +45,7 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -71,6 +73,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixNull: emit_null,
         MatrixUndefined: emit_undefined,
         ScalarLoad: emit_scalar_load,
+        ScalarConvert: emit_scalar_convert,
+        Select: emit_select,
+        BlockLoad: emit_block_load,
         MatrixNegate: emit_negate,
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,

@@ -4,15 +4,16 @@ call, where the other reading passes values and the caller's own variables."""
 from __future__ import annotations
 
 from generators.errors import NotExpressible
+from generators.glsl.blocks import reference
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.glsl.tensor import tensor_type
 from generators.glsl.variables import check_movable, declare, type_name
+from generators.program.blocks import BlockPointer
 from generators.program.control_flow import ReturnBoth
 from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, Returned
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix
-from generators.program.variables import Variable
+from generators.program.variables import Aggregate, Variable, value_type
 
 
 def emit_call(shader: Shader, call: Call) -> None:
@@ -21,14 +22,9 @@ def emit_call(shader: Shader, call: Call) -> None:
     Raises:
         NotExpressible: the function has a control.
     """
-    function = call.function
-    if function.name not in shader.functions:
-        shader.functions[function.name] = ()
-        shader.functions[function.name] = _declared(shader, function)
-        # A function that this one calls must stand before it.
-        shader.functions[function.name] = shader.functions.pop(function.name)
+    name = _name(shader, call.function)
     arguments = (_argument(shader, argument) for argument in call.arguments)
-    text = f"{identifier(function.name)}({', '.join(arguments)});"
+    text = f"{name}({', '.join(arguments)});"
     if isinstance(call.result, Matrix):
         text = f"{shader.assignee(call.result)} = {text}"
     elif call.result is not None:
@@ -36,11 +32,34 @@ def emit_call(shader: Shader, call: Call) -> None:
     shader.line(text)
 
 
+def callback(shader: Shader, function: Function) -> str:
+    """Return the name of a function that an instruction calls, which is written the first time. Its parameters, and those of the functions
+    that it calls, are ``const in``.
+
+    Raises:
+        NotExpressible: the function has a control.
+    """
+    before, shader.constant_parameters = shader.constant_parameters, True
+    name = _name(shader, function)
+    shader.constant_parameters = before
+    return name
+
+
+def _name(shader: Shader, function: Function) -> str:
+    """The name of a function, which is written the first time."""
+    if function.name not in shader.functions:
+        shader.functions[function.name] = ()
+        shader.functions[function.name] = _declared(shader, function)
+        # A function that this one calls must be before it.
+        shader.functions[function.name] = shader.functions.pop(function.name)
+    return identifier(function.name)
+
+
 def _argument(shader: Shader, argument: Argument) -> str:
     if isinstance(argument, Variable):
         check_movable(argument.type)
         return identifier(argument.name)
-    if isinstance(argument, TensorLayout | TensorView):
+    if isinstance(argument, TensorLayout | TensorView | Aggregate | BlockPointer):
         return identifier(argument.name)
     return shader.matrix(argument) if isinstance(argument, Matrix) else shader.scalar(argument)
 
@@ -48,21 +67,23 @@ def _argument(shader: Shader, argument: Argument) -> str:
 def _parameter(shader: Shader, parameter: Parameter) -> str:
     if isinstance(parameter, PointerParameter):
         return f"{parameter.direction} {type_name(shader, parameter.variable.type)} {identifier(parameter.name)}"
-    return f"{_type(shader, parameter)} {identifier(parameter.name)}"
+    constant = "const in " if shader.constant_parameters else ""
+    if isinstance(parameter, BlockPointer):
+        return f"{constant}{reference(shader, parameter.block)} {identifier(parameter.name)}"
+    return f"{constant}{type_name(shader, value_type(parameter))} {identifier(parameter.name)}"
 
 
 def _type(shader: Shader, value: Returned | None) -> str:
     if value is None:
         return "void"
-    if isinstance(value, TensorLayout | TensorView):
-        return tensor_type(shader, value.type)
-    return shader.matrix_type(value.type) if isinstance(value, Matrix) else shader.scalar_type(value.component)
+    return type_name(shader, value_type(value))
 
 
 def _declared(shader: Shader, function: Function) -> tuple[str, ...]:
     if function.control != "none":
         raise NotExpressible("GLSL has no words for a function control (Inline, DontInline)")
     parameters = ", ".join(_parameter(shader, parameter) for parameter in function.parameters)
+    names, shader.variables = shader.variables, {}
     with shader.apart() as lines, shader.braces(f"{_type(shader, function.returned)} {identifier(function.name)}({parameters})"):
         declare(shader, function.variables)
         shader.emit(function.body)
@@ -70,4 +91,5 @@ def _declared(shader: Shader, function: Function) -> tuple[str, ...]:
         if function.returned is not None and not ended:
             value = function.returned
             shader.line(f"return {shader.matrix(value) if isinstance(value, Matrix) else identifier(value.name)};")
+    shader.variables = names
     return tuple(lines)

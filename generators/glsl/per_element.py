@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from generators.errors import NotExpressible
-from generators.glsl.callbacks import callback, struct_name
+from generators.glsl.functions import callback
 from generators.glsl.shader import Shader
-from generators.program.callbacks import ScalarParameter, StructParameter
-from generators.program.memory import Pointee
+from generators.glsl.variables import type_name
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
-from generators.program.values import Matrix
+from generators.program.values import Matrix, Scalar
+from generators.program.variables import Aggregate
 
 
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
@@ -17,7 +17,7 @@ def emit_per_element(shader: Shader, operation: PerElement) -> None:
     Raises:
         NotExpressible: the row or the column is signed (F-CM2-11).
     """
-    if any(isinstance(p, ScalarParameter) and p.component.is_signed for p in operation.function.parameters[:2]):
+    if any(isinstance(p, Scalar) and p.component.is_signed for p in operation.function.parameters[:2]):
         raise NotExpressible("the row and column of coopMatPerElementNV are uint32_t")
     shader.require("GL_NV_cooperative_matrix2")
     if operation.result.name not in shader.variables:
@@ -31,11 +31,8 @@ def emit_per_element(shader: Shader, operation: PerElement) -> None:
 def _extra(shader: Shader, operation: PerElement, place: int, operand: ExtraOperand) -> str:
     if isinstance(operand, Matrix):
         return shader.matrix(operand)
-    if isinstance(operand, VectorOperand):
-        type_ = shader.pointee_type(Pointee(operand.lanes[0].component, len(operand.lanes)))
-        return f"{type_}({', '.join(shader.scalar(lane) for lane in operand.lanes)})"
-    if isinstance(operand, StructOperand):
+    if isinstance(operand, VectorOperand | StructOperand):
         parameter = operation.function.parameters[place]
-        assert isinstance(parameter, StructParameter), "a struct operand is for a struct parameter"
-        return f"{struct_name(shader, parameter)}({', '.join(shader.scalar(member) for member in operand.members)})"
+        assert isinstance(parameter, Aggregate), "a vector or struct is the operand of a parameter of its type"
+        return f"{type_name(shader, parameter.type)}({', '.join(shader.scalar(part) for part in operand.parts)})"
     return shader.scalar(operand)

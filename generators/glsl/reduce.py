@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.glsl.callbacks import callback
+from generators.glsl.functions import callback
 from generators.glsl.shader import Shader
 from generators.program.reduce import Reduce
 from generators.types import ReduceMode

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
 from generators.types import Scope
 
-_OPERATORS = {"add": "+", "multiply": "*", "divide": "/", "modulo": "%"}
+_OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
+    {
+        "add": "+",
+        "subtract": "-",
+        "multiply": "*",
+        "divide": "/",
+        "modulo": "%",
+        "and": "&",
+        "or": "|",
+        "xor": "^",
+        "shift_left": "<<",
+        "shift_right": ">>",
+    }
+)
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
@@ -37,7 +53,7 @@ def emit_built_in_index(shader: Shader, operation: BuiltInIndex) -> None:
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
-    """Writes a sum or a product.
+    """Write arithmetic.
 
     Raises:
         NotExpressible: the type has no arithmetic in GLSL.
@@ -53,3 +69,9 @@ def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
     """Writes the value of an element."""
     element = f"{shader.elements(operation.array)}[{shader.scalar(operation.index)}]"
     shader.line(f"{shader.scalar_type(operation.result.component)} {identifier(operation.result.name)} = {element};")
+
+
+def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
+    """Write a constructor."""
+    type_ = shader.scalar_type(operation.result.component)
+    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.scalar(operation.value)});")

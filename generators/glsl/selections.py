@@ -9,7 +9,7 @@ from generators.errors import GeneratorError
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Switch
+from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation
@@ -24,8 +24,15 @@ _RELATIONS: Mapping[Relation, str] = MappingProxyType(
 
 def _condition(shader: Shader, condition: Condition) -> str:
     if condition.left.component != condition.right.component:
-        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: make them integers of one type")
+        raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
     return f"{shader.scalar(condition.left)} {_RELATIONS[condition.relation]} {shader.scalar(condition.right)}"
+
+
+def emit_select(shader: Shader, select: Select) -> None:
+    """Write a conditional expression."""
+    type_, name = shader.scalar_type(select.result.component), identifier(select.result.name)
+    then, otherwise = shader.scalar(select.then), shader.scalar(select.otherwise)
+    shader.line(f"{type_} {name} = {_condition(shader, select.condition)} ? {then} : {otherwise};")
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:

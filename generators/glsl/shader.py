@@ -27,6 +27,7 @@ class Shader:
         structs: the members of the structs that stand before ``main``, by name.
         globals: declarations of variables that stand before ``main``.
         references: the lines of each buffer reference that no array is, by its name.
+        constant_parameters: whether the parameters of functions are ``const in``.
         functions: the lines of each function by its name, in an order in which each stands before its calls.
     """
 
@@ -39,6 +40,7 @@ class Shader:
         self.globals: list[str] = []
         self.references: dict[str, tuple[str, ...]] = {}
         self.functions: dict[str, tuple[str, ...]] = {}
+        self.constant_parameters = False
         self._emit_operation = emit_operation
         self._depth = 1
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from generators.errors import NotExpressible
-from generators.glsl.callbacks import callback
+from generators.glsl.functions import callback
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.callbacks import ArrayParameter, ElementFunction
+from generators.program.functions import Function
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import ScalarValue
+from generators.program.variables import Aggregate, part_type
+from generators.types import COMPONENT_TYPES
+
+S32 = COMPONENT_TYPES["s32"]
 
 
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
@@ -33,8 +37,8 @@ def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) ->
     return ", ".join(parts)
 
 
-def _decode(function: ElementFunction) -> ElementFunction:
-    if any(isinstance(parameter, ArrayParameter) and parameter.component.is_signed for parameter in function.parameters):
+def _decode(function: Function) -> Function:
+    if any(isinstance(parameter, Aggregate) and part_type(parameter.type, (0,)) is S32 for parameter in function.parameters):
         raise NotExpressible("the coordinates that a decode function gets are uint in GLSL, not int")
     return function
 

@@ -10,6 +10,7 @@ from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.tensor import tensor_type
 from generators.program.construction import MatrixConstant
+from generators.program.memory import Pointee
 from generators.program.tensor import TensorLayoutType, TensorViewType
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.program.variables import (
@@ -22,6 +23,7 @@ from generators.program.variables import (
     Variable,
     VariableLoad,
     VariableStore,
+    VectorType,
     part_type,
 )
 from generators.types import ComponentType
@@ -35,6 +37,8 @@ def type_name(shader: Shader, type_: ValueType) -> str:
         return shader.scalar_type(type_)
     if isinstance(type_, TensorLayoutType | TensorViewType):
         return tensor_type(shader, type_)
+    if isinstance(type_, VectorType):
+        return shader.pointee_type(Pointee(type_.component, type_.lanes))
     if isinstance(type_, ArrayType):
         # float[2][3] is two arrays of three: the outermost length comes first.
         lengths = ""

@@ -7,23 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.layouts.block_formats import FORMATS, U32, planes, word
-from generators.program.callbacks import (
-    ArrayParameter,
-    Binary,
-    BlockRead,
-    BlockType,
-    Called,
-    Choose,
-    Constant,
-    Converted,
-    ElementFunction,
-    Expression,
-    Parameter,
-    Part,
-    PointerParameter,
-)
+from generators.program.blocks import BlockPointer, BlockType
+from generators.program.callbacks import Binary, BlockRead, Called, Choose, Converted, Expression, Part, constant, element_function
 from generators.program.control_flow import Hint
+from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
+from generators.program.variables import Aggregate, ArrayType, length
 from generators.types import COMPONENT_TYPES, ComponentType
 
 DECODERS = ("none", "coordinates", "planes", *FORMATS)
@@ -39,9 +28,9 @@ _MULTIPLIERS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3
 class Parameters:
     """What a function gets: the pointer, the block's coordinates and those in the block."""
 
-    pointer: PointerParameter
-    block: ArrayParameter
-    within: ArrayParameter
+    pointer: BlockPointer
+    block: Aggregate
+    within: Aggregate
 
     @property
     def in_order(self) -> tuple[Parameter, ...]:
@@ -96,9 +85,9 @@ def hash_bits(component: ComponentType) -> int:
     return min(32, component.bits) - component.is_signed
 
 
-def _coordinate(of: ArrayParameter, dimension: int) -> Expression:
+def _coordinate(of: Aggregate, dimension: int) -> Expression:
     part = Part(of, dimension)
-    return part if of.component is U32 else Converted(U32, part)
+    return part if part.component is U32 else Converted(U32, part)
 
 
 def _sum(terms: list[Expression]) -> Expression:
@@ -108,9 +97,9 @@ def _sum(terms: list[Expression]) -> Expression:
     return result
 
 
-def _hash(*arrays: ArrayParameter) -> Expression:
+def _hash(*arrays: Aggregate) -> Expression:
     """A u32 whose upper bits depend on every coordinate."""
-    coordinates = [_coordinate(array, dimension) for array in arrays for dimension in range(array.length)]
+    coordinates = [_coordinate(array, dimension) for array in arrays for dimension in range(length(array.type))]
     return _sum([Binary("multiply", c, word(m)) for c, m in zip(coordinates, _MULTIPLIERS, strict=False)])
 
 
@@ -118,7 +107,7 @@ def _top(value: Expression, bits: int) -> Expression:
     return value if bits == 32 else Binary("shift_right", value, word(32 - bits))
 
 
-def _index(decoder: Decoder, within: ArrayParameter) -> Expression:
+def _index(decoder: Decoder, within: Aggregate) -> Expression:
     """The element's number in the block, the last dimension fastest."""
     terms: list[Expression] = []
     stride = 1
@@ -149,23 +138,23 @@ def _value(decoder: Decoder, given: Parameters, code: Expression) -> Expression:
     index = _index(decoder, given.within)
     if decoder.kind == "planes":
         first, second = (BlockRead(given.pointer, plane, index) for plane in (0, 1))
-        return Choose(Binary("equal", code, Constant(U32, 0)), first, second)
+        return Choose(Binary("equal", code, constant(U32, 0)), first, second)
     return FORMATS[decoder.kind].value(given.pointer, index, code, decoder.component, decoder.table)
 
 
-def decode_function(decoder: Decoder, name: str) -> ElementFunction:
+def decode_function(decoder: Decoder, name: str) -> Function:
     """The decode function called ``name``; those that it calls begin with the same name."""
 
     def parameters(prefix: str) -> Parameters:
         rank = len(decoder.block)
-        arrays = (ArrayParameter(f"{prefix}_{which}", decoder.coordinates, rank) for which in ("coordinates", "within"))
-        return Parameters(PointerParameter(f"{prefix}_block", decoder.pointee), *arrays)
+        arrays = (Aggregate(f"{prefix}_{which}", ArrayType(decoder.coordinates, rank)) for which in ("coordinates", "within"))
+        return Parameters(BlockPointer(f"{prefix}_block", decoder.pointee), *arrays)
 
-    def function(name: str, order: tuple[int, ...], body: Callable[[Parameters], Expression]) -> ElementFunction:
+    def function(name: str, order: tuple[int, ...], body: Callable[[Parameters], Expression]) -> Function:
         given = parameters(name)
-        return ElementFunction(name, tuple(given.in_order[i] for i in order), body(given), decoder.control)
+        return element_function(name, tuple(given.in_order[i] for i in order), body(given), decoder.control)
 
-    def called(function: ElementFunction, order: tuple[int, ...], given: Parameters) -> Expression:
+    def called(function: Function, order: tuple[int, ...], given: Parameters) -> Expression:
         whole = (given.pointer, given.block, given.within)
         return Called(function, tuple(whole[i] for i in order))
 

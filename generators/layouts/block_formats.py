@@ -12,20 +12,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.program.callbacks import (
-    Binary,
-    BlockMember,
-    BlockRead,
-    BlockType,
-    Choose,
-    Constant,
-    Converted,
-    ElementRead,
-    Expression,
-    PointerParameter,
-    binary,
-)
+from generators.program.blocks import BlockMember, BlockPointer, BlockType
+from generators.program.callbacks import Binary, BlockRead, Choose, Converted, ElementRead, Expression, binary, constant
 from generators.program.memory import Array
+from generators.program.values import Operand
 from generators.types import COMPONENT_TYPES, ComponentType
 
 F16, S8, U8, U16, S32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "s8", "u8", "u16", "s32", "u32"))
@@ -40,9 +30,9 @@ TABLE = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 6
 """The numbers that the codes of ``iq4_nl`` stand for."""
 
 
-def word(value: int) -> Constant:
-    """A u32."""
-    return Constant(U32, value)
+def word(value: int) -> Operand:
+    """Return a u32."""
+    return constant(U32, value)
 
 
 def bits_at(value: Expression, first: Expression | int, count: int) -> Expression:
@@ -74,43 +64,43 @@ class BlockFormat:
 
     elements: int
     type: BlockType
-    code: Callable[[PointerParameter, Expression], Expression]
-    value: Callable[[PointerParameter, Expression, Expression, ComponentType, Array | None], Expression]
+    code: Callable[[BlockPointer, Expression], Expression]
+    value: Callable[[BlockPointer, Expression, Expression, ComponentType, Array | None], Expression]
     scales: Mapping[int, int]
     components: tuple[str, ...] = ("f16", "f32")
     table: bool = False
 
 
-def _code(nibbles: int) -> Callable[[PointerParameter, Expression], Expression]:
+def _code(nibbles: int) -> Callable[[BlockPointer, Expression], Expression]:
     """Four bits: the low ones of 16 bytes, then their high ones."""
 
-    def code(pointer: PointerParameter, index: Expression) -> Expression:
+    def code(pointer: BlockPointer, index: Expression) -> Expression:
         byte = BlockRead(pointer, nibbles, _remainder(index, 4))
         return bits_at(byte, Binary("multiply", _quotient(index, 4), word(4)), 4)
 
     return code
 
 
-def _fifth_in_halves(pointer: PointerParameter, index: Expression) -> Expression:
+def _fifth_in_halves(pointer: BlockPointer, index: Expression) -> Expression:
     mask = BlockRead(pointer, 1, _quotient(index, 4))
     return Binary("or", _code(2)(pointer, index), Binary("shift_left", bits_at(mask, _remainder(index, 4), 1), word(4)))
 
 
-def _fifth_in_word(pointer: PointerParameter, index: Expression) -> Expression:
+def _fifth_in_word(pointer: BlockPointer, index: Expression) -> Expression:
     return Binary("or", _code(3)(pointer, index), Binary("shift_left", bits_at(BlockRead(pointer, 2), index, 1), word(4)))
 
 
-def _byte(pointer: PointerParameter, index: Expression) -> Expression:
+def _byte(pointer: BlockPointer, index: Expression) -> Expression:
     return Converted(U32, Converted(S32, BlockRead(pointer, 1, index)))
 
 
-def _two_bits(pointer: PointerParameter, index: Expression) -> Expression:
+def _two_bits(pointer: BlockPointer, index: Expression) -> Expression:
     """Half of a super-block has 32 bytes; the first 32 of its elements are their lowest two bits, and so on."""
     place = Binary("add", Binary("multiply", _quotient(index, 7), word(32)), _remainder(index, 5))
     return bits_at(BlockRead(pointer, 1, place), Binary("multiply", _remainder(_quotient(index, 5), 2), word(2)), 2)
 
 
-def _four_bits(pointer: PointerParameter, index: Expression) -> Expression:
+def _four_bits(pointer: BlockPointer, index: Expression) -> Expression:
     """A quarter of a super-block has 32 bytes: their low halves, then their high ones."""
     place = Binary("add", Binary("multiply", _quotient(index, 6), word(32)), _remainder(index, 5))
     return bits_at(BlockRead(pointer, 3, place), Binary("multiply", _remainder(_quotient(index, 5), 1), word(4)), 4)
@@ -119,27 +109,27 @@ def _four_bits(pointer: PointerParameter, index: Expression) -> Expression:
 def _scaled(scale: int, bias: int) -> Callable[..., Expression]:
     """scale * (code - bias)."""
 
-    def value(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+    def value(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
         number: Expression = Converted(S32, code)
         if bias:
-            number = Binary("subtract", number, Constant(S32, bias))
+            number = Binary("subtract", number, constant(S32, bias))
         return Binary("multiply", Converted(component, number), Converted(component, BlockRead(pointer, scale)))
 
     return value
 
 
-def _with_minimum(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+def _with_minimum(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
     scale, least = (Converted(component, BlockRead(pointer, member)) for member in (0, 1))
     return Binary("add", Binary("multiply", Converted(component, code), scale), least)
 
 
-def _from_zero_point(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
+def _from_zero_point(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
     """7 * code + zero point, which wraps in 8 bits."""
-    step = Binary("multiply", Converted(component, code), Constant(component, 7))
+    step = Binary("multiply", Converted(component, code), constant(component, 7))
     return Binary("add", step, Converted(component, BlockRead(pointer, 0)))
 
 
-def _looked_up(pointer: PointerParameter, _: Expression, code: Expression, component: ComponentType, table: Array | None) -> Expression:
+def _looked_up(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, table: Array | None) -> Expression:
     assert table is not None, "the format has a table"
     return Binary("multiply", Converted(component, ElementRead(table, code)), Converted(component, BlockRead(pointer, 0)))
 
@@ -148,14 +138,14 @@ def _less_minimum(scale: Expression, step: Expression, code: Expression, least: 
     return Binary("subtract", binary("multiply", scale, step, code), Binary("multiply", least, minimum))
 
 
-def _of_two_bits(pointer: PointerParameter, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
+def _of_two_bits(pointer: BlockPointer, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
     both = BlockRead(pointer, 0, _quotient(index, 4))
     scale, least = (Converted(component, BlockRead(pointer, member)) for member in (2, 3))
     step, minimum = (Converted(component, bits_at(both, first, 4)) for first in (0, 4))
     return _less_minimum(scale, step, Converted(component, code), least, minimum)
 
 
-def _of_four_bits(pointer: PointerParameter, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
+def _of_four_bits(pointer: BlockPointer, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
     """Eight scales and eight minima of six bits in twelve bytes: whole in the first eight, for the first four of each; of the others
     four bits each in the last four bytes, and their upper two on top of the first eight."""
     group = _quotient(index, 5)

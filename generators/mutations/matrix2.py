@@ -6,19 +6,10 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError
 from generators.mutations.base import BaseModule
+from generators.program.blocks import BlockMember, BlockPointer, BlockType
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import (
-    ArrayParameter,
-    Binary,
-    BlockMember,
-    BlockRead,
-    BlockType,
-    Choose,
-    Constant,
-    ElementFunction,
-    PointerParameter,
-    ScalarParameter,
-)
+from generators.program.callbacks import Binary, BlockRead, Choose, constant, element_function
+from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.reduce import Reduce
@@ -36,7 +27,8 @@ from generators.program.tensor import (
 )
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.variables import Aggregate, ArrayType
 from generators.property_rows import PropertyRow
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
@@ -130,22 +122,22 @@ def _addressing(builder: ProgramBuilder, row: PropertyRow) -> tuple[TensorLayout
     return layout, view
 
 
-def _place(component: ComponentType) -> ElementFunction:
-    row, column = ScalarParameter("row", U32), ScalarParameter("column", U32)
-    element, extra = ScalarParameter("element", component), ScalarParameter("extra", _S32)
-    later = Binary("less", Binary("add", row, column), Constant(U32, 9))
-    return ElementFunction("place", (row, column, element, extra), Choose(later, element, Constant(component, 0)))
+def _place(component: ComponentType) -> Function:
+    row, column = Scalar("row", U32), Scalar("column", U32)
+    element, extra = Scalar("element", component), Scalar("extra", _S32)
+    later = Binary("less", Binary("add", row, column), constant(U32, 9))
+    return element_function("place", (row, column, element, extra), Choose(later, element, constant(component, 0)))
 
 
-def _combine(component: ComponentType) -> ElementFunction:
-    left, right = ScalarParameter("left", component), ScalarParameter("right", component)
-    return ElementFunction("combine", (left, right), Choose(Binary("less", left, right), right, left))
+def _combine(component: ComponentType) -> Function:
+    left, right = Scalar("left", component), Scalar("right", component)
+    return element_function("combine", (left, right), Choose(Binary("less", left, right), right, left))
 
 
-def _unpack(component: ComponentType) -> ElementFunction:
-    block = PointerParameter("block", BlockType("Packed", (BlockMember(component, 0),), component.bytes))
-    coordinates = (ArrayParameter("coordinate", U32, 2), ArrayParameter("within", U32, 2))
-    return ElementFunction("unpack", (block, *coordinates), BlockRead(block, 0))
+def _unpack(component: ComponentType) -> Function:
+    block = BlockPointer("block", BlockType("Packed", (BlockMember(component, 0),), component.bytes))
+    coordinates = (Aggregate("coordinate", ArrayType(U32, 2)), Aggregate("within", ArrayType(U32, 2)))
+    return element_function("unpack", (block, *coordinates), BlockRead(block, 0))
 
 
 def _aliases(lines: tuple[str, ...]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Hint, Loop, Merged, Switch
+from generators.program.control_flow import Arm, Branch, Carried, CarriedScalar, Condition, Exit, Hint, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
 from generators.program.functions import Argument, Call, Function, Returned
@@ -246,7 +246,9 @@ class ProgramBuilder:
         self._operations.append(operation)
 
     @contextmanager
-    def loop(self, index: Scalar, trip_count: ScalarValue, carried: list[Carried], hint: Hint = "none") -> Iterator[None]:
+    def loop(
+        self, index: Scalar, trip_count: ScalarValue, carried: Sequence[Carried | CarriedScalar], hint: Hint = "none"
+    ) -> Iterator[None]:
         """The operations added inside become the body; ``carried`` is complete when the block ends."""
         outer, self._operations = self._operations, []
         yield

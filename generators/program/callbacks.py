@@ -1,148 +1,55 @@
-"""Functions that matrix instructions call for elements: CombineFunc, Func and DecodeFunc (SPV_NV_cooperative_matrix2).
+"""A notation for functions of scalars: expressions, which become the operations of a function.
 
-A function is pure: nothing says how often, in which order and by which invocations it is called (CM2-PE-07, C19).
+CombineFunc, Func and DecodeFunc (SPV_NV_cooperative_matrix2) are functions like all others. Most of them are one formula, which is written
+as an expression. A function that instructions call is pure: nothing says how often, in which order and by which invocations it is called
+(CM2-PE-07, C19).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import gcd
-from typing import Literal
+from typing import Literal, cast
 
-from generators.program.control_flow import Hint
+from generators.program.blocks import BlockLoad, BlockPointer
+from generators.program.composites import CompositeExtract
+from generators.program.control_flow import Condition, Hint, Relation, Select
+from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
-from generators.program.values import Operand
+from generators.program.program import Operation
+from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
+from generators.program.values import Operand, Scalar, ScalarValue
+from generators.program.variables import Aggregate, part_type
 from generators.types import ComponentType
 
 Operator = Literal[
     "add", "subtract", "multiply", "minimum", "maximum", "and", "or", "xor", "shift_left", "shift_right", "equal", "less"
 ]  # fmt: skip
-"""Of two values of one type; ``equal`` and ``less`` give what only ``Choose`` takes. Shifts, and, or, xor are of integers; a right shift
-of a signed integer keeps its sign; ``minimum``, ``maximum`` and ``less`` go by the type's signedness, and are not of NaN."""
+"""Of two values of one type; ``equal`` and ``less`` give what only ``Choose`` takes. ``minimum``, ``maximum`` and ``less`` go by the type's
+signedness, and are not of NaN."""
 
-
-@dataclass(frozen=True)
-class ScalarParameter:
-    """A parameter that is a scalar."""
-
-    name: str
-    component: ComponentType
-
-
-@dataclass(frozen=True)
-class VectorParameter:
-    """A parameter that is a vector of 2 to 4."""
-
-    name: str
-    component: ComponentType
-    lanes: int
-
-
-@dataclass(frozen=True)
-class StructParameter:
-    """A parameter that is a struct of scalars. ``type_name`` is unique in the program."""
-
-    name: str
-    type_name: str
-    members: tuple[ComponentType, ...]
-
-
-@dataclass(frozen=True)
-class ArrayParameter:
-    """A parameter that is an array of scalars: the coordinates of a decode function."""
-
-    name: str
-    component: ComponentType
-    length: int
-
-
-@dataclass(frozen=True)
-class BlockMember:
-    """A member of a block: ``length`` scalars at byte ``offset``, one if None and else an array."""
-
-    component: ComponentType
-    offset: int
-    length: int | None = None
-
-    @property
-    def end(self) -> int:
-        """The byte behind it."""
-        return self.offset + self.component.bytes * (1 if self.length is None else self.length)
-
-
-@dataclass(frozen=True)
-class BlockType:
-    """The struct that a decode function's pointer points to; the next block follows behind its last member (F-CM2-6).
-
-    Attributes:
-        name: unique in the program.
-        alignment: bytes, a power of two, of which the size is a multiple.
-    """
-
-    name: str
-    members: tuple[BlockMember, ...]
-    alignment: int
-
-    @property
-    def bytes(self) -> int:
-        """Its size."""
-        return max(member.end for member in self.members)
-
-
-@dataclass(frozen=True)
-class PointerParameter:
-    """A parameter that is a pointer to a block in physical storage."""
-
-    name: str
-    block: BlockType
-
-
-Whole = VectorParameter | StructParameter | ArrayParameter | PointerParameter
-Parameter = ScalarParameter | Whole
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A literal; ``bits`` as the component has them."""
-
-    component: ComponentType
-    bits: int
-
-
-@dataclass(frozen=True)
-class Outside:
-    """A specialization constant, or another operand that a function may use; push constants and buffers are no operands of it."""
-
-    operand: Operand
-
-    @property
-    def component(self) -> ComponentType:
-        """Its type."""
-        return self.operand.component
+Whole = Aggregate | BlockPointer
+"""What an expression hands on as it is."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Component ``index`` of a vector, member of a struct, or element of an array."""
+    """Component ``index`` of a vector, member of a struct, or element of an array, all of scalars."""
 
-    of: VectorParameter | StructParameter | ArrayParameter
+    of: Aggregate
     index: int
 
     @property
     def component(self) -> ComponentType:
         """Its type."""
-        return self.of.members[self.index] if isinstance(self.of, StructParameter) else self.of.component
+        return cast(ComponentType, part_type(self.of.type, (self.index,)))
 
 
 @dataclass(frozen=True)
 class BlockRead:
-    """A member of the block that a pointer points to, at ``index`` where it is an array.
+    """A member of the block that a pointer points to, at ``index`` where it is an array."""
 
-    The read promises no more than the block's alignment, and all of it where the place allows (``promised_alignment``).
-    """
-
-    pointer: PointerParameter
+    pointer: BlockPointer
     member: int
     index: Expression | None = None
 
@@ -167,7 +74,7 @@ class ElementRead:
 
 @dataclass(frozen=True)
 class Binary:
-    """``left`` (operator) ``right``, of the type of both, which is the result's but for comparisons."""
+    """``left`` (operator) ``right``, of the type of both, which is the result's except for comparisons."""
 
     operator: Operator
     left: Expression
@@ -203,73 +110,104 @@ class Converted:
 
 @dataclass(frozen=True)
 class Called:
-    """What another function returns. Parameters that are no scalars are handed on whole."""
+    """What another function returns. Parameters that are not scalars are handed on whole."""
 
-    function: ElementFunction
+    function: Function
     arguments: tuple[Expression | Whole, ...]
 
     @property
     def component(self) -> ComponentType:
         """Its type."""
-        return self.function.result.component
+        assert isinstance(self.function.returned, Scalar), "an expression calls functions that return scalars"
+        return self.function.returned.component
 
 
-Expression = ScalarParameter | Constant | Outside | Part | BlockRead | ElementRead | Binary | Choose | Converted | Called
+Expression = Scalar | Operand | Part | BlockRead | ElementRead | Binary | Choose | Converted | Called
 
 
-@dataclass(frozen=True)
-class ElementFunction:
-    """A function of scalars.
+def constant(component: ComponentType, bits: int) -> Operand:
+    """Return a literal; ``bits`` as the component has them."""
+    return Operand(f"literal_{component.name}_{bits}", component, "literal", bits)
 
-    Attributes:
+
+def element_function(name: str, parameters: tuple[Parameter, ...], result: Expression, control: Hint = "none") -> Function:
+    """Build the function that returns an expression of its parameters, literals and specialization constants.
+
+    Args:
         name: unique in the program.
-        result: what it returns; of parameters and constants.
+        parameters: of the function.
+        result: what it returns. Equal expressions are computed once, each operand before what it is an operand of.
         control: Inline for ``for``, DontInline for ``against``.
     """
-
-    name: str
-    parameters: tuple[Parameter, ...]
-    result: Expression
-    control: Hint = "none"
-
-
-def promised_alignment(read: BlockRead) -> int:
-    """Bytes to which a block's alignment aligns the place of ``read``, whatever its index is: a power of two."""
-    block, member = read.pointer.block, read.pointer.block.members[read.member]
-    steps = (member.offset, 0 if read.index is None else member.component.bytes)
-    return gcd(block.alignment, *steps)
+    body = _Body(name)
+    value = body.value(result)
+    if not isinstance(value, Scalar):
+        # A function returns a value of its own.
+        value = body.add(lambda scalar: ScalarConvert(scalar, value), value.component)
+    return Function(name, parameters, tuple(body.operations), value, control)
 
 
-def operands_of(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions that it is made of."""
-    match expression:
-        case Binary():
-            return expression.left, expression.right
-        case Choose():
-            return expression.condition, expression.then, expression.otherwise
-        case Converted():
-            return (expression.value,)
-        case Called():
-            return tuple(argument for argument in expression.arguments if not isinstance(argument, Whole))
-        case ElementRead():
-            return (expression.index,)
-        case BlockRead():
-            return () if expression.index is None else (expression.index,)
-        case _:
-            return ()
+class _Body:
+    """The operations of one function."""
 
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.operations: list[Operation] = []
+        self.values: dict[Expression, ScalarValue] = {}
 
-def subexpressions(expression: Expression) -> Iterator[Expression]:
-    """It and all that it is made of, those of called functions included."""
-    yield expression
-    for part in operands_of(expression):
-        yield from subexpressions(part)
-    if isinstance(expression, Called):
-        yield from subexpressions(expression.function.result)
+    def add(self, operation: Callable[[Scalar], Operation], component: ComponentType) -> Scalar:
+        result = Scalar(f"{self.name}_{len(self.operations)}", component)
+        self.operations.append(operation(result))
+        return result
+
+    def value(self, expression: Expression) -> ScalarValue:
+        """The value of an expression, computed the first time."""
+        found = self.values.get(expression)
+        if found is None:
+            found = self.values[expression] = self._compute(expression)
+        return found
+
+    def _compute(self, expression: Expression) -> ScalarValue:
+        match expression:
+            case Scalar() | Operand():
+                return expression
+            case Part():
+                return self.add(lambda result: CompositeExtract(result, expression.of, (expression.index,)), expression.component)
+            case BlockRead():
+                index = None if expression.index is None else self.value(expression.index)
+                return self.add(lambda result: BlockLoad(result, expression.pointer, expression.member, index), expression.component)
+            case ElementRead():
+                place = self.value(expression.index)
+                return self.add(lambda result: ScalarLoad(result, expression.array, place), expression.component)
+            case Converted():
+                value = self.value(expression.value)
+                if value.component is expression.component:
+                    return value
+                return self.add(lambda result: ScalarConvert(result, value), expression.component)
+            case Choose():
+                relation = cast(Relation, expression.condition.operator)
+                assert relation in ("equal", "less"), "a choice is by a comparison"
+                condition = Condition(self.value(expression.condition.left), relation, self.value(expression.condition.right))
+                then, otherwise = self.value(expression.then), self.value(expression.otherwise)
+                return self.add(lambda result: Select(result, condition, then, otherwise), expression.component)
+            case Binary():
+                return self._binary(expression)
+            case Called():
+                arguments = tuple(one if isinstance(one, Whole) else self.value(one) for one in expression.arguments)
+                return self.add(lambda result: Call(result, expression.function, arguments), expression.component)
+
+    def _binary(self, expression: Binary) -> Scalar:
+        left, right = self.value(expression.left), self.value(expression.right)
+        if expression.operator in ("minimum", "maximum"):
+            pair = (left, right) if expression.operator == "minimum" else (right, left)
+            condition = Condition(pair[0], "less", pair[1])
+            return self.add(lambda result: Select(result, condition, left, right), expression.component)
+        operator = cast(ScalarOperator, expression.operator)
+        return self.add(lambda result: ScalarArithmetic(result, operator, left, right), expression.component)
 
 
 def binary(operator: Operator, left: Expression, right: Expression, *more: Expression) -> Expression:
-    """``left`` (operator) ``right`` (operator) …, from left to right."""
+    """Return ``left`` (operator) ``right`` (operator) …, from left to right."""
     result: Expression = Binary(operator, left, right)
     for operand in more:
         result = Binary(operator, result, operand)

@@ -25,11 +25,21 @@ Relation = Literal["equal", "not_equal", "less", "less_equal", "greater", "great
 
 @dataclass(frozen=True)
 class Condition:
-    """``left`` ``relation`` ``right``, two integers of one type, compared by its signedness."""
+    """``left`` ``relation`` ``right``, two scalars of one type: integers compared by its signedness, or floats that are not NaN."""
 
     left: ScalarValue
     relation: Relation
     right: ScalarValue
+
+
+@dataclass(frozen=True)
+class Select:
+    """``result`` is ``then`` where the condition holds, else ``otherwise``; three scalars of one type."""
+
+    result: Scalar
+    condition: Condition
+    then: ScalarValue
+    otherwise: ScalarValue
 
 
 @dataclass(frozen=True)
@@ -43,13 +53,22 @@ class Carried:
 
 
 @dataclass(frozen=True)
+class CarriedScalar:
+    """A scalar that a loop carries, as Carried says of matrices."""
+
+    initial: ScalarValue
+    current: Scalar
+    next: ScalarValue
+
+
+@dataclass(frozen=True)
 class Loop:
-    """``body`` runs ``trip_count`` (u32) times; ``index`` (u32) counts from 0. All carried matrices change at once, at the end of the
+    """``body`` runs ``trip_count`` (u32) times; ``index`` (u32) counts from 0. All carried values change at once, at the end of the
     body."""
 
     index: Scalar
     trip_count: ScalarValue
-    carried: tuple[Carried, ...]
+    carried: tuple[Carried | CarriedScalar, ...]
     body: tuple[Operation, ...]
     hint: Hint = "none"
 
@@ -97,8 +116,8 @@ class Switch:
 @dataclass(frozen=True)
 class Exit:
     """Where the condition holds, ``body`` runs and then: the program or the function ends (``return``), the loop ends (``break``), or
-    its next iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue`` carried matrices
-    have the values that they had when the iteration began. ``returned`` is what the function returns, of a return inside of one."""
+    its next iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue`` carried values
+    are those that they had when the iteration began. ``returned`` is what the function returns, of a return inside of one."""
 
     kind: Literal["return", "break", "continue"]
     condition: Condition

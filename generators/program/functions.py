@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from generators.program.blocks import BlockPointer
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, Operand, Scalar
-from generators.program.variables import Value, Variable
+from generators.program.variables import Aggregate, Value, Variable
 
 if TYPE_CHECKING:
     from generators.program.control_flow import Hint
@@ -36,8 +37,8 @@ class PointerParameter:
         return self.variable.name
 
 
-Parameter = Matrix | Scalar | PointerParameter | TensorLayout | TensorView
-Argument = Matrix | Scalar | Operand | Variable | TensorLayout | TensorView
+Parameter = Matrix | Scalar | PointerParameter | TensorLayout | TensorView | Aggregate | BlockPointer
+Argument = Matrix | Scalar | Operand | Variable | TensorLayout | TensorView | Aggregate | BlockPointer
 Returned = Matrix | Scalar | TensorLayout | TensorView
 
 
@@ -92,4 +93,6 @@ def _kind(value: Parameter | Argument | Value) -> object:
         value = value.variable
     if isinstance(value, Variable):
         return "pointer", value.type, value.storage
+    if isinstance(value, BlockPointer):
+        return "pointer", value.block
     return value.component if isinstance(value, Scalar | Operand) else value.type

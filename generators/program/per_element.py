@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.program.callbacks import ElementFunction
+from generators.program.functions import Function
 from generators.program.values import Matrix, ScalarValue
 
 
@@ -12,14 +12,14 @@ from generators.program.values import Matrix, ScalarValue
 class VectorOperand:
     """An extra operand that is a vector of the scalars."""
 
-    lanes: tuple[ScalarValue, ...]
+    parts: tuple[ScalarValue, ...]
 
 
 @dataclass(frozen=True)
 class StructOperand:
     """An extra operand that is a struct of the scalars."""
 
-    members: tuple[ScalarValue, ...]
+    parts: tuple[ScalarValue, ...]
 
 
 ExtraOperand = ScalarValue | VectorOperand | StructOperand | Matrix
@@ -33,5 +33,5 @@ class PerElement:
 
     result: Matrix
     matrix: Matrix
-    function: ElementFunction
+    function: Function
     extra: tuple[ExtraOperand, ...] = ()

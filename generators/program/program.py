@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import ControlFlow, Loop, flattened
+from generators.program.control_flow import ControlFlow, Loop, Select, flattened
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -21,7 +22,7 @@ from generators.program.memory import Array
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
@@ -51,6 +52,9 @@ Operation = (
     | MatrixNull
     | MatrixUndefined
     | ScalarLoad
+    | ScalarConvert
+    | Select
+    | BlockLoad
     | MatrixNegate
     | MatrixArithmetic
     | MatrixTimesScalar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.program.callbacks import ElementFunction
+from generators.program.functions import Function
 from generators.program.values import Matrix
 from generators.types import ReduceMode
 
@@ -17,4 +17,4 @@ class Reduce:
     result: Matrix
     matrix: Matrix
     mode: ReduceMode
-    function: ElementFunction
+    function: Function

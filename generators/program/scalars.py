@@ -1,4 +1,4 @@
-"""Scalar instructions: the index of a scope instance, and the arithmetic of addresses."""
+"""Scalar instructions: the index of a scope instance, arithmetic, conversions, and loads."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ class BuiltInIndex:
     which: Literal["workgroup", "subgroup"]
 
 
-ScalarOperator = Literal["add", "multiply", "divide", "modulo"]
-"""``divide`` and ``modulo`` are those of unsigned integers, and not by 0."""
+ScalarOperator = Literal["add", "subtract", "multiply", "divide", "modulo", "and", "or", "xor", "shift_left", "shift_right"]
+"""``divide`` and ``modulo`` are of unsigned integers, and not by 0. Shifts, and, or, xor are of integers; a right shift of a signed integer
+keeps its sign, and no shift is by the width or more."""
 
 
 @dataclass(frozen=True)
 class ScalarArithmetic:
-    """``result`` = ``left`` (operator) ``right``; wraps. Both operands and the result have one type."""
+    """``result`` = ``left`` (operator) ``right``, all of one type; integers wrap, and float results are exact."""
 
     result: Scalar
     operator: ScalarOperator
@@ -41,8 +42,17 @@ class ScalarArithmetic:
 
 
 @dataclass(frozen=True)
+class ScalarConvert:
+    """``result`` is ``value`` converted to its type by the signedness of both types: exact, or an integer truncated."""
+
+    result: Scalar
+    value: ScalarValue
+
+
+@dataclass(frozen=True)
 class ScalarLoad:
-    """``result`` is element ``index`` (u32) of ``array``, a storage buffer of scalars of the result's type."""
+    """``result`` is element ``index`` (u32) of ``array``, an array of scalars of the result's type in a storage buffer or in workgroup
+    memory."""
 
     result: Scalar
     array: Array

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.program.callbacks import ElementFunction, PointerParameter
+from generators.program.blocks import BlockPointer
+from generators.program.functions import Function
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
 from generators.program.tensor import TensorLayout, TensorView
@@ -31,7 +32,7 @@ class TensorLoad:
     layout: TensorLayout
     view: TensorView | None = None
     memory: MemoryOperand | None = None
-    decode: ElementFunction | None = None
+    decode: Function | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def unit_bytes(access: TensorLoad | TensorStore) -> int:
     """Bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
     if isinstance(access, TensorLoad) and access.decode is not None:
         pointer = access.decode.parameters[0]
-        assert isinstance(pointer, PointerParameter), "the first parameter of a decode function is a pointer"
+        assert isinstance(pointer, BlockPointer), "the first parameter of a decode function is a pointer"
         return pointer.block.bytes
     matrix = moved_matrix(access)
     return matrix.type.component.bytes

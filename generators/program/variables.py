@@ -30,16 +30,24 @@ class StructType:
     members: tuple[ValueType, ...]
 
 
-ValueType = MatrixType | ArrayType | StructType | ComponentType | TensorLayoutType | TensorViewType
+@dataclass(frozen=True)
+class VectorType:
+    """A vector of 2 to 4 scalars."""
+
+    component: ComponentType
+    lanes: int
+
+
+ValueType = MatrixType | ArrayType | StructType | VectorType | ComponentType | TensorLayoutType | TensorViewType
 """What a variable can hold; a ComponentType is a scalar."""
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A whole array or struct as a value."""
+    """A whole array, struct or vector as a value."""
 
     name: str
-    type: ArrayType | StructType
+    type: ArrayType | StructType | VectorType
 
 
 Value = Matrix | Scalar | Aggregate | TensorLayout | TensorView
@@ -88,8 +96,10 @@ class VariableStore:
     value: Value | ScalarValue
 
 
-def length(type_: ArrayType | StructType) -> int:
-    """The number of elements or members in this case."""
+def length(type_: ArrayType | StructType | VectorType) -> int:
+    """Return the number of elements, members or components in this case."""
+    if isinstance(type_, VectorType):
+        return type_.lanes
     return extent(type_.length) if isinstance(type_, ArrayType) else len(type_.members)
 
 
@@ -100,16 +110,18 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         GeneratorError: it leads nowhere.
     """
     for index in path:
-        if not isinstance(type_, ArrayType | StructType):
+        if not isinstance(type_, ArrayType | StructType | VectorType):
             raise GeneratorError(f"a path goes on into a {type(type_).__name__}; end it there")
         if isinstance(index, int) and not 0 <= index < length(type_):
             raise GeneratorError(f"index {index} of {length(type_)} parts; give one that is there")
         if isinstance(type_, ArrayType):
             type_ = type_.element
+        elif isinstance(type_, VectorType):
+            type_ = type_.component
         elif isinstance(index, int):
             type_ = type_.members[index]
         else:
-            raise GeneratorError(f"the struct {type_.name} is indexed by something that is no int; members are known when a module is made")
+            raise GeneratorError(f"struct {type_.name} is indexed by a value: struct members need a constant index")
     return type_
 
 

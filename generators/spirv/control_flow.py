@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from generators.program.control_flow import Exit, Hint, Loop
+from generators.program.control_flow import Carried, CarriedScalar, Exit, Hint, Loop
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import LoopControl, Op
 from generators.spirv.shader import LoopBlocks, Shader
@@ -64,17 +64,17 @@ def counting_loop(
     shader.begin_block(merge)
 
 
+def _phi(shader: Shader, carried: Carried | CarriedScalar) -> Phi:
+    if isinstance(carried, CarriedScalar):
+        type_ = scalar(shader.module, carried.current.component)
+        return type_, shader.define(carried.current), shader.scalar(carried.initial), shader.scalar(carried.next)
+    type_ = shader.matrix_type(carried.current.type)
+    return type_, shader.define(carried.current), shader.define(carried.initial), shader.define(carried.next)
+
+
 def emit_loop(shader: Shader, loop: Loop) -> None:
-    """Emits a loop that carries matrices."""
-    phis = [
-        (
-            shader.matrix_type(carried.current.type),
-            shader.define(carried.current),
-            shader.define(carried.initial),
-            shader.define(carried.next),
-        )
-        for carried in loop.carried
-    ]
+    """Emit a loop that carries matrices and scalars."""
+    phis = [_phi(shader, carried) for carried in loop.carried]
     limit = shader.scalar(loop.trip_count)
     has_continue = any(isinstance(operation, Exit) and operation.kind == "continue" for operation in loop.body)
     counting_loop(

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch
+from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
@@ -18,7 +19,7 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -26,6 +27,7 @@ from generators.program.tile_copy import TileCopy
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.spirv.blocks import emit_block_load
 from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
@@ -37,8 +39,8 @@ from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.per_element import emit_per_element
 from generators.spirv.reduce import emit_reduce
-from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_load
-from generators.spirv.selections import emit_branch, emit_exit, emit_return_both, emit_switch
+from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_convert, emit_scalar_load
+from generators.spirv.selections import emit_branch, emit_exit, emit_return_both, emit_select, emit_switch
 from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
 from generators.spirv.tensor import emit_create, emit_layout_set, emit_view_set
@@ -67,6 +69,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixNull: emit_null,
         MatrixUndefined: emit_undefined,
         ScalarLoad: emit_scalar_load,
+        ScalarConvert: emit_scalar_convert,
+        Select: emit_select,
+        BlockLoad: emit_block_load,
         MatrixNegate: emit_negate,
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError
+from generators.program.blocks import BlockPointer
 from generators.program.control_flow import Hint, ReturnBoth
 from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, mistake
-from generators.program.tensor import TensorLayout, TensorView
-from generators.program.values import Matrix
-from generators.program.variables import Variable
-from generators.spirv.declarations import scalar
+from generators.program.values import Operand, Scalar
+from generators.program.variables import Variable, value_type
+from generators.spirv.blocks import block_pointer
 from generators.spirv.enumerants import FunctionControl, Op
 from generators.spirv.selections import emit_return
 from generators.spirv.shader import Shader
-from generators.spirv.tensor import tensor_type
-from generators.spirv.variables import declare, part_pointer, variable_pointer
+from generators.spirv.variables import declare, part_pointer, type_id, variable_pointer
 
 CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
     {"none": FunctionControl.None_, "for": FunctionControl.Inline, "against": FunctionControl.DontInline}
@@ -33,16 +32,21 @@ def emit_call(shader: Shader, call: Call) -> None:
     wrong = mistake(call)
     if wrong:
         raise GeneratorError(wrong)
-    id_ = shader.module.once(("function", function.name), lambda: _declare(shader, function))
+    id_ = function_id(shader, function)
     arguments = [_argument(shader, argument) for argument in call.arguments]
     result = None if call.result is None else shader.define(call.result)
     shader.module.value(Op.FunctionCall, _type(shader, function.returned), id_, *arguments, result=result)
 
 
+def function_id(shader: Shader, function: Function) -> int:
+    """Return the id of a function, which is emitted the first time."""
+    return shader.module.once(("function", function.name), lambda: _declare(shader, function))
+
+
 def _argument(shader: Shader, argument: Argument) -> int:
     if isinstance(argument, Variable):
         return part_pointer(shader, argument, ())
-    return shader.define(argument) if isinstance(argument, Matrix | TensorLayout | TensorView) else shader.scalar(argument)
+    return shader.scalar(argument) if isinstance(argument, Scalar | Operand) else shader.define(argument)
 
 
 def _type(shader: Shader, value: Parameter | None) -> int:
@@ -50,9 +54,9 @@ def _type(shader: Shader, value: Parameter | None) -> int:
         return shader.module.type(Op.TypeVoid)
     if isinstance(value, PointerParameter):
         return variable_pointer(shader, value.variable)
-    if isinstance(value, TensorLayout | TensorView):
-        return tensor_type(shader, value.type)
-    return shader.matrix_type(value.type) if isinstance(value, Matrix) else scalar(shader.module, value.component)
+    if isinstance(value, BlockPointer):
+        return block_pointer(shader, value)
+    return type_id(shader, value_type(value))
 
 
 def _declare(shader: Shader, function: Function) -> int:
@@ -61,6 +65,7 @@ def _declare(shader: Shader, function: Function) -> int:
     types = [_type(shader, parameter) for parameter in function.parameters]
     type_ = module.type(Op.TypeFunction, result, *types)
     outside = shader.block, shader.loops
+    names = shader.enter()
     with module.function(result, type_, function.name, CONTROLS[function.control]) as id_:
         for parameter, parameter_type in zip(function.parameters, types, strict=True):
             if isinstance(parameter, PointerParameter):
@@ -76,4 +81,5 @@ def _declare(shader: Shader, function: Function) -> int:
         else:
             emit_return(shader, function.returned)
     shader.block, shader.loops = outside
+    shader.leave(names)
     return id_

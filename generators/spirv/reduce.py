@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from generators.program.reduce import Reduce
-from generators.spirv.callbacks import callback
 from generators.spirv.enumerants import Capability, Op
+from generators.spirv.functions import function_id
 from generators.spirv.shader import Shader
 
 
 def emit_reduce(shader: Shader, operation: Reduce) -> None:
     """Emits the instruction, and before the first one that uses it the function."""
     shader.module.require(Capability.CooperativeMatrixReductionsEXT)
-    function = callback(shader, operation.function)
+    function = function_id(shader, operation.function)
     type_ = shader.matrix_type(operation.result.type)
     matrix, result = shader.define(operation.matrix), shader.define(operation.result)
     shader.module.value(Op.CooperativeMatrixReduceEXT, type_, matrix, int(operation.mode), function, result=result)

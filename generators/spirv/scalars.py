@@ -1,15 +1,33 @@
-"""The index of a scope instance, and the arithmetic of addresses."""
+"""The index of a scope instance, arithmetic, conversions, and loads of scalars."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from generators.errors import GeneratorError
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad
+from generators.program.conversion import conversions
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
 from generators.spirv.declarations import U32, scalar
-from generators.spirv.enumerants import BuiltIn, Op
+from generators.spirv.enumerants import BuiltIn, MemoryAccess, Op
 from generators.spirv.shader import Shader
 from generators.types import Scope, StorageClass
 
-_OPCODES = {"add": Op.IAdd, "multiply": Op.IMul, "divide": Op.UDiv, "modulo": Op.UMod}
+_INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
+    {
+        "add": Op.IAdd,
+        "subtract": Op.ISub,
+        "multiply": Op.IMul,
+        "divide": Op.UDiv,
+        "modulo": Op.UMod,
+        "and": Op.BitwiseAnd,
+        "or": Op.BitwiseOr,
+        "xor": Op.BitwiseXor,
+        "shift_left": Op.ShiftLeftLogical,
+        "shift_right": Op.ShiftRightLogical,
+    }
+)
+_FLOAT: Mapping[ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
 
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
@@ -50,14 +68,21 @@ def emit_built_in_index(shader: Shader, operation: BuiltInIndex) -> None:
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
-    """Emits integer arithmetic."""
-    component = operation.result.component
-    if component.is_float:
-        raise GeneratorError(f"scalar {operation.result.name}: arithmetic of scalars is for integers, not {component}")
-    if component.is_signed and operation.operator in ("divide", "modulo"):
-        raise GeneratorError(f"scalar {operation.result.name}: {operation.operator} is for unsigned integers, not {component}")
+    """Emit arithmetic.
+
+    Raises:
+        GeneratorError: the type does not have it.
+    """
+    component, operator = operation.result.component, operation.operator
+    op = (_FLOAT if component.is_float else _INTEGER).get(operator)
+    if component.is_signed and operator in ("divide", "modulo"):
+        op = None
+    if op is None:
+        raise GeneratorError(f"scalar {operation.result.name}: {component} has no {operator}; use another type")
+    if component.is_signed and operator == "shift_right":
+        op = Op.ShiftRightArithmetic
     shader.module.value(
-        _OPCODES[operation.operator],
+        op,
         scalar(shader.module, component),
         shader.scalar(operation.left),
         shader.scalar(operation.right),
@@ -66,11 +91,33 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
 
 
 def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
-    """Emits a load of an element of a buffer."""
+    """Emit a load of an element of an array.
+
+    Raises:
+        GeneratorError: the array has no scalars, or its address is known in the entry point alone.
+    """
     array = operation.array
-    if array.storage is not StorageClass.STORAGE_BUFFER or array.pointee.lanes != 1:
+    if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER or array.pointee.lanes != 1:
         raise GeneratorError(
-            f"scalar {operation.result.name}: scalars are loaded from storage buffers of scalars, and {array.name} is none"
+            f"scalar {operation.result.name}: {array.name} must be an array of scalars in a storage buffer or in workgroup memory"
         )
     pointer = shader.element(array, shader.scalar(operation.index))
-    shader.module.value(Op.Load, shader.pointee(array), pointer, result=shader.define(operation.result))
+    # What invocations hand each other through a barrier is not private (Vulkan memory model).
+    operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(array) else []
+    shader.module.value(Op.Load, shader.pointee(array), pointer, *operands, result=shader.define(operation.result))
+
+
+def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
+    """Emit a conversion; a copy where the types are the same."""
+    module, source, target = shader.module, operation.value.component, operation.result.component
+    value, type_, result = shader.scalar(operation.value), scalar(module, target), shader.define(operation.result)
+    if source is target:
+        module.value(Op.CopyObject, type_, value, result=result)
+        return
+    op = Op.named(conversions(source, target)[0].value)
+    if op is Op.SConvert and not source.is_signed and target.bits > source.bits:
+        # Widened as the unsigned number that it is, to the unsigned type of that width, which a bitcast then names signed.
+        unsigned = module.value(Op.UConvert, module.type(Op.TypeInt, target.bits, 0), value)
+        module.value(Op.Bitcast, type_, unsigned, result=result)
+        return
+    module.value(op, type_, value, result=result)

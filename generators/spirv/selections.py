@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from generators.errors import GeneratorError
-from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Switch
+from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.functions import Returned
 from generators.program.program import Operation
 from generators.program.tensor import TensorLayout, TensorView
@@ -19,26 +19,38 @@ _CONTROLS: Mapping[Hint, SelectionControl] = MappingProxyType(
     {"none": SelectionControl.None_, "for": SelectionControl.Flatten, "against": SelectionControl.DontFlatten}
 )
 
-_RELATIONS: Mapping[Relation, tuple[Op, Op]] = MappingProxyType(
+_RELATIONS: Mapping[Relation, tuple[Op, Op, Op]] = MappingProxyType(
     {
-        "equal": (Op.IEqual, Op.IEqual),
-        "not_equal": (Op.INotEqual, Op.INotEqual),
-        "less": (Op.ULessThan, Op.SLessThan),
-        "less_equal": (Op.ULessThanEqual, Op.SLessThanEqual),
-        "greater": (Op.UGreaterThan, Op.SGreaterThan),
-        "greater_equal": (Op.UGreaterThanEqual, Op.SGreaterThanEqual),
+        "equal": (Op.IEqual, Op.IEqual, Op.FOrdEqual),
+        "not_equal": (Op.INotEqual, Op.INotEqual, Op.FOrdNotEqual),
+        "less": (Op.ULessThan, Op.SLessThan, Op.FOrdLessThan),
+        "less_equal": (Op.ULessThanEqual, Op.SLessThanEqual, Op.FOrdLessThanEqual),
+        "greater": (Op.UGreaterThan, Op.SGreaterThan, Op.FOrdGreaterThan),
+        "greater_equal": (Op.UGreaterThanEqual, Op.SGreaterThanEqual, Op.FOrdGreaterThanEqual),
     }
 )
-"""The comparison of unsigned and of signed integers."""
+"""The comparison of unsigned integers, of signed ones, and of floats."""
 
 
 def emit_condition(shader: Shader, condition: Condition) -> int:
-    """Emits a comparison; the id of the boolean."""
+    """Emit a comparison; return the id of the boolean.
+
+    Raises:
+        GeneratorError: two types are compared.
+    """
     left, right = condition.left, condition.right
-    if left.component != right.component or left.component.is_float:
-        raise GeneratorError(f"{left.name} and {right.name} are compared: make them integers of one type")
-    op = _RELATIONS[condition.relation][left.component.is_signed]
+    if left.component != right.component:
+        raise GeneratorError(f"{left.name} and {right.name} are compared: give them one type")
+    op = _RELATIONS[condition.relation][2 if left.component.is_float else left.component.is_signed]
     return shader.module.value(op, shader.module.type(Op.TypeBool), shader.scalar(left), shader.scalar(right))
+
+
+def emit_select(shader: Shader, select: Select) -> None:
+    """Emit OpSelect of scalars."""
+    type_ = scalar(shader.module, select.result.component)
+    condition = emit_condition(shader, select.condition)
+    then, otherwise = shader.scalar(select.then), shader.scalar(select.otherwise)
+    shader.module.value(Op.Select, type_, condition, then, otherwise, result=shader.define(select.result))
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError
+from generators.program.blocks import BlockPointer
 from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
@@ -143,7 +144,16 @@ class Shader:
         """A u32 constant."""
         return constant(self.module, U32, value)
 
-    def define(self, value: Value) -> int:
+    def enter(self) -> dict[str, int]:
+        """Begin a function: names that it gives its values are its own. Returns what ``leave`` takes."""
+        outside, self._values = self._values, {}
+        return outside
+
+    def leave(self, outside: dict[str, int]) -> None:
+        """End a function."""
+        self._values = outside
+
+    def define(self, value: Value | BlockPointer) -> int:
         """The id of a value that the shader computes, which may be asked for before its definition."""
         result = self._values.get(value.name)
         if result is None:

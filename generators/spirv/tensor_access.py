@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.spirv.callbacks import callback
 from generators.spirv.enumerants import Capability, Op, TensorAddressingOperands
+from generators.spirv.functions import function_id
 from generators.spirv.load_store import memory_operands
 from generators.spirv.shader import Shader
 
@@ -47,5 +47,5 @@ def _addressing(shader: Shader, access: TensorLoad | TensorStore) -> tuple[int, 
     if isinstance(access, TensorLoad) and access.decode is not None:
         shader.module.require(Capability.CooperativeMatrixBlockLoadsNV)
         mask |= TensorAddressingOperands.DecodeFunc
-        operands.append(callback(shader, access.decode))
+        operands.append(function_id(shader, access.decode))
     return mask, *operands

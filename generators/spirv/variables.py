@@ -8,7 +8,18 @@ from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.tensor import TensorLayoutType, TensorViewType
 from generators.program.values import MatrixType, Operand, Scalar
-from generators.program.variables import ArrayType, Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, part_type
+from generators.program.variables import (
+    ArrayType,
+    Initializer,
+    Path,
+    Value,
+    ValueType,
+    Variable,
+    VariableLoad,
+    VariableStore,
+    VectorType,
+    part_type,
+)
 from generators.spirv.construction import emit_constant, emit_null
 from generators.spirv.declarations import pointer, scalar
 from generators.spirv.enumerants import Op, StorageClass
@@ -28,6 +39,8 @@ def type_id(shader: Shader, type_: ValueType) -> int:
         return scalar(module, type_)
     if isinstance(type_, TensorLayoutType | TensorViewType):
         return tensor_type(shader, type_)
+    if isinstance(type_, VectorType):
+        return module.type(Op.TypeVector, scalar(module, type_.component), type_.lanes)
     if isinstance(type_, ArrayType):
         return module.type(Op.TypeArray, type_id(shader, type_.element), shader.extent(type_.length))
 

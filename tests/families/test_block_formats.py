@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from cts.reference.callbacks import BlockPointers, applied
+from cts.reference.evaluate import empty_state
 from generators.layouts.block_decoders import Decoder, decode_function
 from generators.layouts.block_formats import FORMATS, set_scales
-from generators.program.callbacks import BlockMember, BlockRead, BlockType, PointerParameter, promised_alignment
+from generators.program.blocks import BlockLoad, BlockMember, BlockPointer, BlockType, promised_alignment
 from generators.program.memory import Array, Pointee
+from generators.program.values import Scalar
 from generators.types import COMPONENT_TYPES, StorageClass
 
 F16, U8, F32 = (COMPONENT_TYPES[name] for name in ("f16", "u8", "f32"))
@@ -97,7 +99,7 @@ def test_every_element_of_a_block_is_what_the_format_says(name, component, calls
     zero = np.zeros_like(e)
     pointers = BlockPointers(Bytes(data), block * format_.type.bytes)
     coordinates = [[c.astype(np.uint32) for c in pair] for pair in ((zero, block), (zero, e))]
-    got = applied(None, function, [pointers, *coordinates])
+    got = applied(empty_state(), function, [pointers, *coordinates])
     blocks = data.reshape(3, -1)
     assert got.tolist() == [BY_HAND[name](blocks[b], i) for b, i in zip(block, e, strict=True)]
 
@@ -110,7 +112,7 @@ def test_blocks_of_several_dimensions_have_their_last_one_fastest():
     row, column = np.divmod(np.arange(16), 8)
     zero = np.zeros_like(row, dtype=np.uint32)
     within = [row.astype(np.uint32), column.astype(np.uint32)]
-    got = applied(None, function, [BlockPointers(Bytes(data), np.zeros(16, np.int64)), [zero, zero], within])
+    got = applied(empty_state(), function, [BlockPointers(Bytes(data), np.zeros(16, np.int64)), [zero, zero], within])
     assert got.tolist() == [i - 8 for i in range(16)]
 
 
@@ -126,8 +128,8 @@ def test_sizes_are_multiples_of_alignments_and_members_are_aligned():
 @pytest.mark.parametrize(("offset", "index", "promised"), [(0, False, 16), (16, False, 16), (4, False, 4), (0, True, 2), (6, True, 2)])
 def test_a_read_promises_what_the_block_gives(offset, index, promised):
     block = BlockType("Block", (BlockMember(F16, offset, 13 if index else None), BlockMember(U8, 48, 16)), 16)
-    place = decode_function(Decoder("coordinates", F16, (1, 2)), "f").result if index else None
-    assert promised_alignment(BlockRead(PointerParameter("p", block), 0, place)) == promised
+    place = Scalar("place", COMPONENT_TYPES["u32"]) if index else None
+    assert promised_alignment(BlockLoad(Scalar("x", F16), BlockPointer("p", block), 0, place)) == promised
 
 
 def test_wide_scales_use_all_bits_of_their_type():

@@ -8,28 +8,18 @@ import pytest
 from cts.reference.evaluate import evaluate
 from generators.errors import GeneratorError
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import (
-    Binary,
-    Called,
-    Choose,
-    Constant,
-    Converted,
-    ElementFunction,
-    Expression,
-    Part,
-    ScalarParameter,
-    StructParameter,
-    VectorParameter,
-)
+from generators.program.callbacks import Binary, Called, Choose, Converted, Expression, Part, constant, element_function
+from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement, StructOperand, VectorOperand
 from generators.program.program import Subcase
 from generators.program.reduce import Reduce
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.variables import Aggregate, StructType, VectorType
 from generators.types import COMPONENT_TYPES, Layout, ReduceMode, Scope, StorageClass, Use
 
 S32 = COMPONENT_TYPES["s32"]
-ROW, COLUMN = ScalarParameter("row", U32), ScalarParameter("column", U32)
+ROW, COLUMN = Scalar("row", U32), Scalar("column", U32)
 
 
 def _matrix_type(component: str, rows: int, columns: int) -> MatrixType:
@@ -56,9 +46,9 @@ def _loaded(component: str, data: np.ndarray) -> tuple[ProgramBuilder, Matrix]:
 def reduced(component: str, given: object, mode: ReduceMode, to: tuple[int, int], combine: Expression | None = None) -> list[list[float]]:
     data = np.array(given, COMPONENT_TYPES[component].dtype)
     builder, matrix = _loaded(component, data)
-    a, b = (ScalarParameter(name, COMPONENT_TYPES[component]) for name in "ab")
+    a, b = (Scalar(name, COMPONENT_TYPES[component]) for name in "ab")
     result = Matrix("r", _matrix_type(component, *to))
-    builder.add(Reduce(result, matrix, mode, ElementFunction("f", (a, b), combine or Binary("add", a, b))))
+    builder.add(Reduce(result, matrix, mode, element_function("f", (a, b), combine or Binary("add", a, b))))
     return _evaluated(builder, result, data).astype(float).tolist()
 
 
@@ -96,7 +86,7 @@ def test_a_result_of_a_size_that_the_mode_has_not_is_refused(mode: ReduceMode, t
 
 
 def test_a_function_whose_order_decides_is_refused() -> None:
-    a, b = ScalarParameter("a", S32), ScalarParameter("b", S32)
+    a, b = Scalar("a", S32), Scalar("b", S32)
     with pytest.raises(GeneratorError, match="another order"):
         reduced("s32", NUMBERS, ReduceMode.ROW, (2, 4), Binary("subtract", a, b))
 
@@ -107,7 +97,7 @@ def test_a_sum_that_some_order_rounds_is_refused() -> None:
         reduced("f16", [[1.0, 2048.0, -2048.0, -1.0]], ReduceMode.ROW, (1, 1))
 
 
-def applied(component: str, given: object, function: ElementFunction, *extra: object) -> list[list[float]]:
+def applied(component: str, given: object, function: Function, *extra: object) -> list[list[float]]:
     data = np.array(given, COMPONENT_TYPES[component].dtype)
     builder, matrix = _loaded(component, data)
     result = Matrix("r", matrix.type)
@@ -116,59 +106,59 @@ def applied(component: str, given: object, function: ElementFunction, *extra: ob
 
 
 def test_a_function_gets_row_column_and_element() -> None:
-    x = ScalarParameter("x", U32)
-    tens = Binary("add", Binary("multiply", ROW, Constant(U32, 10)), COLUMN)
-    function = ElementFunction("f", (ROW, COLUMN, x), Binary("add", Binary("multiply", x, Constant(U32, 100)), tens))
+    x = Scalar("x", U32)
+    tens = Binary("add", Binary("multiply", ROW, constant(U32, 10)), COLUMN)
+    function = element_function("f", (ROW, COLUMN, x), Binary("add", Binary("multiply", x, constant(U32, 100)), tens))
     assert applied("u32", [[7, 8], [9, 5]], function) == [[700, 801], [910, 511]]
 
 
 def test_rows_compare_by_the_signedness_of_their_parameter() -> None:
     """column - 1 of column 0 is -1, or the greatest number."""
-    x = ScalarParameter("x", S32)
+    x = Scalar("x", S32)
     for type_, first in ((U32, 0), (S32, 5)):
-        row, column = ScalarParameter("row", type_), ScalarParameter("column", type_)
-        before = Binary("less", Binary("subtract", column, Constant(type_, 1)), row)
-        function = ElementFunction("f", (row, column, x), Choose(before, x, Constant(S32, 0)))
+        row, column = Scalar("row", type_), Scalar("column", type_)
+        before = Binary("less", Binary("subtract", column, constant(type_, 1)), row)
+        function = element_function("f", (row, column, x), Choose(before, x, constant(S32, 0)))
         assert applied("s32", [[5, 6], [7, 8]], function) == [[first, 0], [first and 7, 8]]
 
 
 def test_operands_are_passed_in_order() -> None:
-    x, scalar, other = (ScalarParameter(name, U32) for name in ("x", "scalar", "other"))
-    vector, struct = VectorParameter("v", U32, 2), StructParameter("s", "Pair", (U32, S32))
+    x, scalar, other = (Scalar(name, U32) for name in ("x", "scalar", "other"))
+    vector, struct = Aggregate("v", VectorType(U32, 2)), Aggregate("s", StructType("Pair", (U32, S32)))
     parts = (x, scalar, Part(vector, 0), Part(vector, 1), Part(struct, 0), Converted(U32, Part(struct, 1)), other)
     total: Expression = parts[0]
     for part in parts[1:]:
-        total = Binary("add", Binary("multiply", total, Constant(U32, 10)), part)
+        total = Binary("add", Binary("multiply", total, constant(U32, 10)), part)
     literal = ProgramBuilder(Scope.SUBGROUP).literal
     operands = (literal(2), VectorOperand((literal(3), literal(4))), StructOperand((literal(5), literal(6, S32))), "matrix")
-    function = ElementFunction("f", (ROW, COLUMN, x, scalar, vector, struct, other), total)
+    function = element_function("f", (ROW, COLUMN, x, scalar, vector, struct, other), total)
     assert applied("u32", [[1, 7]], function, *operands) == [[1234561, 7234567]]
 
 
 def test_a_function_calls_another_with_its_own_parameters() -> None:
-    x, a, b = (ScalarParameter(name, U32) for name in "xab")
-    inner = ElementFunction("inner", (a, b), Binary("subtract", a, b))
-    function = ElementFunction("f", (ROW, COLUMN, x), Called(inner, (Called(inner, (x, COLUMN)), ROW)))
+    x, a, b = (Scalar(name, U32) for name in "xab")
+    inner = element_function("inner", (a, b), Binary("subtract", a, b))
+    function = element_function("f", (ROW, COLUMN, x), Called(inner, (Called(inner, (x, COLUMN)), ROW)))
     assert applied("u32", [[10, 10], [10, 10]], function) == [[10, 9], [9, 8]]
 
 
 @pytest.mark.parametrize(("value", "to", "expected"), [(-2, "u32", 4294967294), (-2, "s32", -2)])
 def test_integers_convert_by_the_signedness_of_both_types(value: int, to: str, expected: int) -> None:
     target = COMPONENT_TYPES[to]
-    x = ScalarParameter("x", target)
-    narrow = Constant(COMPONENT_TYPES["s8"], value % 256)
-    function = ElementFunction("f", (ROW, COLUMN, x), Converted(target, narrow))
+    x = Scalar("x", target)
+    narrow = constant(COMPONENT_TYPES["s8"], value % 256)
+    function = element_function("f", (ROW, COLUMN, x), Converted(target, narrow))
     assert applied(to, [[0]], function) == [[expected]]
 
 
 def test_a_shift_by_the_width_is_refused() -> None:
-    x = ScalarParameter("x", U32)
+    x = Scalar("x", U32)
     with pytest.raises(GeneratorError, match="shifts"):
-        applied("u32", [[1]], ElementFunction("f", (ROW, COLUMN, x), Binary("shift_left", x, Constant(U32, 32))))
+        applied("u32", [[1]], element_function("f", (ROW, COLUMN, x), Binary("shift_left", x, constant(U32, 32))))
 
 
 def test_a_float_that_rounds_is_refused() -> None:
     f16 = COMPONENT_TYPES["f16"]
-    x = ScalarParameter("x", f16)
+    x = Scalar("x", f16)
     with pytest.raises(GeneratorError, match="not exact"):
-        applied("f16", [[2048.0]], ElementFunction("f", (ROW, COLUMN, x), Binary("add", x, Constant(f16, 0x3C00))))
+        applied("f16", [[2048.0]], element_function("f", (ROW, COLUMN, x), Binary("add", x, constant(f16, 0x3C00))))

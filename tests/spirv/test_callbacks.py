@@ -7,12 +7,12 @@ import pytest
 from generators.errors import GeneratorError, NotExpressible
 from generators.glsl.emit import emit as emit_glsl
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, ElementFunction, ElementRead, ScalarParameter
+from generators.program.callbacks import Binary, ElementRead, element_function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program
 from generators.program.reduce import Reduce
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import Matrix, MatrixType, Scalar
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ReduceMode, Scope, StorageClass, Use
@@ -31,9 +31,9 @@ def _reading(storage: StorageClass, row: str = "u32") -> Program:
         array = shared
     elif storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         array = builder.array("elsewhere", Pointee(U32), 64, storage, "input")
-    column, x = ScalarParameter("column", U32), ScalarParameter("x", U32)
-    parameters = (ScalarParameter("row", COMPONENT_TYPES[row]), column, x)
-    function = ElementFunction("read", parameters, Binary("add", x, ElementRead(array, column)))
+    column, x = Scalar("column", U32), Scalar("x", U32)
+    parameters = (Scalar("row", COMPONENT_TYPES[row]), column, x)
+    function = element_function("read", parameters, Binary("add", x, ElementRead(array, column)))
     matrix = builder.splat("m", TYPE, builder.literal(1))
     builder.add(PerElement(Matrix("r", TYPE), matrix, function))
     return builder.build()
@@ -53,7 +53,7 @@ def test_inputs_in_buffers_are_read_plainly() -> None:
 
 
 def test_no_function_reads_by_an_address_of_its_caller() -> None:
-    with pytest.raises(GeneratorError, match="address that only its caller has"):
+    with pytest.raises(GeneratorError, match="must be an array of scalars in a storage buffer"):
         emit(_reading(StorageClass.PHYSICAL_STORAGE_BUFFER))
 
 
@@ -73,8 +73,8 @@ def test_glsl_has_no_signed_rows() -> None:
 )
 def test_two_reductions_by_one_function_declare_it_once(mode: ReduceMode, spirv: str, glsl: str) -> None:
     builder = ProgramBuilder(Scope.SUBGROUP)
-    a, b = ScalarParameter("a", U32), ScalarParameter("b", U32)
-    function = ElementFunction("combine", (a, b), Binary("add", a, b))
+    a, b = Scalar("a", U32), Scalar("b", U32)
+    function = element_function("combine", (a, b), Binary("add", a, b))
     matrix = builder.splat("m", TYPE, builder.literal(1))
     for name in ("first", "second"):
         builder.add(Reduce(Matrix(name, TYPE), matrix, mode, function))

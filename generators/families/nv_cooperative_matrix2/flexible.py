@@ -19,8 +19,9 @@ from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.layouts.tiles import Tiles, tiled
 from generators.parameters.vocabulary import LAYOUT_LETTERS, TakenValues, Values
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, Choose, Constant, ElementFunction, Expression, ScalarParameter
+from generators.program.callbacks import Binary, Choose, Expression, constant, element_function
 from generators.program.control_flow import Carried
+from generators.program.functions import Function
 from generators.program.memory import Array, Pointee, Role
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
@@ -103,23 +104,23 @@ def plan(values: Values) -> dict[str, Tiles]:
     return {name: tiled(*shapes[name], layout[name], True, count) for name in "abcd"}
 
 
-def _reduction(component: ComponentType) -> ElementFunction:
+def _reduction(component: ComponentType) -> Function:
     """The smaller of two: of positive elements it shows zeros with which a matrix is filled up to whole fragments."""
-    one, other = ScalarParameter("one", component), ScalarParameter("other", component)
-    return ElementFunction("smaller", (one, other), Choose(Binary("less", one, other), one, other))
+    one, other = Scalar("one", component), Scalar("other", component)
+    return element_function("smaller", (one, other), Choose(Binary("less", one, other), one, other))
 
 
-def _by_place(component: ComponentType) -> ElementFunction:
+def _by_place(component: ComponentType) -> Function:
     """The opposite of an element where the top bit of a sum is set, in which every bit of row and column has a share: places that are
     counted in a fragment instead of the matrix, or in fewer bits, are another pattern."""
-    row, column, element = ScalarParameter("row", U32), ScalarParameter("column", U32), ScalarParameter("element", component)
+    row, column, element = Scalar("row", U32), Scalar("column", U32), Scalar("element", component)
     at: Expression = Binary(
-        "add", Binary("multiply", row, Constant(U32, 0x9E3779B1)), Binary("multiply", column, Constant(U32, 0x85EBCA6B))
+        "add", Binary("multiply", row, constant(U32, 0x9E3779B1)), Binary("multiply", column, constant(U32, 0x85EBCA6B))
     )
     minus_one = int(np.array([-1]).astype(component.dtype).view(component.bits_dtype)[0])
-    chosen = Binary("equal", Binary("and", at, Constant(U32, 1 << 31)), Constant(U32, 0))
-    opposite = Binary("multiply", element, Constant(component, minus_one))
-    return ElementFunction("by_place", (row, column, element), Choose(chosen, element, opposite))
+    chosen = Binary("equal", Binary("and", at, constant(U32, 1 << 31)), constant(U32, 0))
+    opposite = Binary("multiply", element, constant(component, minus_one))
+    return element_function("by_place", (row, column, element), Choose(chosen, element, opposite))
 
 
 class _Writer:

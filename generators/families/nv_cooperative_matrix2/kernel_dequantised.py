@@ -16,7 +16,7 @@ from generators.inputs import kernels
 from generators.layouts.tensor_writer import LayoutStep
 from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.program.builder import ProgramBuilder
-from generators.program.callbacks import ElementFunction
+from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
@@ -137,7 +137,7 @@ class _Product:
         return following
 
     @property
-    def decode(self) -> ElementFunction:
+    def decode(self) -> Function:
         """The decode function of the weights."""
         return self.format.decode(self.block, self.row.b if self.by_b else self.row.a)
 

@@ -17,12 +17,13 @@ from generators.layouts.placement import stage_in
 from generators.layouts.tensor_tiles import matrix_contents, matrix_in, matrix_out
 from generators.parameters.vocabulary import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, Choose, ElementFunction, Expression, ScalarParameter
+from generators.program.callbacks import Binary, Choose, Expression
 from generators.program.control_flow import Carried, Condition, Merged
+from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.per_element import ExtraOperand, PerElement
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, ScalarValue, Source
+from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, Source
 from generators.program.values import Scalar as ComputedScalar
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
 
@@ -134,17 +135,17 @@ def _fits_form(values: Values) -> bool:
 PREDICATES: Mapping[str, Callable[[Values], bool]] = {"is_exact": _is_exact, "fits_form": _fits_form}
 
 
-def _applied(outside: _Outside, name: str, matrix: Matrix, function: ElementFunction, extra: tuple[ExtraOperand, ...]) -> Matrix:
+def _applied(outside: _Outside, name: str, matrix: Matrix, function: Function, extra: tuple[ExtraOperand, ...]) -> Matrix:
     result = Matrix(name, outside.type)
     outside.builder.add(PerElement(result, matrix, function, extra))
     return result
 
 
-def _triangle(outside: _Outside, values: Values, name: str, below: bool) -> tuple[ElementFunction, tuple[ExtraOperand, ...]]:
+def _triangle(outside: _Outside, values: Values, name: str, below: bool) -> tuple[Function, tuple[ExtraOperand, ...]]:
     """The element below the diagonal (or else above and on it), elsewhere that of the source."""
     row, column = (COMPONENT_TYPES[n] for n in _INTEGERS[values["integers"]])
     writer = CallbackWriter(outside, outside.type.component, outside.type.shape, row, column, values["control"])
-    own = ScalarParameter(f"{name}_other", outside.type.component)
+    own = Scalar(f"{name}_other", outside.type.component)
     x, other = writer.arithmetic.raised(writer.x), writer.arithmetic.raised(own)
     pair: tuple[Expression, Expression] = (x, other) if below else (other, x)
     chosen = Choose(Binary("less", writer.unsigned(writer.column), writer.unsigned(writer.row)), *pair)

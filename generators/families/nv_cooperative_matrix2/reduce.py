@@ -16,8 +16,9 @@ from generators.layouts.tensor_tiles import matrix_contents, matrix_in, matrix_o
 from generators.layouts.tile_arrays import tile_array
 from generators.parameters.vocabulary import SCOPES, SHAPE, SUBGROUPS, TakenValues, Values, instances, shape_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, ElementFunction, ScalarParameter
+from generators.program.callbacks import Binary, element_function
 from generators.program.control_flow import Carried, Condition, Merged
+from generators.program.functions import Function
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
@@ -148,13 +149,13 @@ class _Writer:
         self.type = self.sized(shape_of(values))
         self.function = self.named("combine", values["function"])
 
-    def named(self, name: str, kind: str) -> ElementFunction:
+    def named(self, name: str, kind: str) -> Function:
         return combining(name, self.component, kind, int(self.values["nesting"]), self.values["control"])
 
     def sized(self, shape: tuple[int, int]) -> MatrixType:
         return MatrixType(self.component, SCOPES[self.values["scope"]], *shape, Use.ACCUMULATOR)
 
-    def reduced(self, name: str, matrix: Matrix, mode: str, to: str, function: ElementFunction | None = None) -> Matrix:
+    def reduced(self, name: str, matrix: Matrix, mode: str, to: str, function: Function | None = None) -> Matrix:
         shape = result_shape(_MODES[mode], matrix.type.shape, to)
         assert shape is not None, "constraints leave out what has no result"
         result = Matrix(name, self.sized(shape))
@@ -246,10 +247,10 @@ def _shifted(writer: _Writer, _: str) -> None:
     builder = writer.builder
     source = matrix_in(builder, "source", writer.type)
     extreme = writer.reduced("extreme", source, writer.mode, "same")
-    row, column = ScalarParameter("row", U32), ScalarParameter("column", U32)
-    x, less = ScalarParameter("x", writer.component), ScalarParameter("less", writer.component)
+    row, column = Scalar("row", U32), Scalar("column", U32)
+    x, less = Scalar("x", writer.component), Scalar("less", writer.component)
     rest = Matrix("rest", writer.type)
-    builder.add(PerElement(rest, source, ElementFunction("shift", (row, column, x, less), Binary("subtract", x, less)), (extreme,)))
+    builder.add(PerElement(rest, source, element_function("shift", (row, column, x, less), Binary("subtract", x, less)), (extreme,)))
     writer.out("target_extreme", extreme)
     writer.out("target", writer.reduced("sum", rest, writer.mode, "same", writer.named("total", "add")))
 

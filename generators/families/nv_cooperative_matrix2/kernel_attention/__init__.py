@@ -17,8 +17,8 @@ from generators.layouts.tensor_tiles import matrix_out
 from generators.numerics.component_bits import bits_of
 from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.program.builder import ProgramBuilder
-from generators.program.callbacks import ElementFunction
 from generators.program.conversion import MatrixConvert, conversions
+from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
@@ -211,7 +211,7 @@ class _Attention:
     def _muladd(self, name: str, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
         return self.builder.muladd(self.writer.name(name), c.type, a, b, c, self.row.operands or None)
 
-    def _called(self, function: ElementFunction, matrix: Matrix, *extra: Matrix | ScalarValue) -> Matrix:
+    def _called(self, function: Function, matrix: Matrix, *extra: Matrix | ScalarValue) -> Matrix:
         result = Matrix(self.writer.name(function.name), matrix.type)
         self.builder.add(PerElement(result, matrix, function, extra))
         return result

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from generators.engine_kernels.parts import number
 from generators.program.builder import U32
-from generators.program.callbacks import Binary, Choose, Constant, Converted, ElementFunction, Expression, ScalarParameter
+from generators.program.callbacks import Binary, Choose, Converted, Expression, constant, element_function
+from generators.program.functions import Function
+from generators.program.values import Scalar
 from generators.types import COMPONENT_TYPES, ComponentType
 
 S32 = COMPONENT_TYPES["s32"]
@@ -34,40 +36,40 @@ class SpreadFunctions:
     def __init__(self, component: ComponentType, causal: bool) -> None:
         self.component = component
         self.causal = causal
-        x, other = ScalarParameter("x", component), ScalarParameter("other", component)
-        self.row, self.column = ScalarParameter("row", U32), ScalarParameter("column", U32)
+        x, other = Scalar("x", component), Scalar("other", component)
+        self.row, self.column = Scalar("row", U32), Scalar("column", U32)
         self.mask = self._mask(x)
-        self.larger = ElementFunction("larger", (self.row, self.column, x, other), Binary("maximum", x, other))
-        self.most = ElementFunction("most", (x, other), Binary("maximum", x, other))
-        self.sum = ElementFunction("sum", (x, other), Binary("add", x, other))
+        self.larger = element_function("larger", (self.row, self.column, x, other), Binary("maximum", x, other))
+        self.most = element_function("most", (x, other), Binary("maximum", x, other))
+        self.sum = element_function("sum", (x, other), Binary("add", x, other))
         places = (self.row, self.column, x, other)
         difference = Binary("subtract", x, other)
-        self.power = ElementFunction("power", places, self._power(difference))
+        self.power = element_function("power", places, self._power(difference))
         if component.is_float:
             fraction = Binary("multiply", self._power(difference), number(2.0 ** -powers_kept(component), component))
-            self.decay = ElementFunction("decay", places, fraction)
-            self.rescale = ElementFunction("rescale", places, Binary("multiply", x, other))
+            self.decay = element_function("decay", places, fraction)
+            self.rescale = element_function("rescale", places, Binary("multiply", x, other))
         else:
             shift = Binary("minimum", Binary("subtract", other, x), number(31, component))
-            self.decay = ElementFunction("decay", places, shift)
-            self.rescale = ElementFunction("rescale", places, Binary("shift_right", x, other))
+            self.decay = element_function("decay", places, shift)
+            self.rescale = element_function("rescale", places, Binary("shift_right", x, other))
 
-    def _mask(self, x: ScalarParameter) -> ElementFunction:
-        begin, keys, query0 = (ScalarParameter(name, U32) for name in ("begin", "keys", "query0"))
+    def _mask(self, x: Scalar) -> Function:
+        begin, keys, query0 = (Scalar(name, U32) for name in ("begin", "keys", "query0"))
         key = Binary("add", begin, self.column)
         lowest = number(LOWEST, self.component)
         result: Expression = Choose(Binary("less", key, keys), x, lowest)
         parameters = (self.row, self.column, x, begin, keys)
         if not self.causal:
-            return ElementFunction("mask", parameters, result)
+            return element_function("mask", parameters, result)
         behind = Binary("less", Binary("add", query0, self.row), key)
-        return ElementFunction("mask", (*parameters, query0), Choose(behind, lowest, result))
+        return element_function("mask", (*parameters, query0), Choose(behind, lowest, result))
 
     def _power(self, difference: Binary) -> Expression:
         """2^(n + powers_kept), and 0 for n below -powers_kept."""
         component, kept = self.component, powers_kept(self.component)
         least = number(-kept, component)
         bounded = Converted(S32, Binary("maximum", difference, least))
-        shift = Binary("add", bounded, Constant(S32, kept))
-        power = Converted(component, Binary("shift_left", Constant(S32, 1), shift))
+        shift = Binary("add", bounded, constant(S32, kept))
+        power = Converted(component, Binary("shift_left", constant(S32, 1), shift))
         return Choose(Binary("less", difference, least), number(0, component), power)

@@ -1,0 +1,27 @@
+"""Buffer references to blocks of packed data (GL_EXT_buffer_reference)."""
+
+from __future__ import annotations
+
+from generators.glsl.shader import Shader
+from generators.glsl.spelling import identifier
+from generators.program.blocks import BlockLoad, BlockType
+
+
+def reference(shader: Shader, block: BlockType) -> str:
+    """Return the name of a buffer reference, which is declared the first time."""
+    name = identifier(block.name)
+    shader.require("GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout")
+    members = []
+    for i, member in enumerate(block.members):
+        length = "" if member.length is None else f"[{member.length}]"
+        members.append(f"layout(offset = {member.offset}) {shader.scalar_type(member.component)} member{i}{length};")
+    head = f"layout(buffer_reference, scalar, buffer_reference_align = {block.alignment}) readonly buffer {name}"
+    shader.references.setdefault(name, (f"{head} {{", *(f"    {member}" for member in members), "};"))
+    return name
+
+
+def emit_block_load(shader: Shader, load: BlockLoad) -> None:
+    """Write the value of a member."""
+    index = "" if load.index is None else f"[{shader.scalar(load.index)}]"
+    member = f"{identifier(load.pointer.name)}.member{load.member}{index}"
+    shader.line(f"{shader.scalar_type(load.result.component)} {identifier(load.result.name)} = {member};")

@@ -1,0 +1,73 @@
+"""What an operation reads, and operations with changes inside of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from generators.program.blocks import BlockPointer
+from generators.program.control_flow import Branch, Carried, CarriedScalar, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
+from generators.program.functions import Call, Function
+from generators.program.per_element import StructOperand, VectorOperand
+from generators.program.program import Operation
+from generators.program.tensor import TensorLayout, TensorView
+from generators.program.values import Matrix, Operand, Scalar
+from generators.program.variables import Aggregate
+from generators.program.workgroup import LastWorkgroup
+
+_VALUES = (Matrix, Scalar, Operand, Aggregate, TensorLayout, TensorView, BlockPointer)
+_READ = (Condition, Merged, VectorOperand, StructOperand)
+_CARRIED = (Carried, CarriedScalar)
+
+
+def names_read(operation: Operation, inside: bool = True) -> set[str]:
+    """Return the names of the values that an operation reads, also in its bodies if ``inside``; not those in functions that it calls."""
+    found = {value.name for field in fields(operation) if field.name != "result" for value in _values(getattr(operation, field.name))}
+    if inside and not isinstance(operation, Call):
+        found.update(name for body in bodies(operation) for inner in body for name in names_read(inner))
+    return found
+
+
+def _values(part: object) -> Iterator[Any]:
+    if isinstance(part, _VALUES):
+        yield part
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _values(one)
+    elif isinstance(part, _CARRIED):
+        yield part.initial
+        yield part.next
+    elif isinstance(part, _READ):
+        for field in fields(part):
+            if field.name != "result":
+                yield from _values(getattr(part, field.name))
+
+
+Change = Callable[[Operation], Sequence[Operation]]
+"""What becomes of an operation, which has changes inside of it already; itself alone if nothing does."""
+
+
+def changed(operations: Sequence[Operation], change: Change) -> tuple[Operation, ...]:
+    """Return operations with each of them changed, those in bodies and in called functions too."""
+    return tuple(after for before in operations for after in change(_inside(before, change)))
+
+
+def changed_function(function: Function, change: Change) -> Function:
+    """Return a function with each operation of its body changed."""
+    return replace(function, body=changed(function.body, change))
+
+
+def _inside(operation: Operation, change: Change) -> Operation:
+    match operation:
+        case Loop() | Exit() | LastWorkgroup():
+            return replace(operation, body=changed(operation.body, change))
+        case Branch() | ReturnBoth():
+            return replace(operation, then=changed(operation.then, change), otherwise=changed(operation.otherwise, change))
+        case Switch():
+            arms = tuple(replace(arm, body=changed(arm.body, change)) for arm in operation.arms)
+            return replace(operation, arms=arms, default=changed(operation.default, change))
+        case Call():
+            return replace(operation, function=changed_function(operation.function, change))
+        case _:
+            return operation

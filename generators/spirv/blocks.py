@@ -1,0 +1,50 @@
+"""Blocks of packed data in physical storage: structs with offsets, and loads of their members."""
+
+from __future__ import annotations
+
+from generators.program.blocks import BlockLoad, BlockPointer, BlockType, promised_alignment
+from generators.program.memory import Pointee
+from generators.spirv.declarations import pointee_in, pointer, scalar, scalar_in
+from generators.spirv.enumerants import Decoration, MemoryAccess, Op, StorageClass
+from generators.spirv.shader import Shader
+
+
+def block_pointer(shader: Shader, value: BlockPointer) -> int:
+    """Return the id of the type of a pointer to a block."""
+    return pointer(shader.module, StorageClass.PhysicalStorageBuffer, _block(shader, value.block))
+
+
+def _block(shader: Shader, block: BlockType) -> int:
+    """The id of the struct of a block."""
+    module, storage = shader.module, StorageClass.PhysicalStorageBuffer
+
+    def declare() -> int:
+        types = []
+        for member in block.members:
+            type_ = scalar_in(module, member.component, storage)
+            if member.length is not None:
+                element, length = type_, shader.u32(member.length)
+                type_ = module.new_type(Op.TypeArray, element, length)
+                module.decorate(type_, Decoration.ArrayStride, member.component.bytes)
+            types.append(type_)
+        result = module.new_type(Op.TypeStruct, *types, name=block.name)
+        # glslang declares buffer references as Blocks; either is a struct with offsets.
+        module.decorate(result, Decoration.Block)
+        for i, member in enumerate(block.members):
+            module.decorate_member(result, i, Decoration.Offset, member.offset)
+        return result
+
+    return module.once(("block", block), declare)
+
+
+def emit_block_load(shader: Shader, load: BlockLoad) -> None:
+    """Emit an access chain and a load that promises the block's alignment."""
+    module, storage = shader.module, StorageClass.PhysicalStorageBuffer
+    member = load.pointer.block.members[load.member]
+    type_ = scalar(module, member.component)
+    indices = [shader.u32(load.member)]
+    if load.index is not None:
+        indices.append(shader.scalar(load.index))
+    element = pointer(module, storage, pointee_in(module, Pointee(member.component), storage))
+    place = module.value(Op.AccessChain, element, shader.define(load.pointer), *indices)
+    module.value(Op.Load, type_, place, MemoryAccess.Aligned, promised_alignment(load), result=shader.define(load.result))

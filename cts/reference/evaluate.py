@@ -14,11 +14,12 @@ from cts.reference.conversion import convert
 from cts.reference.elements import element_update
 from cts.reference.elementwise import arithmetic, negate, times_scalar
 from cts.reference.functions import call
+from cts.reference.invocations import per_invocation
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.per_element import per_element
 from cts.reference.reduce import reduce
-from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_convert, scalar_load
+from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_convert, scalar_load, scalar_store
 from cts.reference.selections import branch, select, switch
 from cts.reference.state import State, Step, initial_state
 from cts.reference.subgroups import store_subgroups
@@ -37,12 +38,13 @@ from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.functions import Call
+from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -72,6 +74,8 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         MatrixUndefined: undefined,
         ScalarLoad: scalar_load,
         ScalarConvert: scalar_convert,
+        ScalarStore: scalar_store,
+        PerInvocation: per_invocation,
         Select: select,
         BlockLoad: block_load,
         MatrixNegate: negate,

@@ -6,9 +6,10 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.verdict import elements
+from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
 from generators.inputs.exactness import smallest_normal
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.types import ComponentType, Scope
 
 
@@ -125,3 +126,20 @@ def scalar_load(state: State, operation: ScalarLoad) -> None:
     if memory.copies > 1:
         offsets = offsets + state.copies(memory)
     state.scalars[operation.result.name] = memory.load(offsets, operation.result.component).astype(np.uint64)
+
+
+def scalar_store(state: State, operation: ScalarStore) -> None:
+    """Store the value to the element that the index names.
+
+    Raises:
+        GeneratorError: it is outside of the array, or elements are stored twice.
+    """
+    index, array = state.scalar(operation.index), operation.array
+    if (index >= array.count).any():
+        raise GeneratorError(f"{array.name} has no element {int(index.max())} to store to; make it longer")
+    memory, component = state.memories[array.name], array.pointee.component
+    offsets = index.astype(np.int64) * array.pointee.bytes
+    if memory.copies > 1:
+        offsets = offsets + state.copies(memory)
+    bits = state.scalar(operation.value).astype(component.bits_dtype)
+    memory.store(offsets.reshape(1, 1, -1), Allowed(component, "exact", bits.reshape(1, 1, -1)), "single elements")

@@ -50,6 +50,7 @@ class State:
             numbers in two's complement of the scalar's own width.
         owners: where the state is of calls for single elements, each a lane: the scope instances that they belong to; ``instances`` then
             numbers the lanes. None elsewhere.
+        invocations: what single invocations have computed so far, a lane for each.
         blocks: memories by the name of a pointer to a block, whose byte offset is among the scalars.
         variables, aggregates: by name, as cts.reference.trees has them; None where nothing has been written.
     """
@@ -68,6 +69,7 @@ class State:
     variables: dict[str, Tree | None] = field(default_factory=dict)
     aggregates: dict[str, Any] = field(default_factory=dict)
     owners: np.ndarray | None = None
+    invocations: State | None = None
     blocks: dict[str, Memory] = field(default_factory=dict)
 
     @property
@@ -96,6 +98,7 @@ class State:
             dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
             dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
             None if self.owners is None else self.owners[positions],
+            None,
             self.blocks,
         )
 

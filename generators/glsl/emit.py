@@ -18,11 +18,19 @@ from generators.glsl.declarations import declare, local_size
 from generators.glsl.elements import emit_element_update
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.functions import emit_call
+from generators.glsl.invocations import emit_per_invocation
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.per_element import emit_per_element
 from generators.glsl.reduce import emit_reduce
-from generators.glsl.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_convert, emit_scalar_load
+from generators.glsl.scalars import (
+    emit_arithmetic,
+    emit_built_in_index,
+    emit_instance_index,
+    emit_scalar_convert,
+    emit_scalar_load,
+    emit_scalar_store,
+)
 from generators.glsl.selections import emit_branch, emit_exit, emit_return_both, emit_select, emit_switch
 from generators.glsl.shader import Shader
 from generators.glsl.subgroups import emit_store_subgroups
@@ -40,12 +48,13 @@ from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.functions import Call
+from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -74,6 +83,8 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixUndefined: emit_undefined,
         ScalarLoad: emit_scalar_load,
         ScalarConvert: emit_scalar_convert,
+        ScalarStore: emit_scalar_store,
+        PerInvocation: emit_per_invocation,
         Select: emit_select,
         BlockLoad: emit_block_load,
         MatrixNegate: emit_negate,

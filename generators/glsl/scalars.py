@@ -8,7 +8,7 @@ from types import MappingProxyType
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator, ScalarStore
 from generators.types import Scope
 
 _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
@@ -75,3 +75,8 @@ def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Write a constructor."""
     type_ = shader.scalar_type(operation.result.component)
     shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.scalar(operation.value)});")
+
+
+def emit_scalar_store(shader: Shader, operation: ScalarStore) -> None:
+    """Write an assignment to an element."""
+    shader.line(f"{shader.elements(operation.array)}[{shader.scalar(operation.index)}] = {shader.scalar(operation.value)};")

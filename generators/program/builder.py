@@ -11,8 +11,10 @@ from typing import Literal
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Arm, Branch, Carried, CarriedScalar, Condition, Exit, Hint, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.domains import check_domains
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
 from generators.program.functions import Argument, Call, Function, Returned
+from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
@@ -290,6 +292,14 @@ class ProgramBuilder:
         """Ends the program or the function, the loop, or the iteration, where the condition holds."""
         self._operations.append(Exit(kind, condition, tuple(body), returned))
 
+    @contextmanager
+    def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
+        """The operations added inside run in each invocation for itself."""
+        outer, self._operations = self._operations, []
+        yield
+        body, self._operations = self._operations, outer
+        self._operations.append(PerInvocation(index, size, tuple(body)))
+
     def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> Returned | None:
         """What ``function`` returns for ``arguments``, called ``name``."""
         returned = function.returned
@@ -298,8 +308,12 @@ class ProgramBuilder:
         return result
 
     def build(self, policy: str = "") -> Program:
-        """The finished program."""
-        return Program(
+        """Return the finished program.
+
+        Raises:
+            GeneratorError: a value differs among invocations where an operation needs one that does not (generators.program.domains).
+        """
+        program = Program(
             tuple(self._arrays),
             tuple(self._operands),
             tuple(self._operations),
@@ -310,3 +324,5 @@ class ProgramBuilder:
             self._shape,
             tuple(self._variables),
         )
+        check_domains(program)
+        return program

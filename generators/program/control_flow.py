@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from generators.program.functions import Call
+from generators.program.invocations import PerInvocation
 from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.program.workgroup import LastWorkgroup
 
@@ -144,7 +145,7 @@ ControlFlow = Branch | Switch | Exit | ReturnBoth
 def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
     """The operations inside of ``operation``, one tuple for each way that control may take."""
     match operation:
-        case Loop() | Exit() | LastWorkgroup():
+        case Loop() | Exit() | LastWorkgroup() | PerInvocation():
             return (operation.body,)
         case Branch() | ReturnBoth():
             return operation.then, operation.otherwise

@@ -50,6 +50,16 @@ class ScalarConvert:
 
 
 @dataclass(frozen=True)
+class ScalarStore:
+    """Element ``index`` (u32) of ``array``, an array of scalars of the value's type in a storage buffer or in workgroup memory, becomes
+    ``value``. Each element that is stored is stored once."""
+
+    array: Array
+    index: ScalarValue
+    value: ScalarValue
+
+
+@dataclass(frozen=True)
 class ScalarLoad:
     """``result`` is element ``index`` (u32) of ``array``, an array of scalars of the result's type in a storage buffer or in workgroup
     memory."""

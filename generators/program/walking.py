@@ -9,6 +9,7 @@ from typing import Any
 from generators.program.blocks import BlockPointer
 from generators.program.control_flow import Branch, Carried, CarriedScalar, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
 from generators.program.functions import Call, Function
+from generators.program.invocations import PerInvocation
 from generators.program.per_element import StructOperand, VectorOperand
 from generators.program.program import Operation
 from generators.program.tensor import TensorLayout, TensorView
@@ -60,7 +61,7 @@ def changed_function(function: Function, change: Change) -> Function:
 
 def _inside(operation: Operation, change: Change) -> Operation:
     match operation:
-        case Loop() | Exit() | LastWorkgroup():
+        case Loop() | Exit() | LastWorkgroup() | PerInvocation():
             return replace(operation, body=changed(operation.body, change))
         case Branch() | ReturnBoth():
             return replace(operation, then=changed(operation.then, change), otherwise=changed(operation.otherwise, change))

@@ -14,12 +14,13 @@ from generators.program.conversion import MatrixConvert
 from generators.program.elements import ElementUpdate
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.functions import Call
+from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.program import Operation, Program
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.program.subgroups import StoreSubgroups
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -35,11 +36,19 @@ from generators.spirv.conversion import emit_convert
 from generators.spirv.elements import emit_element_update
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.functions import emit_call
+from generators.spirv.invocations import emit_per_invocation
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.per_element import emit_per_element
 from generators.spirv.reduce import emit_reduce
-from generators.spirv.scalars import emit_arithmetic, emit_built_in_index, emit_instance_index, emit_scalar_convert, emit_scalar_load
+from generators.spirv.scalars import (
+    emit_arithmetic,
+    emit_built_in_index,
+    emit_instance_index,
+    emit_scalar_convert,
+    emit_scalar_load,
+    emit_scalar_store,
+)
 from generators.spirv.selections import emit_branch, emit_exit, emit_return_both, emit_select, emit_switch
 from generators.spirv.shader import Shader
 from generators.spirv.subgroups import emit_store_subgroups
@@ -70,6 +79,8 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixUndefined: emit_undefined,
         ScalarLoad: emit_scalar_load,
         ScalarConvert: emit_scalar_convert,
+        ScalarStore: emit_scalar_store,
+        PerInvocation: emit_per_invocation,
         Select: emit_select,
         BlockLoad: emit_block_load,
         MatrixNegate: emit_negate,

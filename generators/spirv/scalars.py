@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError
 from generators.program.conversion import conversions
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator, ScalarStore
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, MemoryAccess, Op
 from generators.spirv.shader import Shader
@@ -105,6 +105,13 @@ def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
     # What invocations hand each other through a barrier is not private (Vulkan memory model).
     operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(array) else []
     shader.module.value(Op.Load, shader.pointee(array), pointer, *operands, result=shader.define(operation.result))
+
+
+def emit_scalar_store(shader: Shader, operation: ScalarStore) -> None:
+    """Emit a store to an element of an array."""
+    place = shader.element(operation.array, shader.scalar(operation.index))
+    operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(operation.array) else []
+    shader.module.instruction(Op.Store, place, shader.scalar(operation.value), *operands)
 
 
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:

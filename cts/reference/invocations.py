@@ -1,0 +1,45 @@
+"""Code that each invocation runs for itself: a lane for each invocation, with all values of its scope instance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.reference.state import State
+from cts.reference.trees import selected
+from generators.errors import GeneratorError
+from generators.program.invocations import PerInvocation
+
+
+def per_invocation(state: State, operation: PerInvocation) -> None:
+    """Run the body in all invocations, each with what it computed in earlier regions.
+
+    Raises:
+        GeneratorError: the shape of the program's workgroups does not say how many invocations a scope instance has.
+    """
+    size = operation.size
+    if state.program.shape.subgroup_size is None:
+        raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size")
+    own = (state.instances[:, None] * size + np.arange(size)).reshape(-1)
+    of = np.repeat(np.arange(len(state.instances)), size)
+    inside = State(
+        state.program,
+        state.subcase,
+        state.substitutes,
+        state.run,
+        state.beyond,
+        own,
+        memories=state.memories,
+        scalars={name: value[of] for name, value in state.scalars.items()},
+        aggregates={name: selected(tree, of) for name, tree in state.aggregates.items()},
+        owners=state.instances[of],
+    )
+    before = state.invocations
+    positions = np.searchsorted(before.instances, own) if before is not None else own
+    if before is not None:
+        inside.scalars.update({name: value[positions] for name, value in before.scalars.items()})
+        inside.aggregates.update({name: selected(tree, positions) for name, tree in before.aggregates.items()})
+    inside.scalars[operation.index.name] = own.astype(np.uint64)
+    state.run(inside, operation.body)
+    if len(inside.instances) < len(own):
+        raise GeneratorError("an invocation returns from code of its own; end the code with a branch")
+    state.invocations = inside

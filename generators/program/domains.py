@@ -1,0 +1,152 @@
+"""Domains: among whom a value is the same, and what operations demand of their operands.
+
+An operation derives the domain of its results. A result is the same among as few as one of its operands is, as the region that it is
+computed in makes it, and as the condition makes it that decides whether it is computed.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+
+from generators.errors import GeneratorError
+from generators.program.blocks import BlockLoad
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
+from generators.program.control_flow import Branch, CarriedScalar, Condition, Exit, Loop, Merged, Select, Switch, bodies
+from generators.program.functions import Call
+from generators.program.invocations import PerInvocation
+from generators.program.program import Operation, Program
+from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
+from generators.program.values import Matrix, Operand, Scalar
+from generators.program.walking import names_read
+from generators.program.workgroup import LastWorkgroup
+from generators.types import Scope
+
+
+class Domain(enum.IntEnum):
+    """Among whom a value is the same, the widest first."""
+
+    DISPATCH = 0
+    WORKGROUP = 1
+    SUBGROUP = 2
+    INVOCATION = 3
+
+
+_SCOPES = {Scope.WORKGROUP: Domain.WORKGROUP, Scope.SUBGROUP: Domain.SUBGROUP}
+
+_SCALAR = (
+    ScalarArithmetic,
+    ScalarConvert,
+    ScalarLoad,
+    ScalarStore,
+    Select,
+    BlockLoad,
+    CompositeConstruct,
+    CompositeExtract,
+    CompositeInsert,
+    CopyObject,
+)
+"""What each invocation may do for itself."""
+
+
+def check_domains(program: Program) -> Mapping[str, Domain]:
+    """Return the domains of the program's values, by name.
+
+    Raises:
+        GeneratorError: an operation of a whole scope instance has an operand that differs among its invocations, or is executed by some of
+            them only (KHR-UNI-01).
+    """
+    checker = _Checker(_SCOPES[program.scope])
+    checker.run(program.operations, Domain.DISPATCH)
+    return checker.domains
+
+
+class _Checker:
+    """Derives domains in program order.
+
+    Attributes:
+        widest: the narrowest domain that operations with matrices take.
+    """
+
+    def __init__(self, scope: Domain) -> None:
+        self.scope = scope
+        self.domains: dict[str, Domain] = {}
+
+    def of(self, names: Iterable[str]) -> Domain:
+        """The domain of what depends on values."""
+        return max((self.domains.get(name, Domain.DISPATCH) for name in names), default=Domain.DISPATCH)
+
+    def run(self, operations: Sequence[Operation], around: Domain) -> None:
+        """Derive the domains of results; ``around`` is that of the conditions that decide whether the operations are executed."""
+        for operation in operations:
+            self._step(operation, around)
+
+    def _step(self, operation: Operation, around: Domain) -> None:
+        match operation:
+            case PerInvocation():
+                self._demand(operation, around, "run in every invocation")
+                self.domains[operation.index.name] = Domain.INVOCATION
+                self.run(operation.body, around)
+            case InstanceIndex() | LastWorkgroup():
+                self._define(operation, self.scope)
+                self._inside(operation, around)
+            case BuiltInIndex():
+                self._define(operation, Domain.WORKGROUP if operation.which == "workgroup" else Domain.SUBGROUP)
+            case Loop():
+                self._loop(operation, around)
+            case Branch() | Switch() | Exit():
+                self._decide(operation, around)
+            case Call():
+                self._define(operation, max(around, self.of(names_read(operation))))
+            case _ if isinstance(operation, _SCALAR):
+                self._define(operation, max(around, self.of(names_read(operation))))
+            case _:
+                self._demand(operation, max(around, self.of(names_read(operation, inside=False))), "take what is the same")
+                self._define(operation, self.scope)
+                self._inside(operation, around)
+
+    def _define(self, operation: Operation, domain: Domain) -> None:
+        for name in ("result", "index"):
+            value = getattr(operation, name, None)
+            if value is not None and hasattr(value, "name") and not isinstance(value, Operand):
+                self.domains[value.name] = domain
+
+    def _inside(self, operation: Operation, around: Domain) -> None:
+        for body in bodies(operation):
+            self.run(body, around)
+
+    def _demand(self, operation: Operation, found: Domain, what: str) -> None:
+        if found > self.scope:
+            raise GeneratorError(
+                f"{type(operation).__name__} must {what} among the invocations of its scope instance, and depends on values of single "
+                "invocations (KHR-UNI-01)"
+            )
+
+    def _decide(self, operation: Branch | Switch | Exit, around: Domain) -> None:
+        decision = operation.selector.name if isinstance(operation, Switch) else None
+        names = [decision] if decision is not None else _names(operation.condition)  # type: ignore[union-attr]
+        domain = max(around, self.of(names))
+        self._inside(operation, domain)
+        merged: Sequence[Merged] = getattr(operation, "merged", ())
+        for one in merged:
+            sources = self.of(source.name for source in one.sources)
+            self.domains[one.result.name] = max(domain, sources)
+            if isinstance(one.result, Matrix):
+                self._demand(operation, domain, "choose a matrix that is the same")
+
+    def _loop(self, loop: Loop, around: Domain) -> None:
+        domain = max(around, self.of([loop.trip_count.name]))
+        self.domains[loop.index.name] = domain
+        scalars = [one for one in loop.carried if isinstance(one, CarriedScalar)]
+        for one in scalars:
+            self.domains[one.current.name] = max(domain, self.of([one.initial.name]))
+        while True:
+            self.run(loop.body, domain)
+            after = {one.current.name: max(self.domains[one.current.name], self.of([one.next.name])) for one in scalars}
+            if all(self.domains[name] is found for name, found in after.items()):
+                return
+            self.domains.update(after)
+
+
+def _names(condition: Condition) -> list[str]:
+    return [value.name for value in (condition.left, condition.right) if isinstance(value, Scalar | Operand)]

@@ -1,0 +1,28 @@
+"""Code that each invocation runs for itself, with values and control flow of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from generators.program.values import Scalar
+
+if TYPE_CHECKING:
+    from generators.program.program import Operation
+
+
+@dataclass(frozen=True)
+class PerInvocation:
+    """``body`` runs in each invocation of each scope instance, whose values it may read. What it computes differs from invocation to
+    invocation, and so may its control flow; a later region has these values too.
+
+    Attributes:
+        index: u32, numbers the invocations of the dispatch: those of a scope instance follow each other, in the order of their
+            SubgroupLocalInvocationId at subgroup scope, and of their LocalInvocationIndex at workgroup scope.
+        size: invocations of a scope instance. The program's shape says so to the device: it requires the subgroup size.
+        body: operations on scalars, on aggregates of scalars, and on memory.
+    """
+
+    index: Scalar
+    size: int
+    body: tuple[Operation, ...]

@@ -1,0 +1,206 @@
+"""What the language of programs can say, by small programs: reference model and embedded device agree with numbers worked out here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
+from cts.reference.evaluate import evaluate
+from cts.verdict.compare import compare
+from cts.verdict.poison import initial_contents
+from generators.dispatch import dispatch, kernel
+from generators.errors import GeneratorError
+from generators.glsl.emit import emit as print_glsl
+from generators.layouts.tensor_writer import TensorWriter, slice_step
+from generators.program.blocks import BlockLoad, BlockMember, BlockPointer, BlockType
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.composites import CompositeConstruct, CompositeExtract
+from generators.program.control_flow import CarriedScalar, Condition, Merged, Select
+from generators.program.domains import Domain, check_domains
+from generators.program.functions import Function
+from generators.program.memory import Array, Pointee
+from generators.program.program import Program, Subcase
+from generators.program.scalars import ScalarArithmetic, ScalarLoad, ScalarStore
+from generators.program.shape import WorkgroupShape
+from generators.program.tensor import TensorLayoutType
+from generators.program.tensor_access import TensorLoad
+from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.variables import Aggregate, ArrayType
+from generators.spirv.emit import emit
+from generators.types import Layout, Scope, StorageClass, Use
+
+SIZE = 8
+"""Invocations of a subgroup."""
+
+
+def ran(program: Program, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The output ``target`` of the embedded device, u32, which the reference model allows; glslang's text can be written too."""
+    print_glsl(program)
+    subcase = Subcase("one", {name: np.ascontiguousarray(data).view(np.uint8).reshape(-1) for name, data in inputs.items()})
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    device = EmbeddedDevice(load_profile("universal"))
+    (outcome,) = device.run(kernel(program, emit(program)), [dispatch(program, subcase, before)])
+    assert compare(program, expected, before, outcome) == ()
+    return outcome.outputs["target"].view(np.uint32)
+
+
+def builder_of_invocations(subgroups: int = 1) -> ProgramBuilder:
+    return ProgramBuilder(Scope.SUBGROUP, subgroups, shape=WorkgroupShape(subgroup_size=SIZE))
+
+
+def u32s(builder: ProgramBuilder, name: str, count: int, role: str) -> Array:
+    return builder.array(name, Pointee(U32), count, StorageClass.STORAGE_BUFFER, role)  # type: ignore[arg-type]
+
+
+class Writer:
+    """Adds scalar operations, whose results get names of their own."""
+
+    def __init__(self, builder: ProgramBuilder) -> None:
+        self.builder = builder
+        self.count = 0
+
+    def new(self) -> Scalar:
+        self.count += 1
+        return Scalar(f"value_{self.count}", U32)
+
+    def compute(self, left: ScalarValue, operator: str, right: ScalarValue | int) -> Scalar:
+        result = self.new()
+        other = self.builder.literal(right) if isinstance(right, int) else right
+        self.builder.add(ScalarArithmetic(result, operator, left, other))  # type: ignore[arg-type]
+        return result
+
+    def load(self, array: Array, index: ScalarValue) -> Scalar:
+        result = self.new()
+        self.builder.add(ScalarLoad(result, array, index))
+        return result
+
+
+def test_invocations_loop_and_branch_each_for_itself() -> None:
+    """What a cooperative vector needs: its values, and the control flow around it, differ from invocation to invocation."""
+    builder = builder_of_invocations(subgroups=2)
+    write = Writer(builder)
+    source, target = u32s(builder, "source", 2 * SIZE, "input"), u32s(builder, "target", 2 * SIZE, "output")
+    index = Scalar("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        trips = write.compute(index, "modulo", 5)
+        carried = [CarriedScalar(builder.literal(1), Scalar("sum", U32), Scalar("next_sum", U32))]
+        step = Scalar("step", U32)
+        with builder.loop(step, trips, carried):
+            element = write.load(source, write.compute(index, "xor", step))
+            builder.add(ScalarArithmetic(Scalar("next_sum", U32), "add", carried[0].current, element))
+        odd = Condition(write.compute(index, "and", 1), "equal", builder.literal(1))
+        with builder.arm() as then:
+            doubled = write.compute(carried[0].current, "multiply", 2)
+        merged = Scalar("merged", U32)
+        builder.branch(odd, then, [], [Merged(merged, (doubled, carried[0].current))])
+        builder.add(ScalarStore(target, index, merged))
+    given = np.arange(2 * SIZE, dtype=np.uint32) ** 2 + 3
+    sums = [1 + sum(int(given[i ^ step]) for step in range(i % 5)) for i in range(2 * SIZE)]
+    assert ran(builder.build(), {"source": given}).tolist() == [value * 2 if i % 2 else value for i, value in enumerate(sums)]
+
+
+def test_invocation_i_supplies_row_i() -> None:
+    """What OpCompositeConstructCoopMatQCOM needs: an array in each invocation, which is the row of its number."""
+    builder = builder_of_invocations()
+    write = Writer(builder)
+    source, target = u32s(builder, "source", SIZE * 4, "input"), u32s(builder, "target", SIZE * 4, "output")
+    index, row = Scalar("invocation", U32), Aggregate("row", ArrayType(U32, 4))
+    with builder.per_invocation(index, SIZE):
+        first = write.compute(index, "multiply", 4)
+        builder.add(CompositeConstruct(row, tuple(write.load(source, write.compute(first, "add", column)) for column in range(4))))
+    later = Scalar("invocation_later", U32)
+    with builder.per_invocation(later, SIZE):
+        for column in range(4):
+            part = Scalar(f"part_{column}", U32)
+            builder.add(CompositeExtract(part, row, (column,)))
+            builder.add(ScalarStore(target, write.compute(later, "add", column * SIZE), part))
+    given = np.arange(SIZE * 4, dtype=np.uint32).reshape(SIZE, 4) * 7 + 1
+    assert ran(builder.build(), {"source": given}).tolist() == given.T.reshape(-1).tolist()
+
+
+def test_a_decode_function_branches_loops_and_reads_a_table() -> None:
+    """The block's low bits choose how many entries of a table are added; a block that is odd gives the sum doubled."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    write = Writer(builder)
+    source, table = u32s(builder, "source", 16, "input"), u32s(builder, "table", 4, "input")
+    target = u32s(builder, "target", 32, "output")
+    block = BlockPointer("block", BlockType("Word", (BlockMember(U32, 0),), 4))
+    coordinates, within = Aggregate("coordinates", ArrayType(U32, 2)), Aggregate("within", ArrayType(U32, 2))
+    word, place, decoded = Scalar("word", U32), Scalar("place", U32), Scalar("decoded", U32)
+    with builder.arm() as body:
+        builder.add(BlockLoad(word, block, 0))
+        builder.add(CompositeExtract(place, within, (1,)))
+        carried = [CarriedScalar(place, Scalar("total", U32), Scalar("next_total", U32))]
+        step = Scalar("entry", U32)
+        with builder.loop(step, write.compute(word, "and", 3), carried):
+            builder.add(ScalarArithmetic(Scalar("next_total", U32), "add", carried[0].current, write.load(table, step)))
+        with builder.arm() as then:
+            doubled = write.compute(carried[0].current, "multiply", 2)
+        odd = Condition(write.compute(word, "and", 1), "equal", builder.literal(1))
+        builder.branch(odd, then, [], [Merged(decoded, (doubled, carried[0].current))])
+    decode = Function("decode", (block, coordinates, within), tuple(body), decoded)
+    type_ = MatrixType(U32, Scope.SUBGROUP, 4, 8, Use.ACCUMULATOR)
+    before = builder.splat("before", type_, builder.literal(9))
+    layout = TensorWriter(builder, "literal").layout(
+        "layout", TensorLayoutType(2), ("block_size", (1, 2)), ("dimension", (4, 8)), slice_step((0, 0), (4, 8))
+    )
+    matrix = Matrix("matrix", type_)
+    builder.add(TensorLoad(matrix, source, builder.literal(0), before, layout, decode=decode))
+    builder.store(matrix, target, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
+    words, entries = np.arange(16, dtype=np.uint32) * 5 + 2, np.array([100, 20, 3, 50], np.uint32)
+
+    def value(row: int, column: int) -> int:
+        word = int(words[row * 4 + column // 2])
+        total = column % 2 + int(entries[: word & 3].sum())
+        return total * 2 if word & 1 else total
+
+    expected = [value(row, column) for row in range(4) for column in range(8)]
+    assert ran(builder.build(), {"source": words, "table": entries}).tolist() == expected
+
+
+def test_domains_follow_operands_regions_and_conditions() -> None:
+    builder = builder_of_invocations()
+    write = Writer(builder)
+    target = u32s(builder, "target", SIZE, "output")
+    uniform = builder.instance_index()
+    index = Scalar("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        same = write.compute(uniform, "add", 1)
+        own = write.compute(same, "multiply", index)
+        builder.add(ScalarStore(target, index, own))
+    domains = check_domains(builder.build())
+    assert [domains[value.name] for value in (uniform, same, own)] == [Domain.SUBGROUP, Domain.SUBGROUP, Domain.INVOCATION]
+
+
+@pytest.mark.parametrize("where", ["operand", "branch"])
+def test_a_matrix_operation_takes_nothing_that_differs_among_invocations(where: str) -> None:
+    builder = builder_of_invocations()
+    write = Writer(builder)
+    source = u32s(builder, "source", 256, "input")
+    type_ = MatrixType(U32, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
+    index = Scalar("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        own = write.compute(index, "multiply", 8)
+    zero = builder.literal(0)
+    if where == "operand":
+        builder.load("matrix", type_, source, own, builder.literal(8), Layout.ROW_MAJOR)
+    else:
+        with builder.arm() as then:
+            builder.load("matrix", type_, source, zero, builder.literal(8), Layout.ROW_MAJOR)
+        builder.branch(Condition(own, "equal", zero), then)
+    with pytest.raises(GeneratorError, match="KHR-UNI-01"):
+        builder.build()
+
+
+def test_what_a_loop_carries_from_an_invocation_differs_too() -> None:
+    builder = builder_of_invocations()
+    index, chosen = Scalar("invocation", U32), Scalar("chosen", U32)
+    carried = [CarriedScalar(builder.literal(0), Scalar("current", U32), chosen)]
+    with builder.per_invocation(index, SIZE), builder.loop(Scalar("i", U32), builder.literal(3), carried):
+        builder.add(Select(chosen, Condition(index, "less", builder.literal(3)), carried[0].current, builder.literal(1)))
+    assert check_domains(builder.build())["current"] is Domain.INVOCATION

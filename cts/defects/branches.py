@@ -13,7 +13,8 @@ from cts.reference.selections import chosen_arm, holds, take
 from cts.reference.state import State
 from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, ReturnBoth, Switch
 from generators.program.functions import Call
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.types import COMPONENT_TYPES
 
 _Deciding = Branch | Switch

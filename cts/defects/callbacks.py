@@ -22,8 +22,9 @@ from cts.reference.values import MatrixValue
 from generators.program.blocks import BlockPointer
 from generators.program.control_flow import Condition, Select, flattened
 from generators.program.functions import Call, Function, PointerParameter
+from generators.program.operation import Operation
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
-from generators.program.program import Operation, Program
+from generators.program.program import Program
 from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarConvert, ScalarLoad
 from generators.program.values import Matrix, Operand, Scalar

@@ -13,7 +13,8 @@ from cts.reference.state import State
 from cts.reference.trees import selected
 from cts.reference.variables import initialize
 from generators.program.functions import Call, PointerParameter
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix
 from generators.program.variables import Variable

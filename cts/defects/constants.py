@@ -14,7 +14,8 @@ from generators.program.construction import MatrixConstant, MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.elementwise import MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.scalars import ScalarArithmetic
 from generators.program.values import Operand
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from cts.defects.glossary import EVERY, Value, glossary
 from cts.reference.state import State
 from generators.program.control_flow import flattened
-from generators.program.program import Operation
+from generators.program.operation import Operation
 from generators.program.values import Matrix
 
 Kind = TypeVar("Kind", bound=Operation)

@@ -11,7 +11,8 @@ from cts.reference.load_store import load, place
 from cts.reference.state import State
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.workgroup import Copy
 
 

@@ -18,7 +18,8 @@ from generators.errors import GeneratorError
 from generators.inputs.exactness import denormals
 from generators.program.control_flow import Loop
 from generators.program.muladd import MatrixMulAdd
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.values import Matrix
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
 

@@ -13,7 +13,8 @@ from cts.reference.tensor import layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place, store_at
 from cts.reference.tensor_addressing import Addresses
 from generators.errors import GeneratorError
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 from generators.types import ClampMode, ComponentType
 

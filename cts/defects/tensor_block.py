@@ -16,7 +16,8 @@ from cts.reference.tensor_addressing import Addresses
 from generators.program.blocks import BlockLoad
 from generators.program.control_flow import flattened
 from generators.program.functions import Function
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad
 from generators.program.tensor import LayoutSet, TensorLayoutType
 from generators.program.tensor_access import TensorLoad

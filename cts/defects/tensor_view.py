@@ -17,7 +17,8 @@ from cts.reference.tensor_access import place, tensor_load
 from cts.reference.tensor_addressing import Line, addresses, linear_in_clip, per_instance
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.tensor import TensorView, TensorViewType, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 from generators.program.values import extent

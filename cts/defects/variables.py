@@ -8,7 +8,8 @@ from cts.defects.defect import Defect, Substitute, every
 from cts.defects.glossary import EVERY
 from cts.reference.state import State
 from cts.reference.variables import variable_load, variable_store
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.variables import VariableLoad, VariableStore
 
 

@@ -14,7 +14,8 @@ from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, tensor_load, tensor_store
 from cts.reference.tensor_addressing import Addresses
 from generators.program.control_flow import flattened
-from generators.program.program import Operation, Program, Subcase
+from generators.program.operation import Operation
+from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 
 

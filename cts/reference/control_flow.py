@@ -11,7 +11,7 @@ from cts.reference.state import State
 from cts.reference.values import select
 from generators.errors import GeneratorError
 from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop, ReturnBoth
-from generators.program.program import Operation
+from generators.program.operation import Operation
 from generators.program.values import Matrix, ScalarValue
 
 

@@ -41,8 +41,9 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
+from generators.program.operation import Operation
 from generators.program.per_element import PerElement
-from generators.program.program import Operation, Program, Subcase
+from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.program.subgroups import StoreSubgroups

@@ -13,7 +13,7 @@ from cts.reference.scalars import numbers
 from cts.reference.state import State
 from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Merged, Relation, Select, Switch
-from generators.program.program import Operation
+from generators.program.operation import Operation
 from generators.program.values import Matrix
 
 _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(

@@ -12,7 +12,8 @@ from cts.reference.memory import Memory, buffer, workgroup_memory
 from cts.reference.trees import Tree, replaced, selected
 from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError
-from generators.program.program import Operation, Program, Subcase
+from generators.program.operation import Operation
+from generators.program.program import Program, Subcase
 from generators.program.values import Operand, ScalarValue
 from generators.types import Scope, StorageClass
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from generators.chains.tiles import ChainWriter
-from generators.program.control_flow import Carried, Condition, Hint, Merged, Relation
+from generators.program.control_flow import Carried, Condition, Merged, Relation
+from generators.program.operation import Hint
 from generators.program.values import Matrix, Operand, Scalar, ScalarValue
 from generators.types import COMPONENT_TYPES
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from generators.chains.decisions import U32, Decisions
 from generators.chains.tiles import ChainWriter
-from generators.program.control_flow import Hint
 from generators.program.functions import Argument, Function, Parameter
+from generators.program.operation import Hint
 from generators.program.values import Matrix, Scalar
 from generators.program.variables import Variable
 

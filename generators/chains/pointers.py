@@ -7,8 +7,8 @@ from typing import Literal
 from generators.chains.decisions import Decisions
 from generators.chains.functions import FunctionWriter
 from generators.chains.tiles import ChainWriter
-from generators.program.control_flow import Hint
 from generators.program.functions import Direction, Function, PointerParameter
+from generators.program.operation import Hint
 from generators.program.values import Matrix, MatrixType
 from generators.program.variables import Initializer, Path, ValueType, Variable
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from generators.numerics.component_bits import bits_of
 from generators.program.callbacks import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
-from generators.program.control_flow import Hint
 from generators.program.functions import Function
+from generators.program.operation import Hint
 from generators.program.values import Scalar
 from generators.types import COMPONENT_TYPES, ComponentType
 

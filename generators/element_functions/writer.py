@@ -8,9 +8,9 @@ from generators.element_functions.functions import Arithmetic
 from generators.numerics.component_bits import bits_of
 from generators.program.builder import U32
 from generators.program.callbacks import Converted, Expression, element_function
-from generators.program.control_flow import Hint
 from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
+from generators.program.operation import Hint
 from generators.program.values import Matrix, Scalar, ScalarValue, Source
 from generators.types import ComponentType
 

@@ -13,8 +13,9 @@ from generators.layouts.tile_arrays import tame_bits
 from generators.numerics.component_bits import bits_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.callbacks import constant
-from generators.program.control_flow import Carried, Hint
+from generators.program.control_flow import Carried
 from generators.program.memory import Array, Pointee, Role
+from generators.program.operation import Hint
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
 from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source

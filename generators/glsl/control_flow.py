@@ -9,9 +9,10 @@ from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import type_name
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Carried, CarriedScalar, Exit, Hint, Loop
+from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
+from generators.program.operation import Hint
 from generators.program.values import Matrix, ScalarValue
 from generators.program.variables import value_type
 from generators.program.walking import names_read

@@ -18,7 +18,7 @@ from generators.errors import NotExpressible
 from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
-from generators.program.program import Operation
+from generators.program.operation import Operation
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
 from generators.program.workgroup import Barrier, Copy, LastWorkgroup
 from generators.types import MemoryAccess, MemoryScope, StorageClass

@@ -9,10 +9,10 @@ from generators.errors import GeneratorError
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Select, Switch
+from generators.program.control_flow import Branch, Condition, Exit, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
-from generators.program.program import Operation
+from generators.program.operation import Hint, Operation
 from generators.program.values import Matrix, ScalarValue
 
 _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[flatten]] ", "against": "[[dont_flatten]] "})

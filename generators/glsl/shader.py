@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from generators.errors import NotExpressible
 from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, literal
 from generators.program.memory import Array, Pointee
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
 from generators.types import ComponentType, Scope, StorageClass, Use
 

@@ -9,9 +9,9 @@ from typing import Literal
 from generators.layouts.block_formats import FORMATS, U32, planes, word
 from generators.program.blocks import BlockPointer, BlockType
 from generators.program.callbacks import Binary, BlockRead, Called, Choose, Converted, Expression, Part, constant, element_function
-from generators.program.control_flow import Hint
 from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
+from generators.program.operation import Hint
 from generators.program.variables import Aggregate, ArrayType, length
 from generators.types import COMPONENT_TYPES, ComponentType
 

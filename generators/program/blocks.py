@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
+from generators.program.operation import Operation
 from generators.program.values import Scalar, ScalarValue
 from generators.types import ComponentType
 
@@ -51,7 +52,7 @@ class BlockPointer:
 
 
 @dataclass(frozen=True)
-class BlockLoad:
+class BlockLoad(Operation):
     """``result`` is a member of the block that ``pointer`` points to, at ``index`` where it is an array.
 
     The load promises no more than the block's alignment, and all of it where the place allows (``promised_alignment``).

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Arm, Branch, Carried, CarriedScalar, Condition, Exit, Hint, Loop, Merged, Switch
+from generators.program.control_flow import Arm, Branch, Carried, CarriedScalar, Condition, Exit, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.domains import check_domains
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
@@ -18,7 +18,8 @@ from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
-from generators.program.program import FIRST_FREE_CONSTANT_ID, Operation, Program
+from generators.program.operation import Hint, Operation
+from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups

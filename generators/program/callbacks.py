@@ -13,10 +13,10 @@ from typing import Literal, cast
 
 from generators.program.blocks import BlockLoad, BlockPointer
 from generators.program.composites import CompositeExtract
-from generators.program.control_flow import Condition, Hint, Relation, Select
+from generators.program.control_flow import Condition, Relation, Select
 from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
-from generators.program.program import Operation
+from generators.program.operation import Hint, Operation
 from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
 from generators.program.values import Operand, Scalar, ScalarValue
 from generators.program.variables import Aggregate, part_type

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generators.program.operation import Operation
 from generators.program.values import ScalarValue
 from generators.program.variables import Aggregate, Path, Value, Variable
 
 
 @dataclass(frozen=True)
-class CompositeConstruct:
+class CompositeConstruct(Operation):
     """``result`` has ``parts``, one for each element or member."""
 
     result: Aggregate
@@ -18,7 +19,7 @@ class CompositeConstruct:
 
 
 @dataclass(frozen=True)
-class CompositeExtract:
+class CompositeExtract(Operation):
     """``result`` is the part of ``composite`` that ``path`` leads to; at least one step, and not into a matrix."""
 
     result: Value
@@ -27,7 +28,7 @@ class CompositeExtract:
 
 
 @dataclass(frozen=True)
-class CompositeInsert:
+class CompositeInsert(Operation):
     """``result`` is ``composite`` with ``part`` where ``path`` leads to."""
 
     result: Aggregate
@@ -37,7 +38,7 @@ class CompositeInsert:
 
 
 @dataclass(frozen=True)
-class CopyObject:
+class CopyObject(Operation):
     """``result`` is ``value``, of the same type."""
 
     result: Value
@@ -45,7 +46,7 @@ class CopyObject:
 
 
 @dataclass(frozen=True)
-class CopyMemory:
+class CopyMemory(Operation):
     """What ``target_path`` leads to in ``target`` becomes what ``source_path`` leads to in ``source``, of the same type."""
 
     target: Variable

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.program.operation import Operation
 from generators.program.values import Matrix, Operand, ScalarValue
 
 
 @dataclass(frozen=True)
-class MatrixSplat:
+class MatrixSplat(Operation):
     """Every component of ``result`` is ``value``, a scalar of the component type (KHR-COMP-02); ``replicated`` for
     OpCompositeConstructReplicateEXT (KHR-COMP-05)."""
 
@@ -19,7 +20,7 @@ class MatrixSplat:
 
 
 @dataclass(frozen=True)
-class MatrixConstant:
+class MatrixConstant(Operation):
     """``result`` is a constant of the module, every component of which is ``value`` (KHR-COMP-01).
 
     Attributes:
@@ -37,14 +38,14 @@ class MatrixConstant:
 
 
 @dataclass(frozen=True)
-class MatrixNull:
+class MatrixNull(Operation):
     """``result`` is OpConstantNull: zero in every component (KHR-COMP-04)."""
 
     result: Matrix
 
 
 @dataclass(frozen=True)
-class MatrixUndefined:
+class MatrixUndefined(Operation):
     """``result`` is OpUndef, in the module's declarations or in the function. It may be handed on, but nothing may depend on its value
     (KHR-COMP-04)."""
 

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
+from generators.program.operation import Hint, Operation
 from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.program.workgroup import LastWorkgroup
-
-if TYPE_CHECKING:
-    from generators.program.program import Operation
-
-Hint = Literal["none", "for", "against"]
-"""What the shader asks of a compiler: nothing, to unroll a loop (to flatten a selection), or not to. It changes no result."""
 
 Relation = Literal["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 
@@ -34,7 +29,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Select:
+class Select(Operation):
     """``result`` is ``then`` where the condition holds, else ``otherwise``; three scalars of one type."""
 
     result: Scalar
@@ -63,7 +58,7 @@ class CarriedScalar:
 
 
 @dataclass(frozen=True)
-class Loop:
+class Loop(Operation):
     """``body`` runs ``trip_count`` (u32) times; ``index`` (u32) counts from 0. All carried values change at once, at the end of the
     body."""
 
@@ -84,7 +79,7 @@ class Merged:
 
 
 @dataclass(frozen=True)
-class Branch:
+class Branch(Operation):
     """``then`` runs where the condition holds, ``otherwise`` elsewhere. ``merged`` has sources for (then, otherwise)."""
 
     condition: Condition
@@ -103,7 +98,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Switch:
+class Switch(Operation):
     """Runs the arm that has ``selector`` (u32) among its literals, else ``default``. ``merged`` has sources for the arms in order and
     last for the default."""
 
@@ -115,7 +110,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Exit:
+class Exit(Operation):
     """Where the condition holds, ``body`` runs and then: the program or the function ends (``return``), the loop ends (``break``), or
     its next iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue`` carried values
     are those that they had when the iteration began. ``returned`` is what the function returns, of a return inside of one."""
@@ -127,7 +122,7 @@ class Exit:
 
 
 @dataclass(frozen=True)
-class ReturnBoth:
+class ReturnBoth(Operation):
     """A branch in a function both of whose arms return: ``then_returned`` after ``then`` where the condition holds, else
     ``otherwise_returned`` after ``otherwise``. What follows is never executed."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from generators.program.operation import Operation
 from generators.program.values import Matrix
 from generators.types import ComponentType, Use
 
@@ -27,7 +28,7 @@ class Conversion(enum.Enum):
 
 
 @dataclass(frozen=True)
-class MatrixConvert:
+class MatrixConvert(Operation):
     """``result`` is ``matrix`` converted component by component; both have the same scope, rows, columns and use (KHR-CVT-02),
     but that an accumulator may become an A or B (CM2-CVT-01).
 

@@ -15,7 +15,8 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 from generators.program.control_flow import Branch, CarriedScalar, Condition, Exit, Loop, Merged, Select, Switch, bodies
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
-from generators.program.program import Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import Program
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.program.values import Matrix, Operand, Scalar
 from generators.program.walking import names_read

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.program.operation import Operation
 from generators.program.values import MatrixType, ScalarValue
 from generators.program.variables import Path, Variable, part_type
 
@@ -22,7 +23,7 @@ class ElementFunction:
 
 
 @dataclass(frozen=True)
-class ElementUpdate:
+class ElementUpdate(Operation):
     """For every i below the length of its matrix type, each invocation sets component i of the matrix in ``target`` to ``function``
     of component i of the matrix in ``source``, which may be the same one (KHR-LEN-02, KHR-COMP-03).
 

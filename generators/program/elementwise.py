@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.program.operation import Operation
 from generators.program.values import Matrix, ScalarValue
 
 Operator = Literal["add", "subtract", "multiply", "divide", "signed_divide", "unsigned_divide"]
@@ -13,7 +14,7 @@ operators are OpF or OpI as the components are."""
 
 
 @dataclass(frozen=True)
-class MatrixNegate:
+class MatrixNegate(Operation):
     """``result`` = -``operand``: OpFNegate, or OpSNegate on integers of either signedness (KHR-ARI-01)."""
 
     result: Matrix
@@ -21,7 +22,7 @@ class MatrixNegate:
 
 
 @dataclass(frozen=True)
-class MatrixArithmetic:
+class MatrixArithmetic(Operation):
     """``result`` = ``left`` (operator) ``right``, element by element; all of one type (KHR-ARI-02, KHR-ARI-04).
 
     ``no_contraction``: with the decoration NoContraction.
@@ -35,7 +36,7 @@ class MatrixArithmetic:
 
 
 @dataclass(frozen=True)
-class MatrixTimesScalar:
+class MatrixTimesScalar(Operation):
     """``result`` = ``matrix`` * ``scalar``, a scalar of the component type (KHR-ARI-05); ``no_contraction`` as for MatrixArithmetic."""
 
     result: Matrix

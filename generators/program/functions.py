@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from generators.program.blocks import BlockPointer
+from generators.program.operation import Hint, Operation
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, Operand, Scalar
 from generators.program.variables import Aggregate, Value, Variable
-
-if TYPE_CHECKING:
-    from generators.program.control_flow import Hint
-    from generators.program.program import Operation
 
 Direction = Literal["in", "out", "inout"]
 
@@ -68,7 +65,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Operation):
     """``result`` is what ``function`` returns for ``arguments``; None for void. A variable is the argument of a pointer; no variable
     is that of two."""
 

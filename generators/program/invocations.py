@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from generators.program.operation import Operation
 from generators.program.values import Scalar
-
-if TYPE_CHECKING:
-    from generators.program.program import Operation
 
 
 @dataclass(frozen=True)
-class PerInvocation:
+class PerInvocation(Operation):
     """``body`` runs in each invocation of each scope instance, whose values it may read. What it computes differs from invocation to
     invocation, and so may its control flow; a later region has these values too.
 

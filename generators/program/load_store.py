@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from generators.program.memory import Array
+from generators.program.operation import Operation
 from generators.program.values import Matrix, MatrixType, Operand, ScalarValue
 from generators.types import Layout, MemoryAccess, MemoryScope
 
@@ -24,7 +25,7 @@ class MemoryOperand:
 
 
 @dataclass(frozen=True)
-class MatrixLoad:
+class MatrixLoad(Operation):
     """``result`` is read from ``array``, beginning at element ``first`` and with ``stride`` between rows (columns), both counted in
     the array's pointee. ``robust``: elements may lie beyond the array, a buffer; the kernel asks for bounds checks (KHR-MEM-02)."""
 
@@ -38,7 +39,7 @@ class MatrixLoad:
 
 
 @dataclass(frozen=True)
-class MatrixStore:
+class MatrixStore(Operation):
     """``matrix`` is written to ``array``; addressing and ``robust`` as in MatrixLoad."""
 
     matrix: Matrix

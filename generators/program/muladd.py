@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generators.program.operation import Operation
 from generators.program.values import Matrix
 from generators.types import MatrixOperands
 
 
 @dataclass(frozen=True)
-class MatrixMulAdd:
+class MatrixMulAdd(Operation):
     """``result`` = ``a`` x ``b`` + ``c``. ``operands`` None leaves the optional mask out, which means the same as NONE (KHR-MAD-12)."""
 
     result: Matrix

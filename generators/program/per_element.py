@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.functions import Function
+from generators.program.operation import Operation
 from generators.program.values import Matrix, ScalarValue
 
 
@@ -27,7 +28,7 @@ ExtraOperand = ScalarValue | VectorOperand | StructOperand | Matrix
 
 
 @dataclass(frozen=True)
-class PerElement:
+class PerElement(Operation):
     """Every element of ``result`` is ``function`` of its row, its column, the element of ``matrix`` there, and ``extra``
     (CM2-PE-03 to CM2-PE-06)."""
 

@@ -9,80 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from generators.program.blocks import BlockLoad
-from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
-from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import ControlFlow, Loop, Select, flattened
-from generators.program.conversion import MatrixConvert
-from generators.program.elements import ElementUpdate
-from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
-from generators.program.functions import Call
-from generators.program.invocations import PerInvocation
+from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
-from generators.program.muladd import MatrixMulAdd
-from generators.program.per_element import PerElement
-from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
+from generators.program.operation import Operation
 from generators.program.shape import PLAIN, WorkgroupShape
-from generators.program.subgroups import StoreSubgroups
-from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
-from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.tile_copy import TileCopy
-from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Operand
-from generators.program.variables import Variable, VariableLoad, VariableStore
-from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.program.variables import Variable
 from generators.types import Scope
-
-Operation = (
-    MatrixLoad
-    | MatrixStore
-    | MatrixSplat
-    | MatrixMulAdd
-    | InstanceIndex
-    | ScalarArithmetic
-    | Loop
-    | Copy
-    | Barrier
-    | LastWorkgroup
-    | StoreSubgroups
-    | VariableLoad
-    | VariableStore
-    | MatrixConstant
-    | MatrixNull
-    | MatrixUndefined
-    | ScalarLoad
-    | ScalarConvert
-    | ScalarStore
-    | PerInvocation
-    | Select
-    | BlockLoad
-    | MatrixNegate
-    | MatrixArithmetic
-    | MatrixTimesScalar
-    | MatrixConvert
-    | ElementUpdate
-    | CompositeConstruct
-    | CompositeExtract
-    | CompositeInsert
-    | CopyObject
-    | CopyMemory
-    | ControlFlow
-    | BuiltInIndex
-    | Call
-    | LayoutCreate
-    | LayoutSet
-    | ViewCreate
-    | ViewSet
-    | TensorLoad
-    | TensorStore
-    | PerElement
-    | Reduce
-    | UseConvert
-    | Transpose
-    | TileCopy
-)
 
 LOCAL_SIZE_CONSTANT_ID = 0
 """SpecId of the local size in x. The device sets it to ``subgroups`` times its subgroup size."""

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.memory import Array
+from generators.program.operation import Operation
 from generators.program.values import Scalar, ScalarValue
 
 
 @dataclass(frozen=True)
-class InstanceIndex:
+class InstanceIndex(Operation):
     """``result`` (u32) numbers the scope instances of the dispatch: WorkgroupIndex * NumSubgroups + SubgroupId for subgroup scope,
     WorkgroupIndex for workgroup scope. WorkgroupIndex is WorkgroupId.x, and where a program has workgroups along y or z
     (WorkgroupId.z * NumWorkgroups.y + WorkgroupId.y) * NumWorkgroups.x + WorkgroupId.x."""
@@ -19,7 +20,7 @@ class InstanceIndex:
 
 
 @dataclass(frozen=True)
-class BuiltInIndex:
+class BuiltInIndex(Operation):
     """``result`` (u32) is WorkgroupId.x or SubgroupId."""
 
     result: Scalar
@@ -32,7 +33,7 @@ keeps its sign, and no shift is by the width or more."""
 
 
 @dataclass(frozen=True)
-class ScalarArithmetic:
+class ScalarArithmetic(Operation):
     """``result`` = ``left`` (operator) ``right``, all of one type; integers wrap, and float results are exact."""
 
     result: Scalar
@@ -42,7 +43,7 @@ class ScalarArithmetic:
 
 
 @dataclass(frozen=True)
-class ScalarConvert:
+class ScalarConvert(Operation):
     """``result`` is ``value`` converted to its type by the signedness of both types: exact, or an integer truncated."""
 
     result: Scalar
@@ -50,7 +51,7 @@ class ScalarConvert:
 
 
 @dataclass(frozen=True)
-class ScalarStore:
+class ScalarStore(Operation):
     """Element ``index`` (u32) of ``array``, an array of scalars of the value's type in a storage buffer or in workgroup memory, becomes
     ``value``. Each element that is stored is stored once."""
 
@@ -60,7 +61,7 @@ class ScalarStore:
 
 
 @dataclass(frozen=True)
-class ScalarLoad:
+class ScalarLoad(Operation):
     """``result`` is element ``index`` (u32) of ``array``, an array of scalars of the result's type in a storage buffer or in workgroup
     memory."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.memory import Array
+from generators.program.operation import Operation
 
 
 @dataclass(frozen=True)
-class StoreSubgroups:
+class StoreSubgroups(Operation):
     """Every invocation stores (SubgroupSize, NumSubgroups, SubgroupId, SubgroupLocalInvocationId) to the element of ``target`` whose
     number is (WorkgroupIndex * NumSubgroups + SubgroupId) * ``subgroup_size`` + SubgroupLocalInvocationId, with WorkgroupIndex as for
     InstanceIndex. The elements are vectors of four u32.

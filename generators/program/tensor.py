@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.program.operation import Operation
 from generators.program.values import Extent, Operand, ScalarValue, extent
 from generators.types import ClampMode
 
@@ -54,7 +55,7 @@ class TensorView:
 
 
 @dataclass(frozen=True)
-class LayoutCreate:
+class LayoutCreate(Operation):
     """OpCreateTensorLayoutNV."""
 
     result: TensorLayout
@@ -64,7 +65,7 @@ LayoutSetting = Literal["dimension", "stride", "slice", "clamp_value", "block_si
 
 
 @dataclass(frozen=True)
-class LayoutSet:
+class LayoutSet(Operation):
     """``result`` is ``layout`` with one setting changed: OpTensorLayoutSetDimensionNV, SetStrideNV, SliceNV (offset and span of each
     dimension in turn), SetClampValueNV or SetBlockSizeNV."""
 
@@ -75,7 +76,7 @@ class LayoutSet:
 
 
 @dataclass(frozen=True)
-class ViewCreate:
+class ViewCreate(Operation):
     """OpCreateTensorViewNV."""
 
     result: TensorView
@@ -85,7 +86,7 @@ ViewSetting = Literal["dimension", "stride", "clip"]
 
 
 @dataclass(frozen=True)
-class ViewSet:
+class ViewSet(Operation):
     """``result`` is ``view`` with one setting changed: OpTensorViewSetDimensionNV, SetStrideNV or SetClipNV (row offset, row span, column
     offset, column span)."""
 

@@ -8,6 +8,7 @@ from generators.program.blocks import BlockPointer
 from generators.program.functions import Function
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
+from generators.program.operation import Operation
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, ScalarValue
 
@@ -16,7 +17,7 @@ POINTER_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
-class TensorLoad:
+class TensorLoad(Operation):
     """``result`` is read from the tensor that begins at element ``first`` of ``array``, counted in the array's pointee.
 
     Attributes:
@@ -36,7 +37,7 @@ class TensorLoad:
 
 
 @dataclass(frozen=True)
-class TensorStore:
+class TensorStore(Operation):
     """``matrix`` is written to the tensor that begins at element ``first`` of ``array``; addressing as in TensorLoad."""
 
     matrix: Matrix

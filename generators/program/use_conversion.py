@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generators.program.operation import Operation
 from generators.program.values import Matrix
 
 
 @dataclass(frozen=True)
-class UseConvert:
+class UseConvert(Operation):
     """``result`` has the elements of ``matrix``, an accumulator, and use A or B (CM2-CVT-03)."""
 
     result: Matrix
@@ -16,7 +17,7 @@ class UseConvert:
 
 
 @dataclass(frozen=True)
-class Transpose:
+class Transpose(Operation):
     """Element (r, c) of ``result``, of use B, is element (c, r) of ``matrix``, an accumulator (CM2-TR-02)."""
 
     result: Matrix

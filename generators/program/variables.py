@@ -9,6 +9,7 @@ from typing import Literal
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.operation import Operation
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
 from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, extent
 from generators.types import ComponentType
@@ -79,7 +80,7 @@ instance, as all scalars of a program are."""
 
 
 @dataclass(frozen=True)
-class VariableLoad:
+class VariableLoad(Operation):
     """``result`` is what ``path`` leads to in ``variable``."""
 
     result: Value
@@ -88,7 +89,7 @@ class VariableLoad:
 
 
 @dataclass(frozen=True)
-class VariableStore:
+class VariableStore(Operation):
     """What ``path`` leads to in ``variable`` becomes ``value``."""
 
     variable: Variable

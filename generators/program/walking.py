@@ -10,8 +10,8 @@ from generators.program.blocks import BlockPointer
 from generators.program.control_flow import Branch, Carried, CarriedScalar, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
 from generators.program.functions import Call, Function
 from generators.program.invocations import PerInvocation
+from generators.program.operation import Operation
 from generators.program.per_element import StructOperand, VectorOperand
-from generators.program.program import Operation
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, Operand, Scalar
 from generators.program.variables import Aggregate

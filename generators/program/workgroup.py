@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from generators.program.memory import Array
+from generators.program.operation import Operation
 from generators.program.values import Extent, Scalar
 from generators.types import MemoryScope
-
-if TYPE_CHECKING:
-    from generators.program.program import Operation
 
 Handover = Literal["barrier", "access"]
 """What makes writes available and visible: the barrier between, or the accesses themselves (Vulkan memory model)."""
 
 
 @dataclass(frozen=True)
-class Copy:
+class Copy(Operation):
     """All invocations of the workgroup copy ``source`` to ``target`` element by element (equal length and pointee): invocation i takes
     elements i, i + size, i + 2 * size … of the workgroup's ``size`` invocations. ``backwards``: element e of the target is element
     length - 1 - e of the source, so that another invocation reads an element than wrote it."""
@@ -33,7 +31,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Barrier:
+class Barrier(Operation):
     """OpControlBarrier at ``scope`` (Workgroup or Subgroup) with AcquireRelease semantics over WorkgroupMemory and UniformMemory.
 
     With the handover ``access`` the barrier makes nothing available or visible: the memory operands of all accesses to arrays that
@@ -45,7 +43,7 @@ class Barrier:
 
 
 @dataclass(frozen=True)
-class LastWorkgroup:
+class LastWorkgroup(Operation):
     """The workgroup that arrives last runs ``body``: what all others have written is known to it.
 
     One invocation of each workgroup adds 1 to element 0 of ``counter`` (a buffer of u32 that starts with 0) by an atomic of queue

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from generators.program.control_flow import Carried, CarriedScalar, Exit, Hint, Loop
+from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop
+from generators.program.operation import Hint
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import LoopControl, Op
 from generators.spirv.shader import LoopBlocks, Shader

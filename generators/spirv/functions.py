@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError
 from generators.program.blocks import BlockPointer
-from generators.program.control_flow import Hint, ReturnBoth
+from generators.program.control_flow import ReturnBoth
 from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, mistake
+from generators.program.operation import Hint
 from generators.program.values import Operand, Scalar
 from generators.program.variables import Variable, value_type
 from generators.spirv.blocks import block_pointer

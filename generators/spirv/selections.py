@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from generators.errors import GeneratorError
-from generators.program.control_flow import Branch, Condition, Exit, Hint, Merged, Relation, ReturnBoth, Select, Switch
+from generators.program.control_flow import Branch, Condition, Exit, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.functions import Returned
-from generators.program.program import Operation
+from generators.program.operation import Hint, Operation
 from generators.program.tensor import TensorLayout, TensorView
 from generators.program.values import Matrix, ScalarValue
 from generators.spirv.declarations import scalar

@@ -11,7 +11,8 @@ from generators.program.blocks import BlockPointer
 from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
-from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Operation, Program
+from generators.program.operation import Operation
+from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.values import Extent, MatrixType, Operand, Scalar, ScalarValue, Selected
 from generators.program.variables import Value
 from generators.program.workgroup import Barrier, LastWorkgroup

@@ -21,7 +21,8 @@ from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Pointee
 from generators.program.muladd import MatrixMulAdd
-from generators.program.program import Operation, Program, Subcase
+from generators.program.operation import Operation
+from generators.program.program import Program, Subcase
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type, muladd, perfect, store_program
 

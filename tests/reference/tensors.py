@@ -11,7 +11,8 @@ from cts.reference.state import State, initial_state
 from cts.reference.tensor import LayoutState, layout_state
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.program.builder import ProgramBuilder
-from generators.program.program import Operation, Subcase
+from generators.program.operation import Operation
+from generators.program.program import Subcase
 from generators.program.tensor import TensorLayoutType
 from generators.types import Scope
 

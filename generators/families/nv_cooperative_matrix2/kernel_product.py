@@ -32,7 +32,8 @@ from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenVa
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.memory import Role
-from generators.program.program import Operation, Program, Subcase
+from generators.program.operation import Operation
+from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayout, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue

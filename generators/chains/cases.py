@@ -1,4 +1,4 @@
-"""What the families of chains share: parameters, how a program begins, and data."""
+"""The parameters that families of chains share, the beginning of a program, and data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ChainParameters(Scoped):
 
     @property
     def n_comes_at_run_time(self) -> bool:
-        """Whether each subcase gives n."""
+        """Return whether each subcase gives n."""
         return self.source in ("push_constant", "buffer")
 
 

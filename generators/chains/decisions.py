@@ -1,4 +1,4 @@
-"""What decides in a program: a number and a relation; and how branches and loops on them are written."""
+"""Branches and loops on a number and a relation."""
 
 from __future__ import annotations
 

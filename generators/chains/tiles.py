@@ -1,7 +1,7 @@
-"""Operands for programs that decide at run time what they multiply: every scope instance has eight tiles of A and of B, two of C, and
+"""Operands for programs that choose at run time what they multiply: every scope instance has eight tiles of A and of B, two of C, and
 two outputs, and any sum in which each tile occurs once is exact.
 
-Tiles are squares of the larger dimension, all of which holds data of the operand's kind, so that an access in the other layout, with
+Tiles are squares of the larger dimension, all of which holds data of the operand's kind, so an access in the other layout, with
 another stride or to another tile is defined and gives another matrix.
 """
 

@@ -1,4 +1,4 @@
-"""What the data of control_flow_variables must show."""
+"""The data of control_flow_variables show the defects of branches and loops."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the data of function_pointers must show."""
+"""The data of function_pointers show the defects of calls, branches and loops."""
 
 import pytest
 

@@ -260,7 +260,7 @@ FORMS: Mapping[str, Callable[[PointerWriter], None]] = {
     "array": partial(_array, unrolled=False),
     "array_unrolled": partial(_array, unrolled=True),
 }
-"""What writes each form, by label."""
+"""The function that writes each form, by label."""
 
 
 @dataclass(frozen=True, kw_only=True)

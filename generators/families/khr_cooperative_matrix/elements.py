@@ -82,7 +82,7 @@ class _Holder:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Of all matrices."""
+        """Return the paths of all matrices."""
         return (self.path, *self.beside)
 
 

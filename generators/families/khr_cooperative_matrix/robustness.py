@@ -154,7 +154,7 @@ def build(parameters: Parameters) -> Built:
     count = source.bytes // component.bytes
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw bits of which none are zero where a type has others enough, so a zero comes from a bounds check."""
+        """Draw elements of which none has all bits zero, so a zero comes from a bounds check."""
         bits = index_coded(component, count) if parameters.pattern == "index" else random_bits(component, count, rng)
         bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
         outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}

@@ -1,4 +1,4 @@
-"""What a form of control_flow is."""
+"""The class of the forms of control_flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a form of function_pointers is."""
+"""The class of the forms of function_pointers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from generators.program.values import Matrix, Scalar
 
 
 def _identity(functions: FunctionWriter) -> None:
-    """Return the parameter, of each type."""
+    """Call a function that returns its parameter, for each type."""
     writer = functions.writer
     passed = []
     for operand in "abc":

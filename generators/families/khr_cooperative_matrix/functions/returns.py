@@ -74,7 +74,7 @@ def _return_in_loop(functions: FunctionWriter) -> None:
 
 
 def _return_both(functions: FunctionWriter, dead: bool) -> None:
-    """Return in both arms of a branch; what follows is unreachable, or code that computes and returns, too."""
+    """Return in both arms of a branch; what follows is unreachable, or code that computes and also returns."""
     writer, builder = functions.writer, functions.writer.builder
     (a, b, x, y), number = _parameters(functions)
 
@@ -97,4 +97,4 @@ RETURNS: Mapping[str, Callable[[FunctionWriter], None]] = {
     "return_both": partial(_return_both, dead=False),
     "return_dead": partial(_return_both, dead=True),
 }
-"""What writes each form, by label."""
+"""The function that writes each form, by label."""

@@ -1,48 +1,60 @@
-"""What families of forms on chains of tiles share: axes, the program around a form, and data."""
+"""The parameters that families of chains share, the beginning of a program, and data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 
 from generators.chains import tiles as chain_tiles
 from generators.chains.decisions import U32
 from generators.chains.tiles import ChainWriter
-from generators.parameters.vocabulary import LAYOUT_LETTERS, SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.values import ScalarValue
-from generators.property_rows import parse_row
+from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout, StorageClass
 
-_BUILT_IN = ("workgroup", "subgroup")
+DecidingSource = Literal["literal", "specialization", "push_constant", "buffer", "workgroup", "subgroup"]
+"""Where the number that decides comes from: an operand, or the number of the workgroup or of the subgroup."""
 
-CHAIN_AXES: TakenValues = MappingProxyType(
-    {
-        "row": None,
-        "scope": SCOPES.keys(),
-        "subgroups": SUBGROUPS,
-        "workgroups": range(1, 17),
-        "source": (*SOURCES, *_BUILT_IN),
-        "layouts": ("rrrr", "cccc", "rcrc", "crcr"),
-    }
+
+@dataclass(frozen=True, kw_only=True)
+class ChainParameters(Scoped):
+    """The parameters of a case whose program is a chain of multiply-adds, in which a number n decides."""
+
+    row: PropertyRow = parameter("the property row", decode=parse_row)
+    workgroups: int = parameter("workgroups of the dispatch", default=1)
+    source: DecidingSource = parameter("where n comes from", default="push_constant")
+    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rrrr", decode=layouts_of(4))
+
+    @property
+    def n_comes_at_run_time(self) -> bool:
+        """Return whether each subcase gives n."""
+        return self.source in ("push_constant", "buffer")
+
+
+ROW_FITS: Mapping[str, Callable[[ChainParameters], bool]] = MappingProxyType(
+    {"row_fits": lambda parameters: chain_tiles.fits(parameters.row)}
 )
-"""The axes that every such family has, and what they take."""
-
-ROW_FITS: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"row_fits": lambda values: chain_tiles.fits(parse_row(values["row"]))})
-"""The constraint that they share."""
-
-
-def _layouts(values: Values) -> dict[str, Layout]:
-    return {operand: LAYOUT_LETTERS[letter] for operand, letter in zip("abcd", values["layouts"], strict=True)}
+"""The predicate that these families share."""
 
 
 @dataclass(frozen=True)
 class Decider:
-    """The number that decides, where it is no built-in: its type, its value, and the default of a specialization constant."""
+    """The number that decides, unless it is a built-in.
+
+    Attributes:
+        component: its type.
+        value: its value, where a program has it as a literal or a specialization constant.
+        default: of the specialization constant, in the module.
+    """
 
     component: ComponentType = U32
     value: int = 3
@@ -51,30 +63,40 @@ class Decider:
 
 @dataclass(frozen=True)
 class ChainCase:
-    """A program that is begun: ``writer`` writes its chain, ``n`` is the number that decides, from the case's source."""
+    """A case whose program has begun.
+
+    Attributes:
+        builder: of the program.
+        writer: writes the chain.
+        n: the number that decides.
+    """
 
     builder: ProgramBuilder
     writer: ChainWriter
     n: ScalarValue
 
+    def finish(self, number: Callable[[Any], int]) -> Built:
+        """Finish the program. Its subcases have data that differ in every tile.
 
-def begin(values: Values, n: Decider = Decider(), storage: StorageClass = StorageClass.STORAGE_BUFFER) -> ChainCase:
-    """The frame of a case's program."""
-    scope, source = SCOPES[values["scope"]], values["source"]
-    builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]), workgroups=int(values["workgroups"]))
-    if source in _BUILT_IN:
-        number: ScalarValue = builder.built_in_index(source)
-    else:
-        number = builder.operand("n", n.component, source, n.value, n.default)
-    return ChainCase(builder, ChainWriter(parse_row(values["row"]), builder, scope, _layouts(values), storage), number)
+        Args:
+            number: returns n, from the parameters of a subcase, where it comes at run time.
+        """
 
+        def draw(name: str, parameters: Any, program: Program, rng: np.random.Generator) -> Subcase:
+            operands = {o.name: number(parameters) for o in program.operands if o.source in ("push_constant", "buffer")}
+            return Subcase(name, self.writer.inputs(rng), operands)
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """As ``subcase_with``; n is the axis ``number``."""
-    return subcase_with(int(values["number"]), name, values, program, rng)
+        return Built(self.builder.build(), draw)
 
 
-def subcase_with(number: int, name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Data that differ in every tile, and n where it comes at run time."""
-    operands = {o.name: number for o in program.operands if o.source in ("push_constant", "buffer")}
-    return Subcase(name, chain_tiles.inputs(parse_row(values["row"]), program, _layouts(values), rng), operands)
+def begin(parameters: ChainParameters, n: Decider = Decider(), storage: StorageClass = StorageClass.STORAGE_BUFFER) -> ChainCase:
+    """Begin the program of a case: its arrays, which are in ``storage``, and the number that decides."""
+    scope, source = parameters.scope, parameters.source
+    builder = ProgramBuilder(scope, subgroups=parameters.subgroups, workgroups=parameters.workgroups)
+    match source:
+        case "workgroup" | "subgroup":
+            number: ScalarValue = builder.built_in_index(source)
+        case _:
+            number = builder.operand("n", n.component, source, n.value, n.default)
+    layouts = dict(zip("abcd", parameters.layouts, strict=True))
+    return ChainCase(builder, ChainWriter(parameters.row, builder, scope, layouts, storage), number)

@@ -1,4 +1,4 @@
-"""What decides in a program: a number, a relation, and how arms are written down."""
+"""Branches and loops on a number and a relation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class Decisions:
     """Branches and loops over the number ``n``.
 
     Attributes:
-        writer: of the program. ``n``: the number that decides. ``relation``, ``hint``: of the case.
+        writer: of the program.
+        n: the number that decides.
+        relation: how ``condition`` compares it.
+        hint: of branches and loops.
     """
 
     def __init__(self, writer: ChainWriter, n: ScalarValue, relation: Relation, hint: Hint) -> None:
@@ -31,22 +34,22 @@ class Decisions:
 
     @property
     def condition(self) -> Condition:
-        """``n`` compared with 2."""
+        """Compare ``n`` with 2."""
         return Condition(self.n, self.relation, self.literal(2))
 
     def literal(self, value: int) -> Operand:
-        """A number of the type of ``n``."""
+        """Make a number of the type of ``n``."""
         return self.writer.builder.literal(value, self.n.component)
 
     def result(self, source: Value) -> Matrix | Scalar:
-        """A value to be merged, of the type of one of its sources."""
+        """Make a value for a merge, of the type of one of its sources."""
         name = self.writer.name("chosen")
         return Matrix(name, source.type) if isinstance(source, Matrix) else Scalar(name, source.component)
 
     def choose(
         self, then: Callable[[], Values], otherwise: Callable[[], Values], condition: Condition | None = None
     ) -> list[Matrix | Scalar]:
-        """What one of the arms gives; each of them writes its operations and returns its values."""
+        """Branch. Each arm writes its operations and returns its values; return the merged values."""
         builder = self.writer.builder
         with builder.arm() as first:
             yes = then()
@@ -59,14 +62,14 @@ class Decisions:
     def matrices(
         self, then: Callable[[], Sequence[Matrix]], otherwise: Callable[[], Sequence[Matrix]], condition: Condition | None = None
     ) -> list[Matrix]:
-        """As ``choose``, for matrices alone."""
+        """Branch as ``choose`` does, for matrices alone."""
         return [value for value in self.choose(then, otherwise, condition) if isinstance(value, Matrix)]
 
     def repeat(
         self, trips: ScalarValue | int, initial: Sequence[Matrix], body: Callable[[Scalar, Sequence[Matrix]], Sequence[Matrix]]
     ) -> list[Matrix]:
-        """A loop; ``body`` gets the index and the carried matrices and returns those of the next iteration. Returns those after the
-        loop."""
+        """Write a loop. ``body`` gets the index and the carried matrices, and returns the ones of the next iteration; return the ones after
+        the loop."""
         writer = self.writer
         index = Scalar(writer.name("i"), U32)
         current = [Matrix(writer.name("carried"), matrix.type) for matrix in initial]

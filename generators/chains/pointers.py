@@ -1,4 +1,4 @@
-"""Writes functions that take pointers, and variables to which these lead."""
+"""Writes functions that take pointers, and the variables that these point to."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from generators.program.values import Matrix, MatrixType
 from generators.program.variables import Initializer, Path, ValueType, Variable
 
 Storage = Literal["function", "private"]
+"""Storage classes of variables."""
 
 
 class PointerWriter(FunctionWriter):
-    """As FunctionWriter, with variables.
+    """Writes functions, and variables.
 
     Attributes:
-        storage: of the variables to which pointers lead.
+        storage: of the variables that pointers point to.
     """
 
     def __init__(self, writer: ChainWriter, decisions: Decisions, control: Hint, storage: Storage) -> None:
@@ -27,44 +28,44 @@ class PointerWriter(FunctionWriter):
         self.storage = storage
 
     def variable(self, kind: str, tile: int | None = None, storage: Storage | None = None) -> Variable:
-        """A variable of an operand's type, which holds one of its tiles."""
+        """Declare a variable of an operand's type, which holds one of its tiles or nothing yet."""
         variable = self.writer.builder.variable(self.writer.name(f"variable_{kind}"), self.writer.type(kind), storage or self.storage)
         if tile is not None:
             self.set(variable, self.writer.load(kind, tile))
         return variable
 
     def variables(self, tile: int, kinds: str = "ab") -> list[Variable]:
-        """A variable for each operand, which holds one of its tiles."""
+        """Declare a variable for each operand, which holds one of its tiles."""
         return [self.variable(kind, tile) for kind in kinds]
 
     def own(self, type_: MatrixType, initializer: Initializer | None = None) -> Variable:
-        """A variable for a function to have."""
+        """Make a variable for a function to have."""
         return Variable(self.writer.name("own"), type_, "function", initializer)
 
     def pointer(self, kind: str, direction: Direction = "inout", storage: Storage | None = None) -> PointerParameter:
-        """A parameter that is a pointer to a matrix of an operand's type."""
+        """Make a parameter that is a pointer to a matrix of an operand's type."""
         return self.pointer_to(self.writer.type(kind), f"pointer_{kind}", direction, storage)
 
     def pointer_to(self, type_: ValueType, name: str, direction: Direction = "inout", storage: Storage | None = None) -> PointerParameter:
-        """A parameter that is a pointer to a variable of ``type_``."""
+        """Make a parameter that is a pointer to a variable of ``type_``."""
         return PointerParameter(Variable(self.writer.name(name), type_, storage or self.storage), direction)
 
-    def get(self, place: Variable | PointerParameter, *path: int) -> Matrix:
-        """What a variable has."""
-        variable = place.variable if isinstance(place, PointerParameter) else place
+    def get(self, holder: Variable | PointerParameter, *path: int) -> Matrix:
+        """Read a variable, or the part of it that ``path`` leads to."""
+        variable = holder.variable if isinstance(holder, PointerParameter) else holder
         return self.writer.builder.get_matrix(self.writer.name("got"), variable, *path)
 
-    def set(self, place: Variable | PointerParameter, matrix: Matrix, path: Path = ()) -> None:
-        """Writes to a variable, or to the part of it to which ``path`` leads."""
-        variable = place.variable if isinstance(place, PointerParameter) else place
+    def set(self, holder: Variable | PointerParameter, matrix: Matrix, path: Path = ()) -> None:
+        """Write to a variable, or to the part of it that ``path`` leads to."""
+        variable = holder.variable if isinstance(holder, PointerParameter) else holder
         self.writer.builder.set(variable, path, matrix)
 
     def keep(self, variable: Variable, output: str, *path: int) -> None:
-        """Stores what a variable has to an output."""
+        """Store a variable, or the part of it that ``path`` leads to, to an output."""
         self.writer.store(self.get(variable, *path), output)
 
     def adding(self) -> Function:
-        """(a, b, pointer to c): c becomes a x b + c."""
+        """Write the function (a, b, pointer to c), which sets c to a x b + c."""
         a, b = self.parameters("a", "b")
         c = self.pointer("c")
         return self.function("accumulate", [a, b, c], lambda: self.set(c, self.writer.muladd(a, b, self.get(c))))

@@ -1,7 +1,7 @@
-"""Operands for programs that decide at run time what they multiply: every scope instance has eight tiles of A and of B, two of C, and
+"""Operands for programs that choose at run time what they multiply: every scope instance has eight tiles of A and of B, two of C, and
 two outputs, and any sum in which each tile occurs once is exact.
 
-Tiles are squares of the larger dimension, all of which holds data of the operand's kind, so that an access in the other layout, with
+Tiles are squares of the larger dimension, all of which holds data of the operand's kind, so an access in the other layout, with
 another stride or to another tile is defined and gives another matrix.
 """
 
@@ -17,7 +17,6 @@ from generators.inputs.products import Chain
 from generators.parameters.vocabulary import OPERAND_USES
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Array, Pointee
-from generators.program.program import Program
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType, Layout, Scope, StorageClass
@@ -30,8 +29,8 @@ _SHAPES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n"), "d": ("m", "n")}
 
 
 def fits(row: PropertyRow) -> bool:
-    """Whether sums of ``STEPS`` products can be carried and are exact with enough bits: C has Result's type, of at least eleven bits,
-    and nothing saturates."""
+    """Return whether sums of ``STEPS`` products can be carried, and exact ones have bits enough: C has Result's type, a float has at least
+    eleven bits of significand, and nothing saturates."""
     return row.c is row.result and not row.saturating and (not row.result.is_float or row.result.precision >= 11)
 
 
@@ -40,8 +39,12 @@ class Square:
     """The tiles of one operand, all counted in components.
 
     Attributes:
-        rows, columns: of the matrix. ``side``: of the square that a tile fills.
-        stride: between lines. ``pitch``: between tiles. ``steps``: tiles of an instance.
+        component: as declared.
+        rows, columns: of the matrix.
+        side: of the square that a tile fills.
+        stride: between lines.
+        pitch: between tiles.
+        steps: tiles of an instance.
     """
 
     component: ComponentType
@@ -53,7 +56,8 @@ class Square:
     steps: int
 
     def place(self, values: np.ndarray, layout: Layout, rng: np.random.Generator) -> np.ndarray:
-        """``values`` (instances, steps, rows, columns) as the array's bytes: repeated to fill the square, random bytes after lines."""
+        """Return the bytes of the array, uint8: ``values`` (instances, steps, rows, columns), repeated to fill squares, and random bytes
+        after lines."""
         instances, steps, rows, columns = values.shape
         whole = np.pad(values, ((0, 0), (0, 0), (0, self.side - rows), (0, self.side - columns)), mode="wrap")
         bits = whole.view(self.component.bits_dtype)
@@ -65,7 +69,7 @@ class Square:
 
 
 def square(row: PropertyRow, operand: str) -> Square:
-    """The tiles of operand ``a``, ``b``, ``c`` or ``d``. Lines are padded, and aligned to 16 bytes, which is enough for any layout."""
+    """Return the tiles of operand ``a``, ``b``, ``c`` or ``d``. Lines are padded, and aligned to 16 bytes, enough for any layout."""
     component: ComponentType = {"a": row.a, "b": row.b, "c": row.c, "d": row.result}[operand]
     rows, columns = (getattr(row, name) for name in _SHAPES[operand])
     side = max(rows, columns)
@@ -78,7 +82,11 @@ class ChainWriter:
     """Writes programs over these operands.
 
     Attributes:
-        builder: of the program. ``row``: its types and sizes. ``layouts``: of a, b, c, d.
+        builder: of the program.
+        row: types and sizes of the matrices.
+        scope: of the matrices.
+        layouts: by operand: a, b, c, d.
+        squares: tiles by operand.
         arrays: by operand, and ``d0`` and ``d1``.
     """
 
@@ -99,7 +107,7 @@ class ChainWriter:
         for name in _OUTPUTS:
             tiles = self.squares["d"]
             self.arrays[name] = builder.array(name, Pointee(tiles.component), tiles.pitch * count, storage, "output")
-        # Where the tiles of this instance begin is computed here, before any branch, so that it is known in all of them.
+        # Computed before any branch, so every arm knows where the tiles of this instance begin.
         self._bases: dict[str, ScalarValue] = {}
         if count > 1:
             index = builder.instance_index()
@@ -109,7 +117,7 @@ class ChainWriter:
         self._count = 0
 
     def output(self, name: str) -> str:
-        """Declares one more output."""
+        """Declare one more output."""
         tiles = self.squares["d"]
         pointee = Pointee(tiles.component)
         length = tiles.pitch * self.builder.instances
@@ -117,17 +125,17 @@ class ChainWriter:
         return name
 
     def name(self, what: str) -> str:
-        """A name of its own."""
+        """Make a name that nothing else has."""
         self._count += 1
         return f"{what}_{self._count}"
 
     def type(self, operand: str) -> MatrixType:
-        """The matrix type of an operand."""
+        """Return the matrix type of an operand."""
         tiles = self.squares[operand]
         return MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, OPERAND_USES[operand])
 
     def first(self, operand: str, tile: int | ScalarValue) -> ScalarValue:
-        """The element at which a tile of this instance begins."""
+        """Compute the element at which a tile of this instance begins."""
         builder, pitch = self.builder, self.squares[operand].pitch
         if isinstance(tile, int):
             step: ScalarValue = builder.literal(tile * pitch)
@@ -144,31 +152,31 @@ class ChainWriter:
         stride: ScalarValue | None = None,
         first: ScalarValue | None = None,
     ) -> Matrix:
-        """A tile, in the operand's layout and stride unless told otherwise."""
+        """Load a tile, by default in the operand's layout and stride."""
         at = self.first(operand, tile) if first is None else first
         step = self.builder.literal(self.squares[operand].stride) if stride is None else stride
         chosen = self.layouts[operand] if layout is None else layout
         return self.builder.load(self.name(operand), self.type(operand), self.arrays[operand], at, step, chosen)
 
     def muladd(self, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
-        """``a`` x ``b`` + ``c``."""
+        """Compute ``a`` x ``b`` + ``c``."""
         operands = self.row.operands or None
         return self.builder.muladd(self.name("sum"), self.type("d"), a, b, c, operands)
 
     def add(self, tile: int | ScalarValue, c: Matrix) -> Matrix:
-        """``c`` and the product of a tile of A and the same one of B."""
+        """Add the product of a tile of A and the same one of B to ``c``."""
         return self.muladd(self.load("a", tile), self.load("b", tile), c)
 
     def store(self, matrix: Matrix, output: str = "d0", layout: Layout | None = None) -> None:
-        """Stores to output ``d0`` or ``d1``."""
+        """Store to an output, by default in the layout of Result."""
         stride = self.builder.literal(self.squares["d"].stride)
         self.builder.store(matrix, self.arrays[output], self.first("d", 0), stride, layout or self.layouts["d"])
 
-
-def inputs(row: PropertyRow, program: Program, layouts: Mapping[str, Layout], rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """The contents of a, b and c: floats whose sums are exact, integers with all bits random."""
-    chain = Chain(row, program.instances, STEPS)
-    drawn = products.exact(chain, rng) if row.result.is_float else integers.wrapping(chain, rng)
-    addends = np.stack((drawn.c, np.roll(drawn.c, 3, axis=-2)[..., ::-1]), axis=1)
-    data = {"a": drawn.a, "b": drawn.b, "c": np.ascontiguousarray(addends)}
-    return {name: square(row, name).place(values, layouts[name], rng) for name, values in data.items()}
+    def inputs(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Draw the contents of a, b and c as uint8: floats whose sums are exact, integers with all bits random."""
+        row = self.row
+        chain = Chain(row, self.builder.instances, STEPS)
+        drawn = products.exact(chain, rng) if row.result.is_float else integers.wrapping(chain, rng)
+        addends = np.stack((drawn.c, np.roll(drawn.c, 3, axis=-2)[..., ::-1]), axis=1)
+        data = {"a": drawn.a, "b": drawn.b, "c": np.ascontiguousarray(addends)}
+        return {name: self.squares[name].place(values, self.layouts[name], rng) for name, values in data.items()}

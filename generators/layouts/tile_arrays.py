@@ -1,4 +1,4 @@
-"""Arrays of equal tiles, from which whole matrices come and to which they go, for families that are not about addresses."""
+"""Arrays of equal tiles, which whole matrices are loaded from and stored to, for families that do not test addresses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from generators.types import ComponentType, Layout, StorageClass
 
 @dataclass(frozen=True)
 class TileArray:
-    """``count`` tiles for each scope instance, one behind the other, in rows (columns) without padding.
+    """``count`` tiles for each scope instance, one after the other, in rows (columns) without padding.
 
     Attributes:
         array: in a storage buffer.
-        type: of the matrices. ``layout``: of each tile.
+        type: of the matrices.
+        layout: of each tile.
     """
 
     array: Array
@@ -42,18 +43,18 @@ class TileArray:
         return builder.arithmetic(f"{name}_tile", "multiply", tile, builder.literal(self._size))
 
     def load(self, builder: ProgramBuilder, name: str, tile: int | Scalar) -> Matrix:
-        """The matrix of a tile."""
+        """Load the matrix of a tile."""
         first, stride = self._place(builder, name, tile)
         return builder.load(name, self.type, self.array, first, stride, self.layout)
 
     def store(self, builder: ProgramBuilder, matrix: Matrix, tile: int | Scalar) -> None:
-        """Stores ``matrix``, whose name is that of no other stored matrix, to a tile."""
+        """Store ``matrix`` to a tile. No other matrix that is stored has its name."""
         first, stride = self._place(builder, f"{matrix.name}_out", tile)
         builder.store(matrix, self.array, first, stride, self.layout)
 
 
 def tile_array(builder: ProgramBuilder, name: str, type_: MatrixType, count: int, layout: Layout, output: bool = False) -> TileArray:
-    """Declares an input, or an output, of ``count`` tiles for each instance."""
+    """Declare an input, or an output, of ``count`` tiles for each instance."""
     rows, columns = type_.shape
     length = rows * columns * count * builder.instances
     array = builder.array(name, Pointee(type_.component), length, StorageClass.STORAGE_BUFFER, "output" if output else "input")
@@ -61,8 +62,8 @@ def tile_array(builder: ProgramBuilder, name: str, type_: MatrixType, count: int
 
 
 def tame_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random bits of the whole width for integers; for floats random signs, all bits of the significand, and magnitudes from 2**-3 to
-    2**3, so that small factors give exact, normal results. Unsigned, (count,)."""
+    """Draw random bits of the whole width for integers; for floats random signs, all bits of the significand, and magnitudes from 2**-3
+    to 2**3, so small factors give exact, normal results. Unsigned, (count,)."""
     if not component.is_float:
         return rng.integers(0, 1 << component.bits, count, dtype=np.uint64, endpoint=False).astype(component.bits_dtype)
     hidden = component.precision - 1

@@ -1,4 +1,4 @@
-"""What control_flow's data must show, and that none of its cases rests on a policy."""
+"""The data of control_flow show the defects of branches and loops, and none of its cases rests on a policy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the data of control_flow_variables must show."""
+"""The data of control_flow_variables show the defects of branches and loops."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from cts.defects.branches import branch_defects
 from cts.defects.loops import loop_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build, expand
-from generators.families.khr_cooperative_matrix.control_flow_variables import AXES
+from generators.families.khr_cooperative_matrix import control_flow_variables
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
@@ -15,7 +15,7 @@ from tests.suite import casebook
 
 CASE = "control_flow_variables[{}-subgroup-{}-1-{}-function-{}-none-rrrr]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
-FORMS = list(AXES["form"])
+FORMS = list(control_flow_variables.FORMS)
 RETURNS = ["return_in_loop", "return_in_branch"]
 
 

@@ -1,4 +1,4 @@
-"""What the data of function_pointers must show."""
+"""The data of function_pointers show the defects of calls, branches and loops."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from cts.defects.calls import call_defects
 from cts.defects.loops import loop_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build, expand
-from generators.families.khr_cooperative_matrix.function_pointers import AXES
+from generators.families.khr_cooperative_matrix import function_pointers
 from generators.glsl import emit as glsl
 from generators.spirv import emit as spirv
 from generators.spirv.enumerants import Op
@@ -17,7 +17,7 @@ from tests.suite import casebook
 
 CASE = "function_pointers[{}-subgroup-1-1-{}-function-push_constant-none-rrrr]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
-FORMS = list(AXES["form"])
+FORMS = list(function_pointers.FORMS)
 INITIALIZED = ["own_null", "own_constant"]
 
 

@@ -1,4 +1,4 @@
-"""What the data of functions must show."""
+"""The data of functions show the defects of calls and branches."""
 
 import pytest
 

@@ -1,20 +1,21 @@
 """control_flow_variables: matrices in variables that branches and loops change.
 
-Axis values are those of cases/khr_cooperative_matrix/control_flow_variables.yaml. As in control_flow every form reads one number ``n``:
-selections compare it with 2, loops run n times or leave at iteration n.
+As in control_flow, every form reads one number ``n``: selections compare it with 2, loops run n times or leave at iteration n.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
-from generators.chains.cases import CHAIN_AXES, ROW_FITS, begin, subcase
+from generators.chains.cases import ROW_FITS, ChainParameters, begin
 from generators.chains.decisions import Decisions
-from generators.chains.pointers import PointerWriter
-from generators.parameters.vocabulary import TakenValues, Values
-from generators.program.control_flow import Arm, Condition
-from generators.program.program import Program
+from generators.chains.pointers import PointerWriter, Storage
+from generators.parameters.declaration import parameter
+from generators.program.built import Built
+from generators.program.control_flow import Arm, Condition, Hint
 from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Variable
 
@@ -32,7 +33,7 @@ def _add(writer: PointerWriter, variable: Variable, tile: int | ScalarValue) -> 
 def _choose(
     writer: PointerWriter, then: Callable[[], None], otherwise: Callable[[], None] = lambda: None, condition: Condition | None = None
 ) -> None:
-    """A branch whose arms only change variables."""
+    """Branch; the arms only change variables."""
     decisions, builder = writer.decisions, writer.writer.builder
     with builder.arm() as first:
         then()
@@ -42,7 +43,7 @@ def _choose(
 
 
 def _loop(writer: PointerWriter) -> None:
-    """n products are added to a variable."""
+    """Add n products to a variable."""
     total = writer.variable("c", 0)
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -54,7 +55,7 @@ def _loop(writer: PointerWriter) -> None:
 
 
 def _swap(writer: PointerWriter) -> None:
-    """Two variables that change places at the end of each iteration."""
+    """Exchange two variables at the end of each iteration."""
     x, y = writer.variable("c", 0), writer.variable("c", 1)
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -69,7 +70,7 @@ def _swap(writer: PointerWriter) -> None:
 
 
 def _prefetch(writer: PointerWriter) -> None:
-    """The A and B of the next iteration are loaded in this one, into variables."""
+    """Load the A and B of the next iteration in this one, into variables."""
     chain, builder = writer.writer, writer.writer.builder
     a, b, c = writer.variables(0, "abc")
 
@@ -86,7 +87,7 @@ def _prefetch(writer: PointerWriter) -> None:
 
 
 def _first_iteration(writer: PointerWriter) -> None:
-    """A variable that nothing has written before the loop is written in its first iteration, and changed in the others."""
+    """Write a variable in the first iteration, which nothing has written before, and change it in the others."""
     total, builder = writer.variable("c"), writer.writer.builder
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -104,7 +105,7 @@ def _first_iteration(writer: PointerWriter) -> None:
 
 
 def _leave(writer: PointerWriter, kind: Literal["break", "continue"]) -> None:
-    """Iteration n changes the variable, and then ends the loop or itself: the change stays, where a carried matrix would not have it."""
+    """Change the variable in iteration n, and then end the loop or the iteration: the change stays, unlike one of a carried matrix."""
     total, builder = writer.variable("c", 0), writer.writer.builder
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -119,7 +120,7 @@ def _leave(writer: PointerWriter, kind: Literal["break", "continue"]) -> None:
 
 
 def _return_in_loop(writer: PointerWriter) -> None:
-    """Iteration n stores the variable and ends the shader; what is stored after the loop is not stored then."""
+    """Store the variable in iteration n and end the shader, so the store after the loop does not happen."""
     total, builder = writer.variable("c", 0), writer.writer.builder
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -134,7 +135,7 @@ def _return_in_loop(writer: PointerWriter) -> None:
 
 
 def _return_in_branch(writer: PointerWriter) -> None:
-    """Each arm changes the variable and ends the shader for one number, after a store of its own."""
+    """Change the variable in each arm, and for one number store it there and end the shader."""
     total, decisions, builder = writer.variable("c", 0), writer.decisions, writer.writer.builder
 
     def arm(number: int, tile: int) -> None:
@@ -149,7 +150,7 @@ def _return_in_branch(writer: PointerWriter) -> None:
 
 
 def _both_arms(writer: PointerWriter) -> None:
-    """A variable that nothing has written is written in both arms."""
+    """Write a variable in both arms that nothing has written before."""
     total, chain = writer.variable("c"), writer.writer
     _choose(
         writer,
@@ -161,7 +162,7 @@ def _both_arms(writer: PointerWriter) -> None:
 
 
 def _one_arm(writer: PointerWriter) -> None:
-    """A variable is changed in one arm; another one in the other."""
+    """Change one variable in each arm."""
     first, second = writer.variable("c", 0), writer.variable("c", 1)
     _choose(writer, lambda: _add(writer, first, 0), lambda: _add(writer, second, 1))
     writer.keep(first, "d0")
@@ -169,7 +170,7 @@ def _one_arm(writer: PointerWriter) -> None:
 
 
 def _exchange(writer: PointerWriter) -> None:
-    """Two variables change places in one arm."""
+    """Exchange two variables in one arm."""
     first, second = writer.variable("c", 0), writer.variable("c", 1)
 
     def exchanged() -> None:
@@ -183,7 +184,7 @@ def _exchange(writer: PointerWriter) -> None:
 
 
 def _switch(writer: PointerWriter) -> None:
-    """The arms of a switch change one variable, each with another tile; the default changes it twice."""
+    """Change one variable in the arms of a switch, with another tile in each, and twice in the default."""
     total, builder = writer.variable("c", 0), writer.writer.builder
     arms = []
     for tile, literals in enumerate(((0,), (1, 3))):
@@ -198,7 +199,7 @@ def _switch(writer: PointerWriter) -> None:
 
 
 def _negate(writer: PointerWriter) -> None:
-    """The sum of each iteration is negated where its index is less than n."""
+    """Negate the sum of each iteration whose index is less than n."""
     total, chain = writer.variable("c", 0), writer.writer
 
     def negated() -> None:
@@ -214,7 +215,7 @@ def _negate(writer: PointerWriter) -> None:
 
 
 def _array(writer: PointerWriter, unrolled: bool) -> None:
-    """Four sums in an array; each of n iterations adds to every one of them, in a loop over the array or one after the other."""
+    """Add to four sums in an array in each of n iterations, in a loop over the array or one after the other."""
     chain, builder = writer.writer, writer.writer.builder
     type_ = chain.type("c")
     array = builder.variable(chain.name("sums"), ArrayType(type_, 4), writer.storage)
@@ -242,13 +243,13 @@ def _array(writer: PointerWriter, unrolled: bool) -> None:
         writer.keep(array, f"d{i}" if i < 2 else chain.output(f"d{i}"), i)
 
 
-_FORMS: Mapping[str, Callable[[PointerWriter], None]] = {
+FORMS: Mapping[str, Callable[[PointerWriter], None]] = {
     "loop": _loop,
     "swap": _swap,
     "prefetch": _prefetch,
     "first_iteration": _first_iteration,
-    "break": lambda writer: _leave(writer, "break"),
-    "continue": lambda writer: _leave(writer, "continue"),
+    "break": partial(_leave, kind="break"),
+    "continue": partial(_leave, kind="continue"),
     "return_in_loop": _return_in_loop,
     "return_in_branch": _return_in_branch,
     "both_arms": _both_arms,
@@ -256,25 +257,34 @@ _FORMS: Mapping[str, Callable[[PointerWriter], None]] = {
     "exchange": _exchange,
     "switch": _switch,
     "negate": _negate,
-    "array": lambda writer: _array(writer, unrolled=False),
-    "array_unrolled": lambda writer: _array(writer, unrolled=True),
+    "array": partial(_array, unrolled=False),
+    "array_unrolled": partial(_array, unrolled=True),
 }
-
-AXES: TakenValues = {
-    **CHAIN_AXES,
-    "form": _FORMS.keys(),
-    "storage": ("function", "private"),
-    "hint": ("none", "for", "against"),
-    "number": range(5),
-}
-
-PREDICATES = ROW_FITS
-
-__all__ = ["AXES", "PREDICATES", "program", "subcase"]
+"""The function that writes each form, by label."""
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    case = begin(values)
-    _FORMS[values["form"]](PointerWriter(case.writer, Decisions(case.writer, case.n, "less", values["hint"]), "none", values["storage"]))
-    return case.builder.build()
+@dataclass(frozen=True, kw_only=True)
+class Parameters(ChainParameters):
+    """The parameters of a case."""
+
+    form: Callable[[PointerWriter], None] = parameter("how variables change", labels=FORMS)
+    storage: Storage = parameter("storage class of the variables", default="function")
+    hint: Hint = parameter("the hint of branches and loops, for or against their removal", default="none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    number: int = parameter("n, where it comes at run time", default=3, applies=lambda parameters: parameters.n_comes_at_run_time)
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: its program, and data that differ in every tile."""
+    case = begin(parameters)
+    decisions = Decisions(case.writer, case.n, "less", parameters.hint)
+    parameters.form(PointerWriter(case.writer, decisions, "none", parameters.storage))
+    return case.finish(lambda subcase: subcase.number)

@@ -1,24 +1,28 @@
-"""property_queries: the rules of the commands that list what a device supports.
-
-Axis values are those of cases/khr_cooperative_matrix/property_queries.yaml.
-"""
+"""property_queries: the rules of the commands that list what a device supports."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import get_args
 
-from generators.parameters.vocabulary import TakenValues, Values
+from generators.parameters.declaration import parameter
 from generators.property_query import Command, PropertyQuery, Rule
 
 _COMMANDS: Mapping[str, Command] = MappingProxyType({"matrix": "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"})
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = MappingProxyType({})
 
-AXES: TakenValues = {"command": _COMMANDS.keys(), "rule": get_args(Rule)}
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    command: Command = parameter("the property command", default="matrix", labels=_COMMANDS)
+    rule: Rule = parameter("the rule that the answers keep")
 
 
-def query(values: Values) -> PropertyQuery:
-    """The query of a case."""
-    return PropertyQuery(_COMMANDS[values["command"]], values["rule"])
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType({})
+
+
+def query(parameters: Parameters) -> PropertyQuery:
+    """Return the query of a case."""
+    return PropertyQuery(parameters.command, parameters.rule)

@@ -1,45 +1,79 @@
-"""robustness: matrices that lie partly or wholly beyond the range of their buffer, where accesses are bounds-checked.
-
-Axis values are those of cases/khr_cooperative_matrix/robustness.yaml.
-"""
+"""robustness: matrices that lie partly or wholly beyond the range of their buffer, where accesses are bounds-checked."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from generators.errors import GeneratorError
 from generators.inputs.patterns import index_coded, random_bits
-from generators.parameters.vocabulary import LAYOUTS, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, shape_of
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, parse_shape
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
-from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
 
-_CUTS = ("line", "part", "first", "none", "far", "huge", "whole")
+_POINTEES: Mapping[str, Callable[[ComponentType], Pointee]] = {
+    "component": Pointee,
+    "vec4": partial(Pointee, lanes=4),
+    "uvec4": lambda _: Pointee(U32, 4),
+}
+"""Each makes the pointee of an array of a component type."""
 
 _RANGE_UNIT = 4
-"""Bytes that the size of a range is a multiple of: the most that robustStorageBufferAccessSizeAlignment may be."""
+"""The size of a range in bytes is a multiple of this, which is the most that robustStorageBufferAccessSizeAlignment may be."""
 
 _ALIGNMENT = 16
 _FAR = 1 << 20
 _HUGE = 0x7000_0000
-"""Bytes to a place far beyond any buffer, which the lower 16 (20) bits of an offset do not tell, and which 32 signed bits still can."""
+"""Distances in bytes far beyond any buffer. The lower 16 (20) bits of an offset do not show them, and 32 signed bits still hold them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("the component type of the matrix", labels=COMPONENT_TYPES)
+    use: Use = parameter("the use of the matrix", labels=USES)
+    shape: tuple[int, int] = parameter("rows and columns", decode=parse_shape)
+    access: Literal["load", "store"] = parameter("the access that the range cuts; the other one is in bounds")
+    layout: Layout = parameter("layout of the access that is cut", default="row", labels=LAYOUTS)
+    stride: Literal["tight", "padded"] = parameter("whether lines are followed by padding", default="tight")
+    cut: Literal["line", "part", "first", "none", "far", "huge", "whole"] = parameter(
+        "where the range ends: after half of the lines, within a line, after the first bytes, before the matrix, or after it; "
+        "far and huge: the matrix is a long way beyond the range",
+        default="line",
+    )
+    pointee: Callable[[ComponentType], Pointee] = parameter("what the array is declared of", default="component", labels=_POINTEES)
+    source: SOURCE_NAMES = parameter("where stride and first element come from", default="literal")
+    subgroups: int = parameter("subgroups of the workgroup, each with a matrix", default=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "bits"] = parameter("how the data are drawn: by index, or at random")
 
 
 @dataclass(frozen=True)
-class Side:
+class CutArray:
     """The array that the range cuts, all counted in its pointee.
 
     Attributes:
         pointee: of the array.
-        first: element of the first instance's matrix. ``stride``: between lines. ``pitch``: between the matrices of two instances.
+        first: element of the first instance's matrix.
+        stride: between lines.
+        pitch: between the matrices of two instances.
         length: of the array, and so of the buffer's range.
-        whole: length that would hold all matrices.
     """
 
     pointee: Pointee
@@ -47,102 +81,83 @@ class Side:
     stride: int
     pitch: int
     length: int
-    whole: int
 
 
-def _side(values: Values) -> Side | None:
-    """Where matrices and the end of the range lie; None where an address would be misaligned or an element would be split."""
-    component = COMPONENT_TYPES[values["component"]]
-    rows, columns = shape_of(values)
-    lines, run = (rows, columns) if values["layout"] == "row" else (columns, rows)
-    pointee = {"component": Pointee(component), "vec4": Pointee(component, 4), "uvec4": Pointee(U32, 4)}[values["pointee"]]
+def _cut_array(parameters: Parameters) -> CutArray | None:
+    """Return where matrices and the end of the range are; None if an address would be misaligned or an element would be split."""
+    component, cut = parameters.component, parameters.cut
+    rows, columns = parameters.shape
+    lines, run = (rows, columns) if parameters.layout is Layout.ROW_MAJOR else (columns, rows)
+    pointee = parameters.pointee(component)
     unit, line = pointee.bytes, run * component.bytes
     granule = math.lcm(min(_ALIGNMENT, line), unit)
     if line % granule:
         return None
-    stride = line + (granule if values["stride"] == "padded" else 0)
+    stride = line + (granule if parameters.stride == "padded" else 0)
     start = math.lcm(_ALIGNMENT, unit)
     span = stride * (lines - 1) + line
     pitch = -(-span // start) * start + start
-    instances = int(values["subgroups"])
-    last = start + pitch * (instances - 1)
+    last = start + pitch * (parameters.subgroups - 1)
     step = math.lcm(_RANGE_UNIT, unit, component.bytes)
     half = stride * (lines // 2)
     end = {
         "whole": span,
-        # A place whose upper bits were lost is in the range, and has data.
+        # An offset that loses its upper bits is in the range, where there are data.
         "far": span,
         "huge": span,
         "line": half,
         "part": half + line // 2 // step * step,
         "first": step,
-    }.get(values["cut"], 0)
-    if end % step or (values["cut"] == "part" and end == half):
+    }.get(cut, 0)
+    if end % step or (cut == "part" and end == half):
         return None
-    away = {"far": _FAR, "huge": _HUGE}.get(values["cut"], 0)
-    first = start + (away if away else 0)
-    return Side(pointee, first // unit, stride // unit, pitch // unit, (last + end) // unit, (last + span) // unit)
+    first = start + {"far": _FAR, "huge": _HUGE}.get(cut, 0)
+    return CutArray(pointee, first // unit, stride // unit, pitch // unit, (last + end) // unit)
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"aligned": lambda values: _side(values) is not None}
-
-AXES: TakenValues = {
-    "component": COMPONENT_TYPES.keys(),
-    "use": USES.keys(),
-    "shape": SHAPE,
-    "access": ("load", "store"),
-    "layout": LAYOUTS.keys(),
-    "stride": ("tight", "padded"),
-    "cut": _CUTS,
-    "pointee": ("component", "vec4", "uvec4"),
-    "source": SOURCES,
-    "subgroups": SUBGROUPS,
-    "pattern": ("index", "bits"),
-}
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": lambda parameters: _cut_array(parameters) is not None}
 
 
-def program(values: Values) -> Program:
-    """The program of a case: a load or a store that the range cuts, and the other one tight and in bounds."""
-    component = COMPONENT_TYPES[values["component"]]
-    rows, columns = shape_of(values)
-    type_ = MatrixType(component, Scope.SUBGROUP, rows, columns, USES[values["use"]])
-    side = _side(values)
-    if side is None:
+def build(parameters: Parameters) -> Built:
+    """Build a case: a load or a store that the range cuts, and the other one tight and in bounds.
+
+    Raises:
+        GeneratorError: the case is one that the constraint ``aligned`` excludes.
+    """
+    component = parameters.component
+    rows, columns = parameters.shape
+    type_ = MatrixType(component, Scope.SUBGROUP, rows, columns, parameters.use)
+    cut = _cut_array(parameters)
+    if cut is None:
         raise GeneratorError("robustness: the constraint 'aligned' must exclude this case")
-    builder = ProgramBuilder(Scope.SUBGROUP, subgroups=int(values["subgroups"]))
-    loads = values["access"] == "load"
+    builder = ProgramBuilder(Scope.SUBGROUP, subgroups=parameters.subgroups)
+    loads = parameters.access == "load"
     tight = Pointee(component)
     size = rows * columns * builder.instances
-    given, taken = (side.pointee, tight) if loads else (tight, side.pointee)
-    source = builder.array("source", given, side.length if loads else size, StorageClass.STORAGE_BUFFER, "input")
-    target = builder.array("target", taken, size if loads else side.length, StorageClass.STORAGE_BUFFER, "output")
-    how = values["source"]
-    stride = builder.operand("stride", U32, how, side.stride, side.stride * 2)
-    first: ScalarValue = builder.operand("first", U32, how, side.first, 0)
+    given, taken = (cut.pointee, tight) if loads else (tight, cut.pointee)
+    source = builder.array("source", given, cut.length if loads else size, StorageClass.STORAGE_BUFFER, "input")
+    target = builder.array("target", taken, size if loads else cut.length, StorageClass.STORAGE_BUFFER, "output")
+    stride = builder.operand("stride", U32, parameters.source, cut.stride, cut.stride * 2)
+    first: ScalarValue = builder.operand("first", U32, parameters.source, cut.first, 0)
     plain: ScalarValue = builder.literal(0)
     if builder.instances > 1:
-        first = builder.offset("element", first, builder.instance_index(), side.pitch)
+        first = builder.offset("element", first, builder.instance_index(), cut.pitch)
         plain = builder.offset("plain", builder.literal(0), builder.instance_index(), rows * columns)
     line = builder.literal(columns)
-    layout = LAYOUTS[values["layout"]]
     if loads:
-        matrix = builder.load("matrix", type_, source, first, stride, layout, robust=True)
+        matrix = builder.load("matrix", type_, source, first, stride, parameters.layout, robust=True)
         builder.store(matrix, target, plain, line, Layout.ROW_MAJOR)
     else:
         matrix = builder.load("matrix", type_, source, plain, line, Layout.ROW_MAJOR)
-        builder.store(matrix, target, first, stride, layout, robust=True)
-    return builder.build()
-
-
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Bits of which none are zero where a type has others enough, so that a zero is one that a bounds check gave."""
-    component = COMPONENT_TYPES[values["component"]]
-    source = program.array("source")
+        builder.store(matrix, target, first, stride, parameters.layout, robust=True)
+    operands = {"first": cut.first, "stride": cut.stride}
     count = source.bytes // component.bytes
-    bits = index_coded(component, count) if values["pattern"] == "index" else random_bits(component, count, rng)
-    bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
-    side = _side(values)
-    assert side is not None
-    outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
-    places = {"first": side.first, "stride": side.stride}
-    return Subcase(name, {"source": bits.view(np.uint8)}, {key: value for key, value in places.items() if key in outside})
+
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        """Draw elements of which none has all bits zero, so a zero comes from a bounds check."""
+        bits = index_coded(component, count) if parameters.pattern == "index" else random_bits(component, count, rng)
+        bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
+        outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
+        return Subcase(name, {"source": bits.view(np.uint8)}, {key: value for key, value in operands.items() if key in outside})
+
+    return Built(builder.build(), draw)

@@ -1,72 +1,78 @@
 """control_flow: matrices in branches, switches and loops, and what decides there.
 
-Axis values are those of cases/khr_cooperative_matrix/control_flow.yaml. Every form reads one number ``n``: selections compare it with
-2, loops run n times or leave at iteration n.
+Every form reads one number ``n``: selections compare it with 2, loops run n times or leave at iteration n.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-import numpy as np
-
-from generators.chains.cases import CHAIN_AXES, ROW_FITS, Decider, begin, subcase_with
+from generators.chains.cases import ROW_FITS, ChainParameters, Decider, begin
 from generators.chains.decisions import Decisions
-from generators.chains.tiles import ChainWriter
+from generators.families.khr_cooperative_matrix.control_flow.forms import Form
 from generators.families.khr_cooperative_matrix.control_flow.loops import LOOPS
 from generators.families.khr_cooperative_matrix.control_flow.selections import SELECTIONS
-from generators.parameters.vocabulary import TakenValues, Values
-from generators.program.program import Program, Subcase
-from generators.types import COMPONENT_TYPES, StorageClass
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import STORAGE_CLASSES
+from generators.program.built import Built
+from generators.program.control_flow import Hint, Relation
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
-_FORMS: Mapping[str, Callable[[ChainWriter, Decisions], None]] = {**SELECTIONS, **LOOPS}
-_LARGEST = {"loop": 7, "nested_loop": 3, "triangular_loop": 3, "swap": 7, "prefetch": 7, "last_iteration": 7}
-"""The largest n of forms that run n times."""
+_NUMBERS: Mapping[str, int] = {**{str(number): number for number in (0, 1, 2, 3, 7)}, "top": -1}
+"""``top`` has all bits set, so an unsigned n is the largest number then."""
 
-_RELATIONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-_NUMBERS = (0, 1, 2, 3, 7, "top")
-
-AXES: TakenValues = {
-    **CHAIN_AXES,
-    "form": _FORMS.keys(),
-    "relation": _RELATIONS,
-    "integer": ("u32", "s32"),
-    "n": _NUMBERS,
-    "hint": ("none", "for", "against"),
-    "storage": ("storage_buffer", "physical_storage_buffer"),
-    "at_run_time": _NUMBERS,
-}
+_INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32")}
+_STORAGE = {name: STORAGE_CLASSES[name] for name in ("storage_buffer", "physical_storage_buffer")}
 
 
-def _number(label: int | str, component: str) -> int:
-    """The number of a label; ``top`` has all bits set, which is -1 or the largest."""
-    if label == "top":
-        return -1 if component == "s32" else (1 << 32) - 1
-    return int(label)
+def _known(parameters: Parameters) -> bool:
+    return parameters.source in ("literal", "specialization")
 
 
-def _runs(values: Values, label: int | str) -> bool:
-    limit = _LARGEST.get(values["form"])
-    return limit is None or (label != "top" and int(label) <= limit)
+@dataclass(frozen=True, kw_only=True)
+class Parameters(ChainParameters):
+    """The parameters of a case."""
+
+    form: Form = parameter("what the control flow is", labels={**SELECTIONS, **LOOPS})
+    relation: Relation = parameter("how a branch compares numbers", default="less", applies=lambda parameters: parameters.form.compares)
+    integer: ComponentType = parameter("the type of n", default="u32", labels=_INTEGERS)
+    n: int = parameter("n, where it is known before the shader runs", default="2", labels=_NUMBERS, applies=_known)
+    hint: Hint = parameter(
+        "the hint of branches and loops, for or against their removal", default="none", applies=lambda parameters: parameters.form.hinted
+    )
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=_STORAGE)
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    at_run_time: int = parameter(
+        "n, where it comes at run time", default="2", labels=_NUMBERS, applies=lambda parameters: parameters.n_comes_at_run_time
+    )
+
+
+def _runs(form: Form, n: int) -> bool:
+    return form.largest is None or 0 <= n <= form.largest
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     **ROW_FITS,
-    "n_is_run": lambda values: _runs(values, values["n"]),
-    "n_is_run_at_run_time": lambda values: _runs(values, values["at_run_time"]),
+    "n_is_run": lambda parameters: _runs(parameters.form, parameters.n),
+    "n_is_run_at_run_time": lambda parameters: _runs(parameters.form, parameters.at_run_time),
 }
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    value = _number(values["n"], values["integer"])
+def _bits(number: int, integer: ComponentType) -> int:
+    return number if integer.is_signed else number % (1 << integer.bits)
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: its program, and data that differ in every tile."""
+    integer = parameters.integer
     # A constant that keeps its default decides otherwise for most relations, and loops more or less often.
-    n = Decider(COMPONENT_TYPES[values["integer"]], value, 3 if value in (0, 1) else 1)
-    case = begin(values, n, StorageClass(values["storage"]))
-    _FORMS[values["form"]](case.writer, Decisions(case.writer, case.n, values["relation"], values["hint"]))
-    return case.builder.build()
-
-
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Data that differ in every tile, and n where it comes at run time."""
-    return subcase_with(_number(values["at_run_time"], values["integer"]), name, values, program, rng)
+    n = Decider(integer, _bits(parameters.n, integer), 3 if parameters.n in (0, 1) else 1)
+    case = begin(parameters, n, parameters.storage)
+    parameters.form.write(case.writer, Decisions(case.writer, case.n, parameters.relation, parameters.hint))
+    return case.finish(lambda subcase: _bits(subcase.at_run_time, integer))

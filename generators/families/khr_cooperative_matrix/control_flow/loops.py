@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Literal
 
 from generators.chains.decisions import Decisions
 from generators.chains.tiles import ChainWriter
+from generators.families.khr_cooperative_matrix.control_flow.forms import Form
 from generators.program.control_flow import Condition
 from generators.program.values import Matrix, Scalar
 
@@ -14,20 +17,20 @@ _FIXED_TRIPS = 6
 
 
 def _loop(writer: ChainWriter, decisions: Decisions) -> None:
-    """n products are added up."""
+    """Add up n products."""
     (d,) = decisions.repeat(decisions.n, [writer.load("c", 0)], lambda i, carried: [writer.add(i, carried[0])])
     writer.store(d)
 
 
 def _tile(writer: ChainWriter, outer: Scalar, inner: Scalar) -> Scalar:
-    """2 * outer + inner."""
+    """Compute 2 * outer + inner."""
     builder = writer.builder
     twice = builder.arithmetic(writer.name("twice"), "multiply", outer, builder.literal(2))
     return builder.arithmetic(writer.name("tile"), "add", twice, inner)
 
 
 def _nested_loop(writer: ChainWriter, decisions: Decisions) -> None:
-    """n times two."""
+    """Run two iterations in each of n."""
 
     def outer(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         return decisions.repeat(2, carried, lambda j, inside: [writer.add(_tile(writer, i, j), inside[0])])
@@ -37,7 +40,7 @@ def _nested_loop(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _triangular_loop(writer: ChainWriter, decisions: Decisions) -> None:
-    """The inner loop runs as often as the outer one counts."""
+    """Run the inner loop as often as the outer one has run before."""
 
     def outer(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         return decisions.repeat(i, carried, lambda j, inside: [writer.add(_tile(writer, i, j), inside[0])])
@@ -47,8 +50,8 @@ def _triangular_loop(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _swap(writer: ChainWriter, decisions: Decisions) -> None:
-    """Two accumulators that change places at the end of each iteration, and two factors that do nothing else: which phi comes first
-    must not matter, and a pair whose one value is computed is right in one of the two orders."""
+    """Exchange two accumulators at the end of each iteration, and two factors that nothing else changes: the order of the phis must not
+    matter, and a pair of which one value is computed is right in one of the two orders."""
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         first, second, a, other = carried
@@ -61,7 +64,7 @@ def _swap(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _prefetch(writer: ChainWriter, decisions: Decisions) -> None:
-    """The A and B of the next iteration are loaded in this one and carried."""
+    """Load the A and B of the next iteration in this one, and carry them."""
     builder = writer.builder
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -75,28 +78,27 @@ def _prefetch(writer: ChainWriter, decisions: Decisions) -> None:
     writer.store(writer.muladd(a, b, d), "d1")
 
 
-def _leave(writer: ChainWriter, decisions: Decisions, kind: str) -> None:
-    """Iteration n stores the sum so far, and then ends the loop or itself."""
+def _leave(writer: ChainWriter, decisions: Decisions, kind: Literal["break", "continue"]) -> None:
+    """Store the sum so far in iteration n, and then end the loop or the iteration."""
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         with writer.builder.arm() as first:
             writer.store(carried[0], "d1")
-        condition = Condition(i, "equal", decisions.n)
-        writer.builder.exit("break" if kind == "break" else "continue", condition, first)
+        writer.builder.exit(kind, Condition(i, "equal", decisions.n), first)
         return [writer.add(i, carried[0])]
 
     (d,) = decisions.repeat(_FIXED_TRIPS, [writer.load("c", 0)], body)
     writer.store(d, "d0")
 
 
-def _leave_late(writer: ChainWriter, decisions: Decisions, kind: str) -> None:
-    """Iteration n computes its sum, stores it, and leaves without handing it on."""
+def _leave_late(writer: ChainWriter, decisions: Decisions, kind: Literal["break", "continue"]) -> None:
+    """Compute the sum of iteration n, store it, and end the loop or the iteration without carrying it."""
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         d = writer.add(i, carried[0])
         with writer.builder.arm() as first:
             writer.store(d, "d1")
-        writer.builder.exit("break" if kind == "break" else "continue", Condition(i, "equal", decisions.n), first)
+        writer.builder.exit(kind, Condition(i, "equal", decisions.n), first)
         return [d]
 
     (d,) = decisions.repeat(_FIXED_TRIPS, [writer.load("c", 0)], body)
@@ -104,7 +106,7 @@ def _leave_late(writer: ChainWriter, decisions: Decisions, kind: str) -> None:
 
 
 def _branch_in_loop(writer: ChainWriter, decisions: Decisions) -> None:
-    """Each iteration chooses by comparing its index with n."""
+    """Compare the index of each iteration with n, and choose."""
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         condition = Condition(i, decisions.relation, decisions.n)
@@ -120,7 +122,7 @@ def _branch_in_loop(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _last_iteration(writer: ChainWriter, decisions: Decisions) -> None:
-    """The last of n iterations does more, as a loop does that has its epilogue inside."""
+    """Do more in the last of n iterations, as a loop with its epilogue inside does."""
     builder = writer.builder
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -133,7 +135,7 @@ def _last_iteration(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _loop_in_branch(writer: ChainWriter, decisions: Decisions) -> None:
-    """Each arm has a loop of its own."""
+    """Run another loop in each arm."""
     c = writer.load("c", 0)
     builder = writer.builder
 
@@ -147,18 +149,18 @@ def _loop_in_branch(writer: ChainWriter, decisions: Decisions) -> None:
     writer.store(d)
 
 
-LOOPS: Mapping[str, Callable[[ChainWriter, Decisions], None]] = {
-    "loop": _loop,
-    "nested_loop": _nested_loop,
-    "triangular_loop": _triangular_loop,
-    "swap": _swap,
-    "prefetch": _prefetch,
-    "break": lambda writer, decisions: _leave(writer, decisions, "break"),
-    "continue": lambda writer, decisions: _leave(writer, decisions, "continue"),
-    "break_late": lambda writer, decisions: _leave_late(writer, decisions, "break"),
-    "continue_late": lambda writer, decisions: _leave_late(writer, decisions, "continue"),
-    "branch_in_loop": _branch_in_loop,
-    "last_iteration": _last_iteration,
-    "loop_in_branch": _loop_in_branch,
+LOOPS: Mapping[str, Form] = {
+    "loop": Form(_loop, largest=7, compares=False),
+    "nested_loop": Form(_nested_loop, largest=3, compares=False),
+    "triangular_loop": Form(_triangular_loop, largest=3, compares=False),
+    "swap": Form(_swap, largest=7, compares=False),
+    "prefetch": Form(_prefetch, largest=7, compares=False),
+    "break": Form(partial(_leave, kind="break"), compares=False),
+    "continue": Form(partial(_leave, kind="continue"), compares=False),
+    "break_late": Form(partial(_leave_late, kind="break"), compares=False),
+    "continue_late": Form(partial(_leave_late, kind="continue"), compares=False),
+    "branch_in_loop": Form(_branch_in_loop),
+    "last_iteration": Form(_last_iteration, largest=7, compares=False),
+    "loop_in_branch": Form(_loop_in_branch),
 }
-"""By name of the form: what writes it."""
+"""By label."""

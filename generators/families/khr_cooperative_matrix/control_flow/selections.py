@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from generators.chains.decisions import Decisions
 from generators.chains.tiles import ChainWriter
+from generators.families.khr_cooperative_matrix.control_flow.forms import Form
 from generators.program.control_flow import Arm, Condition, Merged
 from generators.program.values import Matrix, Scalar
 from generators.types import ComponentType, Layout
 
 
 def _operands(writer: ChainWriter, decisions: Decisions) -> None:
-    """Both arms load all operands."""
+    """Load all operands in both arms."""
     a, b, c = decisions.matrices(
         lambda: [writer.load("a", 0), writer.load("b", 0), writer.load("c", 0)],
         lambda: [writer.load("a", 1), writer.load("b", 1), writer.load("c", 1)],
@@ -23,28 +24,28 @@ def _operands(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _operands_again(writer: ChainWriter, decisions: Decisions) -> None:
-    """Operands that were loaded before are loaded from elsewhere in one arm."""
+    """Load operands before, and from elsewhere in one arm."""
     before = [writer.load("a", 0), writer.load("b", 0), writer.load("c", 0)]
     a, b, c = decisions.matrices(lambda: [writer.load("a", 1), writer.load("b", 1), writer.load("c", 1)], lambda: before)
     writer.store(writer.muladd(a, b, c))
 
 
 def _muladd(writer: ChainWriter, decisions: Decisions) -> None:
-    """Both arms multiply, with other operands."""
+    """Multiply in both arms, with other operands."""
     a, b, c = ([writer.load(operand, tile) for tile in (0, 1)] for operand in "abc")
     (d,) = decisions.matrices(lambda: [writer.muladd(a[0], b[1], c[0])], lambda: [writer.muladd(a[1], b[0], c[1])])
     writer.store(d)
 
 
 def _epilogue(writer: ChainWriter, decisions: Decisions) -> None:
-    """Where the condition holds, two more products are added to a sum."""
+    """Add two more products to a sum where the condition holds."""
     d = writer.add(0, writer.load("c", 0))
     (total,) = decisions.matrices(lambda: [writer.add(2, writer.add(1, d))], lambda: [d])
     writer.store(total)
 
 
 def _exchange(writer: ChainWriter, decisions: Decisions) -> None:
-    """Two matrices that one arm exchanges, and the other replaces."""
+    """Exchange two matrices in one arm, and replace one in the other."""
     x, y = writer.load("c", 0), writer.load("c", 1)
     first, second = decisions.matrices(lambda: [writer.add(0, x), x], lambda: [y, x])
     writer.store(writer.add(1, first), "d0")
@@ -58,7 +59,7 @@ def _splat_bits(component: ComponentType) -> int:
 
 
 def _splat(writer: ChainWriter, decisions: Decisions) -> None:
-    """C is loaded, or made of one value."""
+    """Load C, or make it of one value."""
     type_ = writer.type("c")
     value = writer.builder.literal(_splat_bits(type_.component), type_.component)
     (c,) = decisions.matrices(lambda: [writer.builder.splat(writer.name("splat"), type_, value)], lambda: [writer.load("c", 0)])
@@ -66,7 +67,7 @@ def _splat(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _store(writer: ChainWriter, decisions: Decisions) -> None:
-    """Each arm stores another matrix to another array."""
+    """Store another matrix to another array in each arm."""
     d = writer.add(0, writer.load("c", 0))
 
     def other() -> list[Matrix]:
@@ -81,7 +82,7 @@ def _store(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _store_layout(writer: ChainWriter, decisions: Decisions) -> None:
-    """The layout of a store."""
+    """Choose the layout of a store."""
     d = writer.add(0, writer.load("c", 0))
 
     def stored(layout: Layout) -> list[Matrix]:
@@ -92,7 +93,7 @@ def _store_layout(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _load_layout(writer: ChainWriter, decisions: Decisions) -> None:
-    """The layout of a load."""
+    """Choose the layout of a load."""
     (a,) = decisions.matrices(
         lambda: [writer.load("a", 0, Layout.ROW_MAJOR)],
         lambda: [writer.load("a", 0, Layout.COLUMN_MAJOR)],
@@ -101,7 +102,7 @@ def _load_layout(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _address(writer: ChainWriter, decisions: Decisions) -> None:
-    """First element and stride of a load, as scalars that the branch selects."""
+    """Choose first element and stride of a load, which are scalars."""
     builder, stride = writer.builder, writer.squares["a"].stride
     first, step = decisions.choose(
         lambda: [writer.first("a", 1), builder.literal(stride)], lambda: [writer.first("a", 4), builder.literal(2 * stride)]
@@ -113,20 +114,20 @@ def _address(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _nested(writer: ChainWriter, decisions: Decisions) -> None:
-    """Branches in both arms of a branch, which ask for a number that reaches their arm."""
+    """Branch in both arms of a branch, each on a number that reaches the arm."""
     c = writer.load("c", 0)
 
     def inner(number: int, tile: int) -> list[Matrix]:
         equal = Condition(decisions.n, "equal", decisions.literal(number))
         return decisions.matrices(lambda: [writer.add(tile, c)], lambda: [writer.add(tile + 1, writer.add(tile + 2, c))], equal)
 
-    below = decisions.relation.startswith("less")
+    below = decisions.relation in ("less", "less_equal")
     (d,) = decisions.matrices(lambda: inner(1 if below else 3, 0), lambda: inner(3 if below else 1, 3))
     writer.store(d)
 
 
 def _return(writer: ChainWriter, decisions: Decisions) -> None:
-    """Where the condition holds, the shader stores and ends early."""
+    """Store and end the shader early where the condition holds."""
     d = writer.add(0, writer.load("c", 0))
     with writer.builder.arm() as body:
         writer.store(writer.add(1, d), "d1")
@@ -135,7 +136,7 @@ def _return(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _switch(writer: ChainWriter, decisions: Decisions) -> None:
-    """Four ways, one of them for two numbers."""
+    """Choose among four arms, one of them for two numbers."""
     c = writer.load("c", 0)
     bodies, sources = [], []
     for tile in range(3):
@@ -150,19 +151,19 @@ def _switch(writer: ChainWriter, decisions: Decisions) -> None:
     writer.store(result)
 
 
-SELECTIONS: Mapping[str, Callable[[ChainWriter, Decisions], None]] = {
-    "operands": _operands,
-    "operands_again": _operands_again,
-    "muladd": _muladd,
-    "epilogue": _epilogue,
-    "exchange": _exchange,
-    "splat": _splat,
-    "store": _store,
-    "store_layout": _store_layout,
-    "load_layout": _load_layout,
-    "address": _address,
-    "nested": _nested,
-    "return": _return,
-    "switch": _switch,
+SELECTIONS: Mapping[str, Form] = {
+    "operands": Form(_operands),
+    "operands_again": Form(_operands_again),
+    "muladd": Form(_muladd),
+    "epilogue": Form(_epilogue),
+    "exchange": Form(_exchange),
+    "splat": Form(_splat),
+    "store": Form(_store),
+    "store_layout": Form(_store_layout),
+    "load_layout": Form(_load_layout),
+    "address": Form(_address),
+    "nested": Form(_nested),
+    "return": Form(_return, hinted=False),
+    "switch": Form(_switch, compares=False),
 }
-"""By name of the form: what writes it."""
+"""By label."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from generators.chains.pointers import PointerWriter
+from generators.families.khr_cooperative_matrix.function_pointers.forms import Form
 from generators.program.control_flow import Condition
 from generators.program.values import Matrix, Scalar
 from generators.program.variables import ArrayType
 
 
 def _in(functions: PointerWriter) -> None:
-    """Pointers to operands of all uses, which are read; the variables of one use change places in the second call."""
+    """Read operands of all uses by pointers; the second call takes other variables."""
     a, b, c = (functions.pointer(kind, "in") for kind in "abc")
     multiply = functions.function(
         "multiply", [a, b, c], lambda: functions.writer.muladd(functions.get(a), functions.get(b), functions.get(c))
@@ -22,7 +23,7 @@ def _in(functions: PointerWriter) -> None:
 
 
 def _out(functions: PointerWriter) -> None:
-    """Pointers to two variables that nothing has written; each call writes both."""
+    """Write two variables that nothing has written before, in each call."""
     writer = functions.writer
     a, b, c = functions.parameters("a", "b", "c")
     first, second = functions.pointer("c", "out"), functions.pointer("c", "out")
@@ -42,7 +43,7 @@ def _out(functions: PointerWriter) -> None:
 
 
 def _inout(functions: PointerWriter) -> None:
-    """Two sums in two variables, to which one function adds products in turn."""
+    """Add products to two sums in two variables in turn, by one function."""
     add = functions.adding()
     sums = [functions.variable("c", 0), functions.variable("c", 1)]
     for tile, which in enumerate((0, 1, 1, 0, 0)):
@@ -52,7 +53,7 @@ def _inout(functions: PointerWriter) -> None:
 
 
 def _exchange(functions: PointerWriter) -> None:
-    """Two pointers of one type; the function exchanges what they lead to, and adds to one. The second call has them exchanged."""
+    """Exchange two matrices by pointers of one type, and add to one of them; the last call gets the pointers in the other order."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     x, y = functions.pointer("c"), functions.pointer("c")
@@ -72,7 +73,7 @@ def _exchange(functions: PointerWriter) -> None:
 
 
 def _order(functions: PointerWriter) -> None:
-    """Values and pointers of one type in turn, of which some are not used."""
+    """Take values and pointers of one type in turn, some of them unused."""
     writer = functions.writer
     a, b, x, y = functions.parameters("a", "b", "c", "c")
     unused, source, target = functions.pointer("c", "in"), functions.pointer("c", "in"), functions.pointer("c")
@@ -91,7 +92,7 @@ def _order(functions: PointerWriter) -> None:
 
 
 def _advance(functions: PointerWriter) -> None:
-    """A function adds the product of two variables to a third and loads the next tiles into the two, as loops do that load ahead."""
+    """Add the product of two variables to a third, and load the next tiles into the two, as loops that load ahead do."""
     writer, builder = functions.writer, functions.writer.builder
     a, b, c = (functions.pointer(kind) for kind in "abc")
     first_a, first_b = functions.scalars("first_a", "first_b")
@@ -110,7 +111,7 @@ def _advance(functions: PointerWriter) -> None:
 
 
 def _nested(functions: PointerWriter) -> None:
-    """A function passes its pointers on, in the order that it got them and in the other."""
+    """Pass pointers on, in the order in which they came and in the other order."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     x, y = functions.pointer("c"), functions.pointer("c", "in")
@@ -132,7 +133,7 @@ def _nested(functions: PointerWriter) -> None:
 
 
 def _array(functions: PointerWriter) -> None:
-    """A pointer to an array of matrices, of which the function changes the element that it is told."""
+    """Change one element of an array of matrices by a pointer to the array and an index."""
     writer, builder = functions.writer, functions.writer.builder
     type_ = ArrayType(writer.type("c"), 2)
     a, b = functions.parameters("a", "b")
@@ -152,13 +153,13 @@ def _array(functions: PointerWriter) -> None:
         functions.run(change, variable, *functions.tiles(tile), builder.literal(at))
     functions.keep(array, "d0", 0)
     functions.keep(array, "d1", 1)
-    # The untouched element and the changed one of the other array, in sums that nothing else gives.
+    # Of the other array, the element that nothing changed and the changed one.
     writer.store(functions.get(other, 1), writer.output("d2"))
     writer.store(functions.get(other, 0), writer.output("d3"))
 
 
 def _in_loop(functions: PointerWriter) -> None:
-    """Calls in a loop that runs n times, each of which adds to the same variable."""
+    """Add to one variable by calls in a loop that runs n times."""
     add, total = functions.adding(), functions.variable("c", 0)
 
     def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -170,7 +171,7 @@ def _in_loop(functions: PointerWriter) -> None:
 
 
 def _in_branch(functions: PointerWriter) -> None:
-    """The arms of a branch call for different variables."""
+    """Call for different variables in the arms of a branch."""
     add = functions.adding()
     sums = [functions.variable("c", 0), functions.variable("c", 1)]
 
@@ -184,7 +185,7 @@ def _in_branch(functions: PointerWriter) -> None:
 
 
 def _early(functions: PointerWriter) -> None:
-    """A function writes by its pointer, and returns where the number is less than 2; else it writes once more."""
+    """Write by a pointer, and return if the number is less than 2; else write once more."""
     writer, builder = functions.writer, functions.writer.builder
     a, b, other_a, other_b = functions.parameters("a", "b", "a", "b")
     c = functions.pointer("c")
@@ -207,7 +208,7 @@ def _early(functions: PointerWriter) -> None:
 
 
 def _with_loop(functions: PointerWriter) -> None:
-    """A function whose loop adds to what its pointer leads to, as often as a parameter says."""
+    """Add to a variable in a loop of the function, as often as a parameter says."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     c = functions.pointer("c")
@@ -229,7 +230,7 @@ def _with_loop(functions: PointerWriter) -> None:
 
 
 def _both_storages(functions: PointerWriter) -> None:
-    """A pointer to a variable of the module and one to a variable of main."""
+    """Take a pointer to a variable of the module and one to a variable of main."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     x, y = functions.pointer("c", "inout", "private"), functions.pointer("c", "inout", "function")
@@ -247,19 +248,19 @@ def _both_storages(functions: PointerWriter) -> None:
     functions.keep(local, "d1")
 
 
-POINTERS: Mapping[str, Callable[[PointerWriter], None]] = {
-    "in": _in,
-    "out": _out,
-    "inout": _inout,
-    "exchange": _exchange,
-    "order": _order,
-    "advance": _advance,
-    "nested": _nested,
-    "array": _array,
-    "in_loop": _in_loop,
-    "in_branch": _in_branch,
-    "early": _early,
-    "with_loop": _with_loop,
-    "both_storages": _both_storages,
+POINTERS: Mapping[str, Form] = {
+    "in": Form(_in),
+    "out": Form(_out),
+    "inout": Form(_inout),
+    "exchange": Form(_exchange),
+    "order": Form(_order),
+    "advance": Form(_advance),
+    "nested": Form(_nested),
+    "array": Form(_array),
+    "in_loop": Form(_in_loop, decides=True),
+    "in_branch": Form(_in_branch, decides=True),
+    "early": Form(_early, decides=True),
+    "with_loop": Form(_with_loop, decides=True),
+    "both_storages": Form(_both_storages, any_storage=False),
 }
-"""By name of the form: what writes it."""
+"""By label."""

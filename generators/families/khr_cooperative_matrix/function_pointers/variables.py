@@ -1,10 +1,12 @@
-"""Forms of function_pointers in which functions have variables, or use those of the module."""
+"""Forms of function_pointers in which functions have variables, or use variables of the module."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from generators.chains.pointers import PointerWriter
+from generators.families.khr_cooperative_matrix.function_pointers.forms import Form
 from generators.program.construction import MatrixConstant
 from generators.program.control_flow import Condition
 from generators.program.values import Matrix, Scalar
@@ -13,7 +15,7 @@ from generators.types import ComponentType
 
 
 def _own(functions: PointerWriter) -> None:
-    """A variable of the function is written, changed in one arm of a branch, and returned."""
+    """Write a variable of the function, change it in one arm of a branch, and return it."""
     writer, builder, decisions = functions.writer, functions.writer.builder, functions.decisions
     a, b, c = functions.parameters("a", "b", "c")
     (number,) = functions.scalars("number")
@@ -35,7 +37,7 @@ def _own(functions: PointerWriter) -> None:
 
 
 def _own_both_arms(functions: PointerWriter) -> None:
-    """A variable of the function is written nowhere but in the arms of a branch."""
+    """Write a variable of the function in the arms of a branch only."""
     writer, builder, decisions = functions.writer, functions.writer.builder, functions.decisions
     a, b, x, y = functions.parameters("a", "b", "c", "c")
     (number,) = functions.scalars("number")
@@ -56,7 +58,7 @@ def _own_both_arms(functions: PointerWriter) -> None:
 
 
 def _own_loop(functions: PointerWriter) -> None:
-    """Two variables of the function, A's and the sum's, through a loop whose count is a parameter."""
+    """Keep A and the sum in variables of the function, through a loop whose count is a parameter."""
     writer, decisions = functions.writer, functions.decisions
     a, other_a, b, c = functions.parameters("a", "a", "b", "c")
     (count,) = functions.scalars("count")
@@ -80,7 +82,7 @@ def _own_loop(functions: PointerWriter) -> None:
 
 
 def _counted(functions: PointerWriter, initializer: Initializer) -> None:
-    """A variable with an initializer, to which each call adds; a call that finds what an earlier one left gives another sum."""
+    """Add to a variable with an initializer in each call; a call that finds what an earlier one left gives another sum."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
     own = functions.own(writer.type("c"), initializer)
@@ -100,22 +102,21 @@ def _counted(functions: PointerWriter, initializer: Initializer) -> None:
 
 
 def _five(component: ComponentType) -> int:
-    """The bits of 5."""
+    """Return the bits of 5."""
     return int.from_bytes(component.dtype.type(5).tobytes(), "little") if component.is_float else 5
 
 
 def _own_constant(functions: PointerWriter) -> None:
-    """The initializer is a matrix of fives."""
+    """Initialize with a matrix of fives."""
     type_ = functions.writer.type("c")
     value = functions.writer.builder.literal(_five(type_.component), type_.component)
     _counted(functions, MatrixConstant(Matrix("fives", type_), value))
 
 
 def _own_passed(functions: PointerWriter) -> None:
-    """A function passes a pointer to its own variable on."""
+    """Pass on a pointer to the function's own variable."""
     writer = functions.writer
     a, b = functions.parameters("a", "b")
-    # The pointer leads to a variable of Function storage whatever the case's storage is.
     c = functions.pointer("c", "inout", "function")
     add = functions.function("accumulate", [a, b, c], lambda: functions.set(c, writer.muladd(a, b, functions.get(c))))
     x, y, other_x, other_y, start = functions.parameters("a", "b", "a", "b", "c")
@@ -134,7 +135,7 @@ def _own_passed(functions: PointerWriter) -> None:
 
 
 def _own_nested(functions: PointerWriter) -> None:
-    """A function and the one that it calls have variables of one type, which are not the same: the caller's is read after the call."""
+    """Have different variables of one type in a function and in the one that it calls; the caller's is read after the call."""
     writer = functions.writer
     a, b, c = functions.parameters("a", "b", "c")
     inside = functions.own(c.type)
@@ -160,7 +161,7 @@ def _own_nested(functions: PointerWriter) -> None:
 
 
 def _module(functions: PointerWriter) -> None:
-    """Two functions use a variable of the module that is no parameter: one sets it, the other adds to it and returns what it was."""
+    """Use a variable of the module in two functions, not as a parameter: one sets it, the other adds to it and returns what it was."""
     writer = functions.writer
     place = functions.variable("c", None, "private")
     (c,) = functions.parameters("c")
@@ -182,14 +183,14 @@ def _module(functions: PointerWriter) -> None:
     functions.keep(place, "d1")
 
 
-VARIABLES: Mapping[str, Callable[[PointerWriter], None]] = {
-    "own": _own,
-    "own_both_arms": _own_both_arms,
-    "own_loop": _own_loop,
-    "own_null": lambda functions: _counted(functions, "null"),
-    "own_constant": _own_constant,
-    "own_passed": _own_passed,
-    "own_nested": _own_nested,
-    "module": _module,
+VARIABLES: Mapping[str, Form] = {
+    "own": Form(_own, decides=True, any_storage=False),
+    "own_both_arms": Form(_own_both_arms, decides=True, any_storage=False),
+    "own_loop": Form(_own_loop, decides=True, any_storage=False),
+    "own_null": Form(partial(_counted, initializer="null"), decides=True, any_storage=False),
+    "own_constant": Form(_own_constant, decides=True, any_storage=False),
+    "own_passed": Form(_own_passed, any_storage=False),
+    "own_nested": Form(_own_nested, any_storage=False),
+    "module": Form(_module, any_storage=False),
 }
-"""By name of the form: what writes it."""
+"""By label."""

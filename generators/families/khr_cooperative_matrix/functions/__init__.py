@@ -1,25 +1,23 @@
-"""functions: matrices as parameters and results of functions, and calls from everywhere.
-
-Axis values are those of cases/khr_cooperative_matrix/functions.yaml.
-"""
+"""functions: matrices as parameters and results of functions, and calls from everywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from generators.chains.cases import CHAIN_AXES, ROW_FITS, begin, subcase
+from generators.chains.cases import ROW_FITS, ChainParameters, DecidingSource, begin
 from generators.chains.decisions import Decisions
 from generators.chains.functions import FunctionWriter
 from generators.families.khr_cooperative_matrix.functions.returns import RETURNS
-from generators.parameters.vocabulary import TakenValues, Values
-from generators.program.control_flow import Condition
+from generators.parameters.declaration import parameter
+from generators.program.built import Built
+from generators.program.control_flow import Condition, Hint
 from generators.program.functions import Function
-from generators.program.program import Program
 from generators.program.values import Matrix, Scalar
 
 
 def _identity(functions: FunctionWriter) -> None:
-    """A function for each type returns its parameter."""
+    """Call a function that returns its parameter, for each type."""
     writer = functions.writer
     passed = []
     for operand in "abc":
@@ -30,13 +28,13 @@ def _identity(functions: FunctionWriter) -> None:
 
 
 def _product(functions: FunctionWriter) -> None:
-    """All three operands are parameters."""
+    """Take all three operands as parameters."""
     writer = functions.writer
     writer.store(functions.call(functions.product(), *functions.tiles(0), writer.load("c", 0)))
 
 
 def _same_types(functions: FunctionWriter) -> None:
-    """Two parameters of one type for each operand, of which one call uses the first and another, with arguments exchanged, the other."""
+    """Take two parameters of one type for each operand; a second call has arguments exchanged."""
     writer = functions.writer
     a, other_a, b, other_b, c, other_c = functions.parameters("a", "a", "b", "b", "c", "c")
     chained = functions.function(
@@ -49,7 +47,7 @@ def _same_types(functions: FunctionWriter) -> None:
 
 
 def _unused(functions: FunctionWriter) -> None:
-    """Parameters that the body does not use, before, between and after those that it does."""
+    """Have unused parameters before, between and after the used ones."""
     writer = functions.writer
     before, a, between, b, c, after = functions.parameters("c", "a", "b", "b", "c", "a")
     some = functions.function("some", [before, a, between, b, c, after], lambda: writer.muladd(a, b, c))
@@ -58,7 +56,7 @@ def _unused(functions: FunctionWriter) -> None:
 
 
 def _twice(functions: FunctionWriter) -> None:
-    """The result of one call is an argument of the next one of the same function; the first arguments are used again after."""
+    """Call a function with the result of its first call, and then use the arguments of the first call again."""
     writer, multiply = functions.writer, functions.product()
     a, b = functions.tiles(0)
     c = writer.load("c", 0)
@@ -68,7 +66,7 @@ def _twice(functions: FunctionWriter) -> None:
 
 
 def _nested(functions: FunctionWriter) -> None:
-    """A function that calls another one twice, and is called with the same matrices for two parameters each, and with others."""
+    """Call a function that calls another one twice, with the same matrix for two parameters, and with different ones."""
     writer, multiply = functions.writer, functions.product()
     a, other_a, b, other_b, c = functions.parameters("a", "a", "b", "b", "c")
     middle = functions.function(
@@ -91,7 +89,7 @@ def _load_function(functions: FunctionWriter, operand: str) -> Function:
 
 
 def _memory(functions: FunctionWriter) -> None:
-    """Loads and stores in functions; first element and stride are parameters."""
+    """Load and store in functions; first element and stride are parameters."""
     writer, builder = functions.writer, functions.writer.builder
     fetch_a, fetch_b = _load_function(functions, "a"), _load_function(functions, "b")
     strides = {operand: builder.literal(writer.squares[operand].stride) for operand in "ab"}
@@ -111,7 +109,7 @@ def _memory(functions: FunctionWriter) -> None:
 
 
 def _in_loop(functions: FunctionWriter) -> None:
-    """Calls in a loop, whose results it carries."""
+    """Call in a loop, which carries the results."""
     writer, multiply = functions.writer, functions.product()
 
     def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -122,7 +120,7 @@ def _in_loop(functions: FunctionWriter) -> None:
 
 
 def _in_branch(functions: FunctionWriter) -> None:
-    """Calls in both arms of a branch, with other arguments."""
+    """Call in both arms of a branch, with other arguments."""
     writer, multiply = functions.writer, functions.product()
     c = writer.load("c", 0)
     (d,) = functions.decisions.matrices(
@@ -132,7 +130,7 @@ def _in_branch(functions: FunctionWriter) -> None:
 
 
 def _with_loop(functions: FunctionWriter) -> None:
-    """A function with a loop, whose count is a parameter."""
+    """Loop in a function; the count is a parameter."""
     writer = functions.writer
     a, b, c = functions.parameters("a", "b", "c")
     (count,) = functions.scalars("count")
@@ -146,7 +144,7 @@ def _with_loop(functions: FunctionWriter) -> None:
 
 
 def _with_branch(functions: FunctionWriter) -> None:
-    """A function that chooses among its parameters by another one."""
+    """Choose between two parameters by a third one."""
     writer, decisions = functions.writer, functions.decisions
     a, x, y = functions.parameters("a", "c", "c")
     (b,) = functions.parameters("b")
@@ -162,35 +160,62 @@ def _with_branch(functions: FunctionWriter) -> None:
     writer.store(functions.call(chosen, *functions.tiles(1), second, first, writer.builder.literal(1)), "d1")
 
 
-_FORMS: Mapping[str, Callable[[FunctionWriter], None]] = {
-    "identity": _identity,
-    "product": _product,
-    "same_types": _same_types,
-    "unused": _unused,
-    "twice": _twice,
-    "nested": _nested,
-    "memory": _memory,
-    "in_loop": _in_loop,
-    "in_branch": _in_branch,
-    "with_loop": _with_loop,
-    "with_branch": _with_branch,
-    **RETURNS,
+@dataclass(frozen=True)
+class Form:
+    """A form of functions and calls.
+
+    Attributes:
+        write: writes the chain.
+        decides: whether n decides something.
+    """
+
+    write: Callable[[FunctionWriter], None]
+    decides: bool = True
+
+
+_FORMS: Mapping[str, Form] = {
+    "identity": Form(_identity, decides=False),
+    "product": Form(_product, decides=False),
+    "same_types": Form(_same_types, decides=False),
+    "unused": Form(_unused, decides=False),
+    "twice": Form(_twice, decides=False),
+    "nested": Form(_nested, decides=False),
+    "memory": Form(_memory, decides=False),
+    "in_loop": Form(_in_loop),
+    "in_branch": Form(_in_branch),
+    "with_loop": Form(_with_loop),
+    "with_branch": Form(_with_branch),
+    **{label: Form(write) for label, write in RETURNS.items()},
 }
 
-AXES: TakenValues = {
-    **CHAIN_AXES,
-    "form": _FORMS.keys(),
-    "control": ("none", "for", "against"),
-    "number": range(4),
-}
 
-PREDICATES = ROW_FITS
-
-__all__ = ["AXES", "PREDICATES", "program", "subcase"]
+def _decides(parameters: Parameters) -> bool:
+    return parameters.form.decides
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    case = begin(values)
-    _FORMS[values["form"]](FunctionWriter(case.writer, Decisions(case.writer, case.n, "less", "none"), values["control"]))
-    return case.builder.build()
+@dataclass(frozen=True, kw_only=True)
+class Parameters(ChainParameters):
+    """The parameters of a case."""
+
+    form: Form = parameter("what the functions and their calls are", labels=_FORMS)
+    source: DecidingSource = parameter("where n comes from", default="push_constant", applies=_decides)
+    control: Hint = parameter("the function control, for or against inlining", default="none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    number: int = parameter(
+        "n, where it comes at run time", default=3, applies=lambda parameters: _decides(parameters) and parameters.n_comes_at_run_time
+    )
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: its program, and data that differ in every tile."""
+    case = begin(parameters)
+    parameters.form.write(FunctionWriter(case.writer, Decisions(case.writer, case.n, "less", "none"), parameters.control))
+    return case.finish(lambda subcase: subcase.number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from generators.chains.functions import FunctionWriter
 from generators.program.control_flow import Condition, ReturnBoth
@@ -11,7 +12,7 @@ from generators.program.values import Matrix, Scalar
 
 
 def _called(functions: FunctionWriter, function: Function) -> None:
-    """Calls ``function`` (a, b, x, y, number) for n, and with other arguments for 1."""
+    """Call ``function`` (a, b, x, y, number) for n, and with other arguments for 1."""
     writer, decisions = functions.writer, functions.decisions
     first, second = writer.load("c", 0), writer.load("c", 1)
     writer.store(functions.call(function, *functions.tiles(0), first, second, decisions.n), "d0")
@@ -24,7 +25,7 @@ def _parameters(functions: FunctionWriter) -> tuple[list[Matrix], Scalar]:
 
 
 def _return_early(functions: FunctionWriter) -> None:
-    """A function that returns before its end where the number is less than 2."""
+    """Return before the end if the number is less than 2."""
     writer, builder = functions.writer, functions.writer.builder
     (a, b, x, y), number = _parameters(functions)
 
@@ -38,7 +39,7 @@ def _return_early(functions: FunctionWriter) -> None:
 
 
 def _return_in_branch(functions: FunctionWriter) -> None:
-    """Returns in both arms of a branch, each for one number of two."""
+    """Return in both arms of a branch, each for one of two numbers."""
     writer, builder, decisions = functions.writer, functions.writer.builder, functions.decisions
     (a, b, x, y), number = _parameters(functions)
 
@@ -57,7 +58,7 @@ def _return_in_branch(functions: FunctionWriter) -> None:
 
 
 def _return_in_loop(functions: FunctionWriter) -> None:
-    """A loop returns what it carries in the iteration of the number; after three iterations it ends, and another sum is returned."""
+    """Return what a loop carries in the iteration of the number; after three iterations the loop ends, and another sum is returned."""
     writer, builder, decisions = functions.writer, functions.writer.builder, functions.decisions
     (a, b, x, y), number = _parameters(functions)
 
@@ -73,7 +74,7 @@ def _return_in_loop(functions: FunctionWriter) -> None:
 
 
 def _return_both(functions: FunctionWriter, dead: bool) -> None:
-    """Both arms of a branch return; after them nothing is reached, or code that computes and returns as well."""
+    """Return in both arms of a branch; what follows is unreachable, or code that computes and also returns."""
     writer, builder = functions.writer, functions.writer.builder
     (a, b, x, y), number = _parameters(functions)
 
@@ -93,7 +94,7 @@ RETURNS: Mapping[str, Callable[[FunctionWriter], None]] = {
     "return_early": _return_early,
     "return_in_branch": _return_in_branch,
     "return_in_loop": _return_in_loop,
-    "return_both": lambda functions: _return_both(functions, dead=False),
-    "return_dead": lambda functions: _return_both(functions, dead=True),
+    "return_both": partial(_return_both, dead=False),
+    "return_dead": partial(_return_both, dead=True),
 }
-"""By name of the form: what writes it."""
+"""The function that writes each form, by label."""

@@ -96,7 +96,7 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 
 
 @dataclass(frozen=True)
-class _Operand:
+class _Factor:
     """A factor in memory.
 
     Attributes:
@@ -144,11 +144,11 @@ class _ProductKernel:
             self.writer.scaled(f"column_{i}", self.column0, 1, i * self.row.n) if i else self.column0
             for i in range(self.parameters.accumulators)
         ]
-        operands = {name: self._operand(name) for name in "ab"}
+        factors = {name: self._factor(name) for name in "ab"}
         if self.parameters.start == "broadcast":
             self.spread = self._spread()
         starts = [self._start(column) for column in columns]
-        sums = self.writer.repeat(self.parameters.trips, starts, lambda index, current: self._step(operands, columns, index, current))
+        sums = self.writer.repeat(self.parameters.trips, starts, lambda index, current: self._step(factors, columns, index, current))
         if self.parameters.start == "residual":
             # Which invocation reads an element, and which writes it, is unspecified: a barrier orders them.
             self.builder.barrier(MemoryScope(self.scope))
@@ -169,14 +169,14 @@ class _ProductKernel:
         tile_m, tile_n = (outer, inner) if by_rows else (inner, outer)
         return writer.scaled("row0", tile_m, self.row.m), writer.scaled("column0", tile_n, self.sizes.columns)
 
-    def _operand(self, name: str) -> _Operand:
+    def _factor(self, name: str) -> _Factor:
         mode = ClampMode.CLAMP_TO_EDGE if self.parameters.edges == "mixed" and name == "a" else ClampMode.CONSTANT
         layout = opened(self.writer, self.tensors[name], f"{name}_layout", mode)
         by_columns = self.stored[name] is Layout.COLUMN_MAJOR
-        return _Operand(self.tensors[name], layout, transposing(self.writer) if by_columns else None)
+        return _Factor(self.tensors[name], layout, transposing(self.writer) if by_columns else None)
 
-    def _load(self, what: str, type_: MatrixType, operand: _Operand, *slices: tuple[ScalarValue, int]) -> Matrix:
-        return self._load_by(what, type_, operand.tensor, operand.cut(self.writer, *slices), operand.view)
+    def _load(self, what: str, type_: MatrixType, factor: _Factor, *slices: tuple[ScalarValue, int]) -> Matrix:
+        return self._load_by(what, type_, factor.tensor, factor.cut(self.writer, *slices), factor.view)
 
     def _load_by(self, what: str, type_: MatrixType, tensor: SharedTensor, layout: TensorLayout, view: TensorView | None) -> Matrix:
         writer = self.writer
@@ -186,14 +186,14 @@ class _ProductKernel:
         return matrix
 
     def _step(
-        self, operands: Mapping[str, _Operand], columns: Sequence[ScalarValue], index: ScalarValue, current: Sequence[Matrix]
+        self, factors: Mapping[str, _Factor], columns: Sequence[ScalarValue], index: ScalarValue, current: Sequence[Matrix]
     ) -> list[Matrix]:
         row, writer = self.row, self.writer
         depth = writer.scaled("depth", index, row.k)
-        a = self._load("a", row_type(row, "a", self.scope), operands["a"], (self.row0, row.m), (depth, row.k))
+        a = self._load("a", row_type(row, "a", self.scope), factors["a"], (self.row0, row.m), (depth, row.k))
         following = []
         for column, total in zip(columns, current, strict=True):
-            b = self._load("b", row_type(row, "b", self.scope), operands["b"], (depth, row.k), (column, row.n))
+            b = self._load("b", row_type(row, "b", self.scope), factors["b"], (depth, row.k), (column, row.n))
             following.append(self.builder.muladd(writer.name("sum"), total.type, a, b, total, row.operands or None))
         return following
 

@@ -41,7 +41,7 @@ class Parameters(Scoped, LoopParameters):
     access: Literal["tensor", "plain"] = parameter("whether matrices are loaded and stored by tensor addressing", default="tensor")
     tail: Literal["none", "keys", "queries", "both"] = parameter("which counts are not multiples of the tile's", default="none")
     mask: Literal["keys", "causal", "none"] = parameter(
-        "which scores do not count: those of keys that are not there, in a causal mask also those of later keys, or none", default="keys"
+        "which scores do not count: scores of keys that are not there, in a causal mask also of later keys, or none", default="keys"
     )
     spread: Literal["smear", "own"] = parameter(
         "how the output is rescaled: by a factor that a reduction brings to its width, or by its own running maximum", default="smear"
@@ -63,7 +63,7 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _types_fit(parameters: Parameters) -> bool:
-    """Integers are shifted, not multiplied; a matrix whose component is that of A changes its use alone."""
+    """Integers are shifted, not multiplied; a matrix with the component type of A changes only its use."""
     if not parameters.row.result.is_float and parameters.rescale == "arithmetic":
         return False
     return _narrows(parameters) or parameters.to_a != "split"

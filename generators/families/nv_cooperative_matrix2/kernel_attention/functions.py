@@ -1,4 +1,4 @@
-"""The functions of an attention block: masks, a maximum, and powers of two made by shifts, so that all of them are exact."""
+"""Define the functions of an attention block: masks, a maximum, and powers of two made by shifts, all of which are exact."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class SpreadFunctions:
         parameters = (self.row, self.column, x, begin, keys)
         if not self.causal:
             return ElementFunction("mask", parameters, result)
-        behind = Binary("less", Binary("add", query0, self.row), key)
-        return ElementFunction("mask", (*parameters, query0), Choose(behind, lowest, result))
+        later = Binary("less", Binary("add", query0, self.row), key)
+        return ElementFunction("mask", (*parameters, query0), Choose(later, lowest, result))
 
     def _power(self, difference: Binary) -> Expression:
         """Return 2^(n + powers_kept), which is 0 for n below -powers_kept."""

@@ -1,7 +1,7 @@
-"""Formats of quantised weights for whole kernels: a block of a scale and packed numbers, and the function that gives one of them.
+"""Define formats of quantised weights for whole kernels: a block of a scale and packed numbers, and the function that decodes one of them.
 
-Blocks have any number of elements, unlike the published formats of block_formats.py, so that tiles begin and end anywhere in a block; and
-elements are so small that sums over all of K are exact.
+Blocks have any number of elements, unlike the published formats of block_formats.py, and tiles begin and end anywhere in a block.
+Elements are so small that sums over all of K are exact.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -26,23 +27,23 @@ class Format:
     """How a block of ``count`` numbers is stored.
 
     Attributes:
-        nibbles: how numbers of four bits share a byte: ``halves``, those of the first half of the block below those of the second;
-            ``pairs``, neighbours; None for a byte each.
-        minimum: whether a second f16 is added, in place of numbers centred at 0.
+        nibbles: how numbers of four bits share a byte: ``halves``, a number of the block's first half below one of its second half;
+            ``pairs``, neighbours; None for numbers of a byte each.
+        minimum: whether a second f16 is added to each number; without it the numbers are centred at 0.
         scaled: whether there is a scale.
     """
 
-    nibbles: str | None
+    nibbles: Literal["halves", "pairs"] | None
     minimum: bool = False
     scaled: bool = True
 
     def block(self, count: int) -> BlockType:
-        """The struct of a block."""
+        """Return the struct of a block."""
         numbers: list[tuple[ComponentType, int | None]] = [(F16, None)] * (self.scaled + self.minimum)
         return block_of("Block", 2 if numbers else 1, *numbers, (U8, count // 2) if self.nibbles else (S8, count))
 
     def decode(self, count: int, target: ComponentType) -> Function:
-        """The function that gives an element, a ``target``, from the block and the place in it."""
+        """Return the function that decodes an element, a ``target``, from the block and the element's place in it."""
         block = self.block(count)
         pointer = BlockPointer("block", block)
         of_block, within = Aggregate("block_place", ArrayType(U32, 2)), Aggregate("place", ArrayType(U32, 2))
@@ -73,11 +74,11 @@ class Format:
 
     @property
     def largest(self) -> int:
-        """What no element exceeds, in halves."""
+        """Bound of the magnitude of an element, in halves."""
         return 2 * ((2 * 15 + 4) if self.minimum else 2 * 8 if self.nibbles else 2 * 31)
 
     def draw(self, blocks: int, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Blocks of random numbers: scales are one half, one or two, of either sign; uint8, (blocks, bytes)."""
+        """Draw blocks of random numbers, uint8 of shape (blocks, bytes). Scales are one half, one or two, of either sign."""
         type_ = self.block(count)
         data = np.zeros((blocks, type_.bytes), np.uint8)
         if self.scaled:

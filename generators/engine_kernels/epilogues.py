@@ -1,6 +1,8 @@
-"""What kernels do with a finished sum before they store it: a bias, a scale for each row, a limit, a polynomial."""
+"""Change a finished sum before it is stored: by a bias, a scale for each row, a limit, a polynomial."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 
@@ -15,13 +17,15 @@ from generators.program.program import Program
 from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.types import ComponentType, StorageClass
 
-EPILOGUES = ("none", "bias", "scale", "limit", "chain", "polynomial")
+EpilogueKind = Literal["none", "bias", "scale", "limit", "chain", "polynomial"]
+"""Nothing; a bias for each column; a scale for each row; no less than zero; bias, limit and scale; x * x + 3 * x."""
+
 _MARGIN = 64
-"""Elements behind the last one of a bias or scale: tiles hang over the edges of the tensors, and read them as well."""
+"""Elements after the last one of a bias or scale: tiles extend beyond the edges of the tensors, and read them as well."""
 
 
-def share(budget: int, component: ComponentType, epilogue: str) -> int:
-    """How much of ``budget`` the sum may take, so that what follows is exact."""
+def share(budget: int, component: ComponentType, epilogue: EpilogueKind) -> int:
+    """Return the part of ``budget`` that the sum may take if the epilogue is to be exact."""
     if not component.is_float:
         return budget
     match epilogue:
@@ -34,14 +38,16 @@ def share(budget: int, component: ComponentType, epilogue: str) -> int:
 
 
 class Epilogue:
-    """Applies one of EPILOGUES.
+    """Applies an epilogue to each tile.
 
     Args:
-        writer: of the kernel. ``kind``: which. ``component``: of the sums.
+        writer: of the kernel.
+        kind: which epilogue.
+        component: of the sums.
         rows, columns: of the whole result.
     """
 
-    def __init__(self, writer: KernelWriter, kind: str, component: ComponentType, rows: int, columns: int) -> None:
+    def __init__(self, writer: KernelWriter, kind: EpilogueKind, component: ComponentType, rows: int, columns: int) -> None:
         self.writer = writer
         self.kind = kind
         self.component = component
@@ -53,14 +59,14 @@ class Epilogue:
         self._functions: dict[str, Function] = {}
 
     def apply(self, matrix: Matrix, row0: ScalarValue, column0: ScalarValue) -> Matrix:
-        """The epilogue of a tile whose first row and column in the result are ``row0`` and ``column0``."""
+        """Return the tile ``matrix`` after the epilogue; ``row0`` and ``column0`` are its first row and column in the result."""
         match self.kind:
             case "none":
                 return matrix
             case "polynomial":
                 return self._polynomial(matrix)
             case "chain":
-                # A bias, then no less than zero, then a scale: as three instructions.
+                # Three instructions, one for each step.
                 for step in ("bias", "limit", "scale"):
                     matrix = self._called(step, matrix, row0, column0)
                 return matrix
@@ -86,7 +92,7 @@ class Epilogue:
         return element_function(f"{step}_of", (row, column, x, begin), Binary("add" if step == "bias" else "multiply", x, read))
 
     def _polynomial(self, matrix: Matrix) -> Matrix:
-        """x * x + 3 * x by arithmetic on whole matrices."""
+        """Compute x * x + 3 * x by arithmetic on whole matrices."""
         builder, name = self.writer.builder, self.writer.name
         square = builder.elementwise(name("square"), "multiply", matrix, matrix)
         triple = builder.times_scalar(name("triple"), matrix, builder.literal(bits_of(self.component, 3), self.component))
@@ -94,8 +100,11 @@ class Epilogue:
 
 
 def epilogue_data(program: Program, component: ComponentType, budget: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """The contents of ``bias``, whole numbers up to half of ``budget``, and of ``scale``, powers of two of either sign; of integers any
-    numbers."""
+    """Draw the contents of ``bias`` and ``scale``, where the program has them: uint8 by name.
+
+    Floats of a bias are whole numbers up to half of ``budget``, and floats of a scale are powers of two of either sign. Integers are any
+    numbers.
+    """
     found = {}
     for array in program.arrays:
         if array.name not in ("bias", "scale"):

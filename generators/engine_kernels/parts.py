@@ -1,16 +1,19 @@
-"""What whole kernels have in common: loops that accumulate, tiles of a grid, and tensors that all workgroups share."""
+"""Share parts among whole kernels: loops that accumulate, tiles of a grid, and tensors that all workgroups use."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.layouts.tile_arrays import tame_bits
 from generators.numerics.component_bits import bits_of
+from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.callbacks import constant
 from generators.program.control_flow import Carried
@@ -21,25 +24,49 @@ from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
 from generators.types import ClampMode, ComponentType, StorageClass
 
-CARRIES = ("phi", "variable", "unrolled")
-HINTS: tuple[Hint, ...] = ("none", "for", "against")
+Carry = Literal["phi", "variable", "unrolled"]
+"""What brings matrices from one iteration to the next: a loop's own values, variables, or no loop at all."""
+
+Tail = Literal["none", "m", "n", "k", "all"]
+"""Which sizes of a product are not multiples of what a workgroup computes."""
+
+GAPS: Mapping[str, bool] = MappingProxyType({"none": False, "some": True})
+"""Whether elements of no matrix follow each line."""
+
+_PAIR = re.compile(r"[1-9]x[1-9]")
 
 
-TAILS = ("none", "m", "n", "k", "all")
-"""What an axis ``tail`` takes: the sizes of a product that are no multiple of what a workgroup computes."""
+@dataclass(frozen=True, kw_only=True)
+class LoopParameters:
+    """The parameters of a kernel that accumulates in a loop."""
 
-PAIR = re.compile(r"[1-9]x[1-9]")
-"""What an axis of counts takes that go down and across."""
-
-
-def pair(text: str) -> tuple[int, int]:
-    """The two numbers of a ``PAIR``."""
-    first, second = text.split("x")
-    return int(first), int(second)
+    source: Source = parameter("where the numbers of the kernel come from", default="literal")
+    carry: Carry = parameter("what brings matrices from one iteration to the next", default="phi")
+    hint: Hint = parameter(
+        "whether the loop asks for unrolling, or against it", default="none", applies=lambda parameters: parameters.carry != "unrolled"
+    )
 
 
-def with_tail(tail: str, m: int, n: int, k: int) -> tuple[int, int, int]:
-    """``m``, ``n`` and ``k`` less what a tail lacks, of each another number."""
+def parse_pair(text: str) -> tuple[int, int]:
+    """Return the counts down and across that a label such as ``2x3`` names.
+
+    Raises:
+        ValueError: it is not such a label.
+    """
+    if not _PAIR.fullmatch(text):
+        raise ValueError("expected two counts from 1 to 9, such as 2x3")
+    down, across = text.split("x")
+    return int(down), int(across)
+
+
+def workgroups_of(grid: tuple[int, int], instances: int) -> int:
+    """Return how many workgroups of ``instances`` scope instances have one instance for each tile of the grid; 0 if some have none."""
+    tiles = grid[0] * grid[1]
+    return tiles // instances if tiles % instances == 0 else 0
+
+
+def with_tail(tail: Tail, m: int, n: int, k: int) -> tuple[int, int, int]:
+    """Return ``m``, ``n`` and ``k``, of which those that the tail names are smaller, each by another number."""
     return (
         m - 3 if tail in ("m", "all") else m,
         n - 5 if tail in ("n", "all") else n,
@@ -48,36 +75,35 @@ def with_tail(tail: str, m: int, n: int, k: int) -> tuple[int, int, int]:
 
 
 def number(value: float, component: ComponentType) -> Operand:
-    """A constant of a function."""
+    """Return a constant of a function."""
     return constant(component, bits_of(component, value))
 
 
 class KernelWriter(TensorWriter):
-    """Writes kernels; numbers of a kernel come from one source.
+    """Writes kernels, whose numbers come from one source.
 
     Args:
-        builder, source: see TensorWriter.
-        carry: what brings matrices from one iteration to the next: a loop's own values, variables, or no loop at all.
-        hint: for the loop.
+        builder: gets the operations.
+        parameters: say where numbers come from, and how the loop is written.
     """
 
-    def __init__(self, builder: ProgramBuilder, source: Source, carry: str = "phi", hint: Hint = "none") -> None:
-        super().__init__(builder, source)
-        self.carry = carry
-        self.hint = hint
+    def __init__(self, builder: ProgramBuilder, parameters: LoopParameters) -> None:
+        super().__init__(builder, parameters.source)
+        self.carry = parameters.carry
+        self.hint = parameters.hint
         self._count = 0
 
     def name(self, what: str) -> str:
-        """A name of its own."""
+        """Return a name that no other value has."""
         self._count += 1
         return f"{what}_{self._count}"
 
     def literal(self, value: int) -> Operand:
-        """A literal u32."""
+        """Return a literal u32."""
         return self.builder.literal(value)
 
     def scaled(self, what: str, value: ScalarValue, factor: int, addend: int = 0) -> ScalarValue:
-        """``value`` * ``factor`` + ``addend``."""
+        """Return ``value`` * ``factor`` + ``addend``."""
         if isinstance(value, Operand) and value.source == "literal":
             assert value.value is not None, "a literal has its value"
             return self.literal(value.value * factor + addend)
@@ -85,21 +111,23 @@ class KernelWriter(TensorWriter):
         return self.sum(what, product, self.literal(addend)) if addend else product
 
     def sum(self, what: str, left: ScalarValue, right: ScalarValue) -> ScalarValue:
-        """``left`` + ``right``."""
+        """Return ``left`` + ``right``."""
         return self.builder.arithmetic(self.name(what), "add", left, right)
 
     def zero(self, what: str, type_: MatrixType) -> Matrix:
-        """A matrix of zeros."""
+        """Return a matrix of zeros."""
         return self.builder.splat(self.name(what), type_, self.builder.literal(0, type_.component))
 
     def _trip_count(self, trips: int) -> ScalarValue:
-        """``trips``. As a specialization constant it has fewer for its default: more add tiles beyond the matrices, zeros."""
+        """Return the operand ``trips``. A specialization constant has a smaller default: with a larger one a device that ignores the
+        specialization would only add tiles beyond the matrices, which are zeros."""
         return self.number("trips", trips, signed=False, default=trips - 1 if trips else 1)
 
     def repeat(
         self, trips: int, initial: Sequence[Matrix], body: Callable[[ScalarValue, Sequence[Matrix]], Sequence[Matrix]]
     ) -> list[Matrix]:
-        """Runs ``body`` ``trips`` times: it gets the number of the iteration and the carried matrices, and returns them changed."""
+        """Run ``body`` ``trips`` times and return the last matrices. It gets the number of the iteration and the current matrices, and
+        returns the next ones."""
         match self.carry:
             case "phi":
                 return self._by_phi(trips, initial, body)
@@ -143,8 +171,10 @@ class SharedTensor:
     """A tensor that all workgroups use.
 
     Attributes:
-        array: where it is. ``component``: of its elements.
-        sizes: of its dimensions. ``strides``: between elements of a dimension; the last one is 1.
+        array: where it is.
+        component: of its elements.
+        sizes: of its dimensions.
+        strides: between elements of each dimension, in elements; the last one is 1.
     """
 
     array: Array
@@ -154,24 +184,24 @@ class SharedTensor:
 
     @property
     def first(self) -> int:
-        """The element of the array at which it begins."""
+        """Index of the array's element at which it begins."""
         return POINTER_ALIGNMENT // self.component.bytes
 
     def steps(self, explicit: bool) -> list[LayoutStep]:
-        """What sets dimensions, and strides where they are not the default ones or ``explicit``."""
+        """Return the steps that set the dimensions, and the strides if they are not the default ones or ``explicit`` asks for them."""
         steps: list[LayoutStep] = [("dimension", self.sizes)]
         if explicit or self.strides != packed(self.sizes):
             steps.append(("stride", self.strides))
         return steps
 
     def place(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """``values``, of ``sizes``, as the bytes of the array; finite random numbers around and between them."""
+        """Return ``values``, of shape ``sizes``, as the bytes of the array, with finite random numbers around and between them."""
         bits = tame_bits(self.component, self.array.count, rng)
         bits[self.first + self.places()] = np.ascontiguousarray(values).view(self.component.bits_dtype)
         return np.asarray(bits.view(np.uint8))
 
     def places(self) -> np.ndarray:
-        """How far each element is from the first one, int64, of shape ``sizes``."""
+        """Return the distance of each element from the first one in elements: int64, of shape ``sizes``."""
         total = np.zeros(self.sizes, np.int64)
         for dimension, (size, stride) in enumerate(zip(self.sizes, self.strides, strict=True)):
             shape = [1] * len(self.sizes)
@@ -181,7 +211,7 @@ class SharedTensor:
 
 
 def packed(sizes: Sequence[int], gap: int = 0) -> tuple[int, ...]:
-    """Strides of a tensor with ``gap`` elements behind each line of its innermost dimension."""
+    """Return the strides of a tensor with ``gap`` elements after each line of its innermost dimension."""
     strides = [1]
     for i, size in enumerate(reversed(sizes[1:])):
         strides.append(strides[-1] * size + (gap if i == 0 else 0))
@@ -191,7 +221,7 @@ def packed(sizes: Sequence[int], gap: int = 0) -> tuple[int, ...]:
 def shared_tensor(
     builder: ProgramBuilder, name: str, component: ComponentType, sizes: Sequence[int], gap: int = 0, role: Role = "input"
 ) -> SharedTensor:
-    """Declares a tensor in a storage buffer."""
+    """Declare a tensor in a storage buffer, with ``gap`` elements after each line."""
     strides = packed(sizes, gap)
     margin = POINTER_ALIGNMENT // component.bytes
     length = margin + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)) + 1 + margin
@@ -200,12 +230,12 @@ def shared_tensor(
 
 
 def opened(writer: KernelWriter, tensor: SharedTensor, name: str, clamp: ClampMode) -> TensorLayout:
-    """The layout of a whole tensor, to be sliced."""
+    """Create the layout of a whole tensor, which :func:`sliced` cuts."""
     return writer.layout(name, TensorLayoutType(len(tensor.sizes), clamp), *tensor.steps(explicit=False))
 
 
 def sliced(writer: KernelWriter, layout: TensorLayout, *slices: tuple[ScalarValue, int]) -> TensorLayout:
-    """``layout`` cut to (offset, span) in each dimension."""
+    """Cut ``layout`` to (offset, span) in each dimension."""
     numbers: list[int | ScalarValue] = []
     for offset, span in slices:
         numbers += [offset, writer.literal(span)]
@@ -213,6 +243,6 @@ def sliced(writer: KernelWriter, layout: TensorLayout, *slices: tuple[ScalarValu
 
 
 def transposing(writer: KernelWriter, rank: int = 2) -> TensorView:
-    """A view that exchanges the two innermost dimensions."""
+    """Create a view that exchanges the two innermost dimensions."""
     order = (*range(rank - 2), rank - 1, rank - 2)
     return writer.view(writer.name("transposing"), TensorViewType(order))

@@ -19,7 +19,7 @@ from generators.casebook import build, expand, find_case
 from generators.casebook.cases import with_property_rows
 from generators.dispatch import kernel
 from generators.errors import CasebookError
-from generators.families.nv_cooperative_matrix2.flexible import sized
+from generators.families.nv_cooperative_matrix2.flexible import parse_size
 from generators.layouts.tiles import tiled
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
@@ -41,7 +41,7 @@ def case_of(row="32x16x16.f16.f16.f32.f32.wg4", size="3x1x2", does="muladd", bes
     ("size", "sizes"), [("3x1x2", (96, 16, 32)), ("m256", (256, 16, 16)), ("n256", (32, 256, 16)), ("k1024", (32, 16, 1024))]
 )
 def test_sizes_are_counted_in_granularities_or_name_one_side(size, sizes):
-    row = sized({"row": "32x16x16.f16.f16.f32.f32.wg4", "size": size})
+    row = parse_size(size).of(parse_flexible_row("32x16x16.f16.f16.f32.f32.wg4").granularity)
     assert row is not None
     assert (row.m, row.n, row.k) == sizes
 
@@ -59,7 +59,7 @@ def test_a_row_that_only_a_device_has_gets_the_cases_of_the_others():
     assert label in wider.axes[0].values
     added = [case for case in expand(family, "nightly", [label, "4x4x4.f16.f16.f32.f32"]) if case.labels[0] not in family.axes[0].values]
     assert {case.labels[0] for case in added} == {label}
-    assert {case.values["does"] for case in added} == {"muladd", "loop", "load_store", "tensor", "per_element"} | {
+    assert {case.parameters.does for case in added} == {"muladd", "loop", "load_store", "tensor", "per_element"} | {
         f"reduce_{what}" for what in ("rows", "columns", "all")
     }
 
@@ -129,8 +129,8 @@ def test_a_reduction_of_another_row_or_column_shows(does, axis):
 
 @pytest.mark.parametrize("tier", ["smoke", "nightly"])
 def test_a_reduction_shows_zeros_with_which_fragments_are_filled_up(tier):
-    reductions = [case for case in expand(casebook().family("flexible"), tier) if case.values["does"].startswith("reduce")]
-    assert {case.values["does"] for case in reductions} == {"reduce_rows", "reduce_columns", "reduce_all"}
+    reductions = [case for case in expand(casebook().family("flexible"), tier) if case.parameters.does.startswith("reduce")]
+    assert {case.parameters.does for case in reductions} == {"reduce_rows", "reduce_columns", "reduce_all"}
     for case in reductions[:: 1 if tier == "smoke" else 16]:
         found = seen(case.id, "reduce.padded_with_zeros")
         assert found, case.id

@@ -15,7 +15,8 @@ from generators.chains.decisions import Decisions
 from generators.chains.pointers import PointerWriter, Storage
 from generators.parameters.declaration import parameter
 from generators.program.built import Built
-from generators.program.control_flow import Arm, Condition, Hint
+from generators.program.control_flow import Arm, Condition
+from generators.program.operation import Hint
 from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Variable
 

@@ -1,13 +1,12 @@
-"""flexible: matrices of sizes that only flexible dimensions allow, at subgroup and at workgroup scope.
-
-Axis values are those of cases/nv_cooperative_matrix2/flexible.yaml.
-"""
+"""flexible: matrices of sizes that only flexible dimensions allow, at subgroup and at workgroup scope."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal, cast
 
 import numpy as np
 
@@ -17,8 +16,10 @@ from generators.inputs.products import Chain, Operands
 from generators.layouts.placement import Target, fills, stage_out
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.layouts.tiles import Tiles, tiled
-from generators.parameters.vocabulary import LAYOUT_LETTERS, TakenValues, Values
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.callbacks import Binary, Choose, Expression, constant, element_function
 from generators.program.control_flow import Carried
 from generators.program.functions import Function
@@ -32,87 +33,139 @@ from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import FlexibleRow, PropertyRow, parse_flexible_row
 from generators.types import ClampMode, ComponentType, Layout, ReduceMode, Scope, StorageClass, Use
 
+_TRIPS = 3
+_REDUCTIONS: Mapping[str, ReduceMode] = MappingProxyType(
+    {"reduce_rows": ReduceMode.ROW, "reduce_columns": ReduceMode.COLUMN, "reduce_all": ReduceMode.ROW_AND_COLUMN}
+)
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """Sizes that are multiples of each granularity."""
+
+    m: int
+    n: int
+    k: int
+
+    def of(self, granularity: PropertyRow) -> PropertyRow:
+        """Return the row of these sizes."""
+        return replace(granularity, m=granularity.m * self.m, n=granularity.n * self.n, k=granularity.k * self.k)
+
+
+@dataclass(frozen=True)
+class OneSide:
+    """Sizes that are the granularities, except one.
+
+    Attributes:
+        name: of the other size.
+        size: in elements.
+    """
+
+    name: Literal["m", "n", "k"]
+    size: int
+
+    def of(self, granularity: PropertyRow) -> PropertyRow | None:
+        """Return the row of these sizes; None if the size is not a multiple of its granularity."""
+        match self.name:
+            case "m":
+                least, row = granularity.m, replace(granularity, m=self.size)
+            case "n":
+                least, row = granularity.n, replace(granularity, n=self.size)
+            case "k":
+                least, row = granularity.k, replace(granularity, k=self.size)
+        return row if self.size % least == 0 else None
+
+
 _MULTIPLES = re.compile(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
 _ONE_SIDE = re.compile(r"([mnk])([1-9]\d*)")
-_REDUCTIONS = {"reduce_rows": ReduceMode.ROW, "reduce_columns": ReduceMode.COLUMN, "reduce_all": ReduceMode.ROW_AND_COLUMN}
-_TRIPS = 3
-_REPEATED = ("loop",)
 
-AXES: TakenValues = {
-    "row": None,
-    "size": re.compile(rf"{_MULTIPLES.pattern}|{_ONE_SIDE.pattern}"),
-    "does": ("muladd", "loop", "load_store", "tensor", "per_element", *_REDUCTIONS),
-    "beside": None,
-    "instances": range(1, 9),
-    "layouts": re.compile("[rc]{4}"),
-    "data": ("first", "second"),
+
+def parse_size(text: str) -> Multiples | OneSide:
+    """Return the sizes that a label such as ``3x1x2`` or ``m256`` names.
+
+    Raises:
+        ValueError: it is not such a label.
+    """
+    if multiples := _MULTIPLES.fullmatch(text):
+        return Multiples(*(int(factor) for factor in multiples.groups()))
+    if side := _ONE_SIDE.fullmatch(text):
+        return OneSide(cast(Literal["m", "n", "k"], side.group(1)), int(side.group(2)))
+    raise ValueError("expected multiples of the granularities, such as 3x1x2, or one size, such as m256")
+
+
+def _of_workgroup(parameters: Parameters) -> bool:
+    return parameters.row.subgroups is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    row: FlexibleRow = parameter("the row of flexible dimensions", decode=parse_flexible_row)
+    does: Literal["muladd", "loop", "load_store", "tensor", "per_element", "reduce_rows", "reduce_columns", "reduce_all"] = parameter(
+        "what is done with the matrices"
+    )
+    size: Multiples | OneSide = parameter("the sizes, by the row's granularities", default="1x1x1", decode=parse_size)
+    beside: int = parameter(
+        "bytes of workgroup memory beside the matrices, since a device may reserve some for matrices of workgroup scope",
+        default=0,
+        applies=_of_workgroup,
+    )
+    instances: int = parameter("scope instances: subgroups of a workgroup, or workgroups", default=1)
+    layouts: tuple[Layout, ...] = parameter(
+        "of A, B, C and Result; tensors have strides in place of layouts",
+        default="rrrr",
+        decode=layouts_of(4),
+        applies=lambda parameters: parameters.does != "tensor",
+    )
+
+    @property
+    def sized(self) -> PropertyRow | None:
+        """The row of the case's sizes; None if one is not a multiple of its granularity."""
+        return self.size.of(self.row.granularity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    data: Literal["first", "second"] = parameter("which of two kinds of data")
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
+    "multiple": lambda parameters: parameters.sized is not None,
+    "of_workgroup": _of_workgroup,
 }
 
 
-def _row(values: Values) -> FlexibleRow:
-    return parse_flexible_row(values["row"])
-
-
-def sized(values: Values) -> PropertyRow | None:
-    """The row of the case's sizes: multiples of each granularity, or one of each but for one size; None if that is no multiple."""
-    row = _row(values).granularity
-    multiples = _MULTIPLES.fullmatch(values["size"])
-    if multiples is not None:
-        m, n, k = (int(factor) for factor in multiples.groups())
-        return replace(row, m=row.m * m, n=row.n * n, k=row.k * k)
-    side = _ONE_SIDE.fullmatch(values["size"])
-    assert side is not None, "AXES allows multiples and single sides"
-    name, size = side.group(1), int(side.group(2))
-    changed = {"m": replace(row, m=size), "n": replace(row, n=size), "k": replace(row, k=size)}[name]
-    return changed if size % int(getattr(row, name)) == 0 else None
-
-
-def _multiple(values: Values) -> bool:
-    return sized(values) is not None
-
-
-def _beside_workgroup(values: Values) -> bool:
-    """Workgroup memory beside matrices of workgroup scope alone."""
-    return values["beside"] == 0 or _row(values).subgroups is not None
-
-
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
-    "multiple": _multiple,
-    "beside_workgroup": _beside_workgroup,
-    "of_workgroup": lambda values: _row(values).subgroups is not None,
-}
-
-
-def chain(values: Values) -> Chain:
-    """The multiply-adds of a case, over all its instances."""
-    row = sized(values)
+def _chain(parameters: Parameters) -> Chain:
+    """Return the multiply-adds of a case, over all its instances."""
+    row = parameters.sized
     assert row is not None, "the constraint 'multiple' excludes the case"
-    return Chain(row, int(values["instances"]), 1, _TRIPS if values["does"] in _REPEATED else 1)
+    return Chain(row, parameters.instances, 1, _TRIPS if parameters.does == "loop" else 1)
 
 
-def plan(values: Values) -> dict[str, Tiles]:
-    """Tiles of A, B, C and D for every instance, by name of the array; those that are stored again, too."""
-    row, count = chain(values).row, (int(values["instances"]), 1)
-    layout = {name: LAYOUT_LETTERS[letter] for name, letter in zip("abcd", values["layouts"], strict=True)}
+def _tiles(parameters: Parameters, row: PropertyRow) -> dict[str, Tiles]:
+    """Lay out tiles for every instance, by name of the array: A, B, C and either the result or, in the other layout, all three again."""
+    count = (parameters.instances, 1)
+    layout = dict(zip("abcd", parameters.layouts, strict=True))
     shapes = {"a": (row.a, (row.m, row.k)), "b": (row.b, (row.k, row.n)), "c": (row.c, (row.m, row.n)), "d": (row.result, (row.m, row.n))}
-    if values["does"] == "load_store":
+    if parameters.does == "load_store":
         found = {name: tiled(*shapes[name], layout[name], True, count) for name in "abc"}
         other = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
         return found | {f"{name}_again": tiled(*shapes[name], other[layout[name]], True, count) for name in "abc"}
-    if values["does"] == "tensor":
-        layout = dict.fromkeys("abcd", Layout.ROW_MAJOR)
     return {name: tiled(*shapes[name], layout[name], True, count) for name in "abcd"}
 
 
 def _reduction(component: ComponentType) -> Function:
-    """The smaller of two: of positive elements it shows zeros with which a matrix is filled up to whole fragments."""
+    """Return the smaller of two elements: if all are positive, it shows zeros with which a device fills up fragments of a matrix."""
     one, other = Scalar("one", component), Scalar("other", component)
     return element_function("smaller", (one, other), Choose(Binary("less", one, other), one, other))
 
 
 def _by_place(component: ComponentType) -> Function:
-    """The opposite of an element where the top bit of a sum is set, in which every bit of row and column has a share: places that are
-    counted in a fragment instead of the matrix, or in fewer bits, are another pattern."""
+    """Negate an element where the top bit of a sum is set to which every bit of row and column contributes: a row or column that is counted
+    in a fragment instead of the matrix, or in fewer bits, gives another pattern."""
     row, column, element = Scalar("row", U32), Scalar("column", U32), Scalar("element", component)
     at: Expression = Binary(
         "add", Binary("multiply", row, constant(U32, 0x9E3779B1)), Binary("multiply", column, constant(U32, 0x85EBCA6B))
@@ -123,28 +176,28 @@ def _by_place(component: ComponentType) -> Function:
     return element_function("by_place", (row, column, element), Choose(chosen, element, opposite))
 
 
-class _Writer:
-    """Writes the program of one case."""
+class _FlexibleMatrices:
+    """Writes the program of a case, and draws its data."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.plan = plan(values)
-        self.row = chain(values).row
-        subgroups = _row(values).subgroups
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.chain = _chain(parameters)
+        self.row = self.chain.row
+        self.tiles = _tiles(parameters, self.row)
+        subgroups, count = parameters.row.subgroups, parameters.instances
         self.scope = Scope.SUBGROUP if subgroups is None else Scope.WORKGROUP
-        count = int(values["instances"])
         if subgroups is None:
             self.builder = ProgramBuilder(self.scope, subgroups=count)
         else:
             self.builder = ProgramBuilder(self.scope, subgroups=subgroups, workgroups=count)
         self.arrays: dict[str, Array] = {}
-        for name, tiles in self.plan.items():
+        for name, tiles in self.tiles.items():
             written = name == "d" or name.endswith("_again")
             role: Role = "output" if written else "input"
             self.arrays[name] = self.builder.array(name, Pointee(tiles.component), tiles.length, StorageClass.STORAGE_BUFFER, role)
         self.beside: Target | None = None
-        if values["beside"]:
-            self.beside = stage_out(self.builder, "beside", Pointee(U32), int(values["beside"]) // 4, StorageClass.WORKGROUP)
+        if parameters.beside:
+            self.beside = stage_out(self.builder, "beside", Pointee(U32), parameters.beside // 4, StorageClass.WORKGROUP)
         self.tensors = TensorWriter(self.builder, "push_constant")
 
     def _first(self, name: str) -> Operand | Scalar:
@@ -152,23 +205,23 @@ class _Writer:
         zero = builder.literal(0)
         if builder.instances == 1:
             return zero
-        return builder.offset(f"{name}_first", zero, builder.instance_index(), self.plan[name].pitch)
+        return builder.offset(f"{name}_first", zero, builder.instance_index(), self.tiles[name].pitch)
 
     def type_of(self, name: str, use: Use) -> MatrixType:
-        """Of the matrix in array ``name``."""
-        tiles = self.plan[name]
+        """Return the type of the matrix in array ``name``."""
+        tiles = self.tiles[name]
         return MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, use)
 
     def layout(self, name: str) -> TensorLayout:
-        """The layout of the whole matrix in array ``name``."""
-        tiles = self.plan[name]
+        """Create the layout of the whole matrix in array ``name``."""
+        tiles = self.tiles[name]
         steps: list[LayoutStep] = [("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1))]
         return self.tensors.layout(f"layout_{name}", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
 
     def load(self, name: str, use: Use) -> Matrix:
-        """The matrix of array ``name``, by tensor addressing where that is what the case does."""
-        builder, tiles, type_ = self.builder, self.plan[name], self.type_of(name, use)
-        if self.values["does"] != "tensor":
+        """Load the matrix of array ``name``, by tensor addressing if the case is about that."""
+        builder, tiles, type_ = self.builder, self.tiles[name], self.type_of(name, use)
+        if self.parameters.does != "tensor":
             return builder.load(f"matrix_{name}", type_, self.arrays[name], self._first(name), builder.literal(tiles.stride), tiles.layout)
         before = builder.splat(f"before_{name}", type_, builder.literal(1, tiles.component))
         result = Matrix(f"matrix_{name}", type_)
@@ -176,19 +229,19 @@ class _Writer:
         return result
 
     def store(self, matrix: Matrix, name: str) -> None:
-        """Stores ``matrix`` to array ``name``."""
-        builder, tiles = self.builder, self.plan[name]
-        if self.values["does"] == "tensor":
+        """Store ``matrix`` to array ``name``."""
+        builder, tiles = self.builder, self.tiles[name]
+        if self.parameters.does == "tensor":
             builder.add(TensorStore(matrix, self.arrays[name], self._first(name), self.layout(name)))
             return
         builder.store(matrix, self.arrays[name], self._first(name), builder.literal(tiles.stride), tiles.layout)
 
     def muladd(self, name: str, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
-        """``a`` x ``b`` + ``c``."""
+        """Compute ``a`` x ``b`` + ``c``."""
         return self.builder.muladd(name, self.type_of("d", Use.ACCUMULATOR), a, b, c, self.row.operands or None)
 
     def _computed(self, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
-        does = self.values["does"]
+        does = self.parameters.does
         if does == "loop":
             trips = self.tensors.number("trip_count", _TRIPS, signed=False)
             carried: list[Carried] = []
@@ -207,9 +260,9 @@ class _Writer:
         return product
 
     def write(self) -> Program:
-        """The whole program."""
+        """Write the whole program."""
         a, b, c = self.load("a", Use.A), self.load("b", Use.B), self.load("c", Use.ACCUMULATOR)
-        if self.values["does"] == "load_store":
+        if self.parameters.does == "load_store":
             for matrix, name in ((a, "a"), (b, "b"), (c, "c")):
                 self.store(matrix, f"{name}_again")
         else:
@@ -218,25 +271,33 @@ class _Writer:
             self.beside.finish(self.builder)
         return self.builder.build()
 
+    def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        """Draw the operands; random bytes follow the lines of a matrix."""
+        second = parameters.data == "second"
+        if parameters.does == "load_store":
+            drawn = _moved(self.chain, half=int(second))
+        else:
+            operands = _operands(self.chain, second, rng)
+            # The second data keep their signs, which shows a comparison of the other signedness.
+            if parameters.does in _REDUCTIONS and not second:
+                operands = _positive(operands, self.row)
+            drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
+        arrays = {array: self.tiles[array].place(np.ascontiguousarray(data), rng) for array, data in drawn.items()}
+        return Subcase(name, arrays | fills(program, rng), self.tensors.operands)
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    return _Writer(values).write()
 
-
-def _drawn(values: Values, of: Chain, rng: np.random.Generator) -> Operands:
-    """Operands that are exact, and that need the upper bits of their types."""
-    second = values["data"] == "second"
-    if of.row.result.is_float:
-        return products.identity(of, rng, which="permutation") if second and of.repeats == 1 else products.exact(of, rng)
-    if of.row.saturating:
-        return integers.saturating(of, rng, end="inside" if second else "high")
-    return (integers.edges if second else integers.wrapping)(of, rng)
+def _operands(chain: Chain, second: bool, rng: np.random.Generator) -> Operands:
+    """Draw operands whose sums are exact and need the upper bits of their types."""
+    if chain.row.result.is_float:
+        return products.identity(chain, rng, which="permutation") if second and chain.repeats == 1 else products.exact(chain, rng)
+    if chain.row.saturating:
+        return integers.saturating(chain, rng, end="inside" if second else "high")
+    return (integers.edges if second else integers.wrapping)(chain, rng)
 
 
 def _positive(operands: Operands, row: PropertyRow) -> Operands:
-    """``operands`` with sums above zero, as ``_reduction`` needs them: floats without their signs, integers with C so large that no sum of
-    products of bytes makes it negative, nor too large."""
+    """Return ``operands`` with sums above zero, as ``_reduction`` needs them: floats without their signs, and a signed C so large that sums
+    of products of bytes leave it positive, without overflow."""
     if row.result.is_float:
         return Operands(np.abs(operands.a), np.abs(operands.b), np.abs(operands.c))
     if not row.result.is_signed:
@@ -244,26 +305,15 @@ def _positive(operands: Operands, row: PropertyRow) -> Operands:
     return replace(operands, c=(operands.c & 0x3FFFFFFF) + operands.c.dtype.type(1 << 29))
 
 
-def _moved(of: Chain, half: int) -> dict[str, np.ndarray]:
-    """Elements of which position decides the bits."""
-    row, shapes = of.row, dict(zip("abc", of.shapes, strict=True))
-    shapes["c"] = (of.instances, 1, row.m, row.n)
-    kinds = {"a": row.a, "b": row.b, "c": row.c}
-    return {name: index_coded(kinds[name], int(np.prod(shape)), half).reshape(shape) for name, shape in shapes.items()}
+def _moved(chain: Chain, half: int) -> dict[str, np.ndarray]:
+    """Return elements whose bits depend on their position."""
+    row, shapes = chain.row, dict(zip("abc", chain.shapes, strict=True))
+    shapes["c"] = (chain.instances, 1, row.m, row.n)
+    components = {"a": row.a, "b": row.b, "c": row.c}
+    return {name: index_coded(components[name], int(np.prod(shape)), half).reshape(shape) for name, shape in shapes.items()}
 
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Operands of the case; random bytes between the lines of a matrix."""
-    of, worked = chain(values), plan(values)
-    if values["does"] == "load_store":
-        drawn = _moved(of, int(values["data"] == "second"))
-    else:
-        operands = _drawn(values, of, rng)
-        # The second data keep their signs, so that a comparison of the other signedness shows.
-        if values["does"] in _REDUCTIONS and values["data"] == "first":
-            operands = _positive(operands, of.row)
-        drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
-    arrays = {array: worked[array].place(np.ascontiguousarray(data), rng) for array, data in drawn.items()}
-    writer = _Writer(values)
-    writer.write()
-    return Subcase(name, arrays | fills(program, rng), writer.tensors.operands)
+def build(parameters: Parameters) -> Built:
+    """Build a case."""
+    writer = _FlexibleMatrices(parameters)
+    return Built(writer.write(), writer.draw)

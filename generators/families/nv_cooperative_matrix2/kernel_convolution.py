@@ -1,112 +1,125 @@
-"""kernel_convolution: convolutions as matrix products, whose patches are views of an image.
-
-Axis values are those of cases/nv_cooperative_matrix2/kernel_convolution.yaml.
-"""
+"""kernel_convolution: convolutions as matrix products, whose patches are views of an image."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data
-from generators.engine_kernels.parts import CARRIES, HINTS, PAIR, KernelWriter, opened, packed, pair, shared_tensor, sliced
+from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, packed, parse_pair, shared_tensor, sliced, workgroups_of
 from generators.inputs import kernels
-from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import Scoped
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue
-from generators.property_rows import parse_row
+from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Use
 
-_PADDINGS: Mapping[str, ClampMode] = MappingProxyType(
+
+@dataclass(frozen=True)
+class _Padding:
+    """What surrounds the image.
+
+    Attributes:
+        width: elements of it that the first patch begins with.
+        clamp: what is in them.
+    """
+
+    width: int
+    clamp: ClampMode
+
+
+_PADDINGS: Mapping[str, _Padding] = MappingProxyType(
     {
-        "none": ClampMode.CONSTANT,
-        "zeros": ClampMode.CONSTANT,
-        "edge": ClampMode.CLAMP_TO_EDGE,
-        "mirrored": ClampMode.REPEAT_MIRRORED,
-        "repeat": ClampMode.REPEAT,
+        "zeros": _Padding(1, ClampMode.CONSTANT),
+        "none": _Padding(0, ClampMode.CONSTANT),
+        "edge": _Padding(1, ClampMode.CLAMP_TO_EDGE),
+        "mirrored": _Padding(1, ClampMode.REPEAT_MIRRORED),
+        "repeat": _Padding(1, ClampMode.REPEAT),
     }
 )
 
-AXES: TakenValues = {
-    "row": None,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "form": ("taps", "patches"),
-    "filter": PAIR,
-    "blocks": (1, 2, 3),
-    "patch": ("wide", "tall"),
-    "grid": PAIR,
-    "stride": (1, 2),
-    "dilation": (1, 2),
-    "padding": _PADDINGS.keys(),
-    "tail": ("all", "none"),
-    "epilogue": ("none", "bias", "limit"),
-    "source": SOURCES,
-    "carry": CARRIES,
-    "hint": HINTS,
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped, LoopParameters):
+    """The parameters of a case."""
+
+    row: PropertyRow = parameter("the property row", decode=parse_row)
+    form: Literal["taps", "patches"] = parameter(
+        "what an iteration multiplies: all channels of one tap of the filter, or all taps of a block of channels", default="taps"
+    )
+    filter: tuple[int, int] = parameter("height and width of the filter", default="2x2", decode=parse_pair)
+    blocks: int = parameter("blocks of channels", default=2, applies=lambda parameters: parameters.form == "patches")
+    patch: Literal["wide", "tall"] = parameter("whether the pixels of a tile are two rows or two columns", default="wide")
+    grid: tuple[int, int] = parameter("patches, down and across", default="2x2", decode=parse_pair)
+    stride: int = parameter("pixels of the image between neighbouring pixels of the result", default=1)
+    dilation: int = parameter("pixels of the image between neighbouring taps", default=1)
+    padding: _Padding = parameter("what surrounds the image", default="zeros", labels=_PADDINGS)
+    tail: Literal["all", "none"] = parameter("whether sides, channels and filters are less than what the tiles hold", default="all")
+    epilogue: Literal["none", "bias", "limit"] = parameter("how sums are changed before they are stored", default="none")
+
+
+def _fits(parameters: Parameters) -> bool:
+    """All taps of a filter with some channels are the columns of one matrix."""
+    height, width = parameters.filter
+    return parameters.form == "taps" or (parameters.row.k // 2) % (height * width) == 0
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "divides": lambda parameters: workgroups_of(parameters.grid, parameters.instances) > 0,
+    "fits": _fits,
 }
 
 
-def _workgroups(values: Values) -> int:
-    down, across = pair(values["grid"])
-    each = int(values["subgroups"]) if values["scope"] == "subgroup" else 1
-    return down * across // each if down * across % each == 0 else 0
-
-
-def _fits(values: Values) -> bool:
-    """All taps of a filter with some channels are the columns of one matrix."""
-    height, width = pair(values["filter"])
-    return values["form"] == "taps" or (parse_row(values["row"]).k // 2) % (height * width) == 0
-
-
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"divides": lambda values: _workgroups(values) > 0, "fits": _fits}
-
-
 class _Convolution:
-    """An image (H, W, C) and filters (taps, C, N) give (OH, OW, N). A tile of the product has the pixels of a patch as rows.
+    """Writes the kernel of a case, and draws its data.
 
-    By ``taps`` each iteration multiplies all channels of one tap; by ``patches`` all taps of a block of channels, which are one matrix
-    through a view whose lines overlap.
+    An image (H, W, C) and filters (taps, C, N) give (OH, OW, N). A tile of the product has the pixels of a patch as rows. By ``taps`` each
+    iteration multiplies all channels of one tap; by ``patches`` all taps of a block of channels, which are one matrix through a view whose
+    lines overlap.
     """
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.row = row = parse_row(values["row"])
-        self.scope = SCOPES[values["scope"]]
-        self.patch = (2, row.m // 2) if values["patch"] == "wide" else (row.m // 2, 2)
-        self.filter, self.grid = pair(values["filter"]), pair(values["grid"])
-        self.stride, self.dilation = int(values["stride"]), int(values["dilation"])
-        self.by_taps = values["form"] == "taps"
-        taps, cut = self.filter[0] * self.filter[1], values["tail"] == "all"
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.row = row = parameters.row
+        self.scope = parameters.scope
+        self.patch = (2, row.m // 2) if parameters.patch == "wide" else (row.m // 2, 2)
+        self.filter, self.grid = parameters.filter, parameters.grid
+        self.stride, self.dilation = parameters.stride, parameters.dilation
+        self.by_taps = parameters.form == "taps"
+        taps, cut = self.filter[0] * self.filter[1], parameters.tail == "all"
         self.each = row.k if self.by_taps else row.k // taps
-        self.trips = taps if self.by_taps else int(values["blocks"])
+        self.trips = taps if self.by_taps else parameters.blocks
         self.channels = self.each * (1 if self.by_taps else self.trips) - (1 if cut else 0)
         self.filters = row.n - (3 if cut else 0)
-        self.pad = 0 if values["padding"] == "none" else 1
+        self.pad = parameters.padding.width
         self.out = tuple(size * count - (1 if cut else 0) for size, count in zip(self.patch, self.grid, strict=True))
         reach = [self.dilation * (size - 1) + 1 for size in self.filter]
         self.image = tuple(max(3, (size - 1) * self.stride + taken - 2 * self.pad) for size, taken in zip(self.out, reach, strict=True))
         inner = (1, 1) if self.by_taps else self.filter
         self.inner = inner
         self.span = tuple((size - 1) * self.stride + (taken - 1) * self.dilation + 1 for size, taken in zip(self.patch, inner, strict=True))
-        self.builder = ProgramBuilder(self.scope, int(values["subgroups"]), _workgroups(values))
-        self.writer = KernelWriter(self.builder, values["source"], values["carry"], values["hint"])
+        self.builder = ProgramBuilder(self.scope, parameters.subgroups, workgroups_of(self.grid, parameters.instances))
+        self.writer = KernelWriter(self.builder, parameters)
         self.tensors = {
             "image": shared_tensor(self.builder, "image", row.a, (*self.image, self.channels)),
             "filters": shared_tensor(self.builder, "filters", row.b, (taps, self.channels, self.filters)),
             "result": shared_tensor(self.builder, "result", row.result, (*self.out, self.filters), role="output"),
         }
-        self.epilogue = Epilogue(self.writer, values["epilogue"], row.result, row.m, self.filters)
+        self.epilogue = Epilogue(self.writer, parameters.epilogue, row.result, row.m, self.filters)
 
     def write(self) -> Program:
-        """The whole kernel."""
+        """Write the whole kernel."""
         writer, builder, row = self.writer, self.builder, self.row
-        modes = {"image": _PADDINGS[self.values["padding"]], "filters": ClampMode.CONSTANT, "result": ClampMode.CONSTANT}
+        modes = {"image": self.parameters.padding.clamp, "filters": ClampMode.CONSTANT, "result": ClampMode.CONSTANT}
         self.layouts = {name: opened(writer, self.tensors[name], f"{name}_layout", mode) for name, mode in modes.items()}
         self.view = self._view()
         self.begin = self._tile()
@@ -121,7 +134,7 @@ class _Convolution:
         return builder.build()
 
     def _view(self) -> TensorView | None:
-        """Pixel, tap and channel as dimensions of their own, where the slice is not already the matrix."""
+        """Return a view with dimensions for pixel, tap and channel; None if the slice is already the matrix."""
         if self.by_taps and self.stride == 1:
             return None
         lines = packed((*self.span, self.each))
@@ -133,7 +146,7 @@ class _Convolution:
         return self.writer.view("patches", kind, ("dimension", sizes), ("stride", strides))
 
     def _tile(self) -> tuple[ScalarValue, ScalarValue]:
-        """The first pixel of this instance's patch."""
+        """Return the first pixel of this instance's patch."""
         writer, builder = self.writer, self.builder
         if builder.instances == 1:
             return writer.literal(0), writer.literal(0)
@@ -146,7 +159,7 @@ class _Convolution:
     def _step(self, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
         writer, row = self.writer, self.row
         zero = writer.literal(0)
-        # A padding makes the first offsets negative: modulo 2^32, as all of their arithmetic is.
+        # A padding makes the first offsets negative; they are computed modulo 2^32.
         first = [writer.scaled("corner", begin, self.stride, -self.pad % (1 << 32)) for begin in self.begin]
         channel: ScalarValue = zero
         filters: list[tuple[ScalarValue, int]]
@@ -174,30 +187,28 @@ class _Convolution:
         self.builder.add(TensorLoad(matrix, tensor.array, writer.literal(tensor.first), before, cut, view))
         return matrix
 
+    def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+        """Draw whole numbers whose sums are exact in any order."""
+        row = self.row
+        budget = kernels.budget(row)
+        shapes = {name: self.tensors[name].sizes for name in ("image", "filters")}
+        if row.result.is_float:
+            each = budget // 2 // (row.k * self.trips)
+            side = max(1, int(each**0.5))
+            image = kernels.signed_whole(shapes["image"], side, row.a, rng)
+            filters = kernels.signed_whole(shapes["filters"], max(1, each // side), row.b, rng)
+        else:
+            image = kernels.any_whole(shapes["image"], row.a, rng)
+            filters = kernels.any_whole(shapes["filters"], row.b, rng)
+        inputs = {
+            "image": self.tensors["image"].place(image.astype(row.a.dtype), rng),
+            "filters": self.tensors["filters"].place(filters.astype(row.b.dtype), rng),
+        }
+        inputs |= epilogue_data(program, row.result, budget, rng)
+        return Subcase(name, inputs, self.writer.operands)
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    return _Convolution(values).write()
 
-
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Whole numbers whose sums are exact in any order."""
-    kernel = _Convolution(values)
-    kernel.write()
-    row = kernel.row
-    budget = kernels.budget(row)
-    shapes = {name: kernel.tensors[name].sizes for name in ("image", "filters")}
-    if row.result.is_float:
-        each = budget // 2 // (kernel.row.k * kernel.trips)
-        side = max(1, int(each**0.5))
-        image = kernels.signed_whole(shapes["image"], side, row.a, rng)
-        filters = kernels.signed_whole(shapes["filters"], max(1, each // side), row.b, rng)
-    else:
-        image = kernels.any_whole(shapes["image"], row.a, rng)
-        filters = kernels.any_whole(shapes["filters"], row.b, rng)
-    inputs = {
-        "image": kernel.tensors["image"].place(image.astype(row.a.dtype), rng),
-        "filters": kernel.tensors["filters"].place(filters.astype(row.b.dtype), rng),
-    }
-    inputs |= epilogue_data(program, row.result, budget, rng)
-    return Subcase(name, inputs, kernel.writer.operands)
+def build(parameters: Parameters) -> Built:
+    """Build a case."""
+    kernel = _Convolution(parameters)
+    return Built(kernel.write(), kernel.draw)

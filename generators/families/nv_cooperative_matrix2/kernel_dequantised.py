@@ -1,88 +1,90 @@
-"""kernel_dequantised: products with weights that a decode function unpacks as they are loaded.
-
-Axis values are those of cases/nv_cooperative_matrix2/kernel_dequantised.yaml.
-"""
+"""kernel_dequantised: products with weights that a decode function unpacks as they are loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.blocks import FORMATS
+from generators.engine_kernels.blocks import FORMATS, Format
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data, share
-from generators.engine_kernels.parts import CARRIES, HINTS, KernelWriter, opened, shared_tensor, sliced, transposing
+from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, shared_tensor, sliced, transposing
 from generators.inputs import kernels
 from generators.layouts.tensor_writer import LayoutStep
-from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import Scoped
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue
-from generators.property_rows import parse_row
+from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
 _U8 = COMPONENT_TYPES["u8"]
 
-AXES: TakenValues = {
-    "row": None,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "workgroups": (1, 2, 3),
-    "format": FORMATS.keys(),
-    "block": (16, 32, 64),
-    "trips": (1, 2, 3, 4),
-    "tail": ("all", "none", "n", "k"),
-    "weights": ("b", "a"),
-    "accumulators": (1, 2),
-    "epilogue": ("none", "bias", "limit"),
-    "source": SOURCES,
-    "carry": CARRIES,
-    "hint": HINTS,
-}
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped, LoopParameters):
+    """The parameters of a case."""
+
+    row: PropertyRow = parameter("the property row", decode=parse_row)
+    workgroups: int = parameter("workgroups", default=2)
+    format: Format = parameter("how a block of weights is stored", default="halves", labels=FORMATS)
+    block: int = parameter("weights of a block", default=32)
+    trips: int = parameter("iterations", default=3)
+    tail: Literal["all", "none", "n", "k"] = parameter(
+        "which sizes are not multiples of the tile's: n for lines of weights, k for their length", default="all"
+    )
+    weights: Literal["b", "a"] = parameter("which factor the weights are", default="b")
+    accumulators: int = parameter("accumulators of a scope instance, for weights beside each other", default=1)
+    epilogue: Literal["none", "bias", "limit"] = parameter("how sums are changed before they are stored", default="none")
 
 
-def _types_fit(values: Values) -> bool:
+def _types_fit(parameters: Parameters) -> bool:
     """Scales are f16, and integers have none."""
-    row = parse_row(values["row"])
-    return row.a.name == "f16" if FORMATS[values["format"]].scaled else row.a.name in ("f16", "s8")
+    factor = parameters.row.a.name
+    return factor == "f16" if parameters.format.scaled else factor in ("f16", "s8")
 
 
-def _depth(values: Values) -> int:
-    """K of the tensors, which may end inside of a tile."""
-    return parse_row(values["row"]).k * int(values["trips"]) - (5 if values["tail"] in ("all", "k") else 0)
+def _depth(parameters: Parameters) -> int:
+    """Return K of the tensors, which may end inside of a tile."""
+    return parameters.row.k * parameters.trips - (5 if parameters.tail in ("all", "k") else 0)
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
-    "ends_inside_a_block": lambda values: _depth(values) % int(values["block"]) != 0,
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "ends_inside_a_block": lambda parameters: _depth(parameters) % parameters.block != 0,
     "types_fit": _types_fit,
 }
 
 
-class _Product:
-    """D = A x B with weights in blocks along K: of B, which a view turns, or of A. Each scope instance has columns (of weights B) or
-    rows (of weights A) of its own."""
+class _DequantisedProduct:
+    """Writes the kernel of a case, and draws its data.
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.row = row = parse_row(values["row"])
-        self.scope = SCOPES[values["scope"]]
-        self.format, self.block = FORMATS[values["format"]], int(values["block"])
-        self.accumulators, self.trips = int(values["accumulators"]), int(values["trips"])
-        tail = values["tail"]
-        subgroups = int(values["subgroups"])
-        self.builder = ProgramBuilder(self.scope, subgroups, int(values["workgroups"]))
-        self.writer = KernelWriter(self.builder, values["source"], values["carry"], values["hint"])
-        self.by_b = values["weights"] == "b"
+    It computes D = A x B. Either B, which a view transposes, or A is the weights, in blocks along K. Each scope instance computes its own
+    columns of D if the weights are B, and its own rows if they are A.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.row = row = parameters.row
+        self.scope = parameters.scope
+        self.format, self.block = parameters.format, parameters.block
+        self.accumulators, tail = parameters.accumulators, parameters.tail
+        self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups)
+        self.writer = KernelWriter(self.builder, parameters)
+        self.by_b = parameters.weights == "b"
         # Lines of weights, and the other dimension of the result.
         self.line = row.n if self.by_b else row.m
         self.other = row.m if self.by_b else row.n
         self.lines = self.line * self.accumulators * self.builder.instances - (3 if tail in ("all", "n") else 0)
         self.others = self.other - (1 if tail == "all" else 0)
-        self.k = _depth(values)
+        self.k = _depth(parameters)
         plain = (self.others, self.k) if self.by_b else (self.k, self.others)
         self.plain = shared_tensor(self.builder, "plain", row.a if self.by_b else row.b, plain)
         self.blocks = self.lines * -(-self.k // self.block)
@@ -92,21 +94,21 @@ class _Product:
         )
         result = (self.others, self.lines) if self.by_b else (self.lines, self.others)
         self.result = shared_tensor(self.builder, "result", row.result, result, role="output")
-        self.epilogue = Epilogue(self.writer, values["epilogue"], row.result, *result)
+        self.epilogue = Epilogue(self.writer, parameters.epilogue, row.result, *result)
 
     def write(self) -> Program:
-        """The whole kernel."""
+        """Write the whole kernel."""
         writer, row = self.writer, self.row
         steps: list[LayoutStep] = [("block_size", (1, self.block)), ("dimension", (self.lines, self.k))]
         self.weights = writer.layout("weights", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
-        self.turning = transposing(writer)
+        self.transposing = transposing(writer)
         self.plain_layout = opened(writer, self.plain, "plain_layout", ClampMode.CONSTANT)
         target = opened(writer, self.result, "result_layout", ClampMode.CONSTANT)
         instance: ScalarValue = self.builder.instance_index() if self.builder.instances > 1 else writer.literal(0)
         begins = [writer.scaled("begin", instance, self.line * self.accumulators, i * self.line) for i in range(self.accumulators)]
         accumulator = MatrixType(row.result, self.scope, row.m, row.n, Use.ACCUMULATOR)
         starts = [writer.zero("start", accumulator) for _ in begins]
-        sums = writer.repeat(self.trips, starts, lambda index, current: self._step(begins, index, current))
+        sums = writer.repeat(self.parameters.trips, starts, lambda index, current: self._step(begins, index, current))
         zero = writer.literal(0)
         for begin, total in zip(begins, sums, strict=True):
             row0, column0 = (zero, begin) if self.by_b else (begin, zero)
@@ -128,7 +130,7 @@ class _Product:
         for begin, total in zip(begins, current, strict=True):
             weights = Matrix(writer.name("weights_matrix"), types["b" if self.by_b else "a"])
             cut = sliced(writer, self.weights, (begin, self.line), (depth, row.k))
-            view = self.turning if self.by_b else None
+            view = self.transposing if self.by_b else None
             before = writer.zero("weights_before", weights.type)
             first = writer.literal(POINTER_ALIGNMENT)
             self.builder.add(TensorLoad(weights, self.packed, first, before, cut, view, None, self.decode))
@@ -141,31 +143,29 @@ class _Product:
         """The decode function of the weights."""
         return self.format.decode(self.block, self.row.b if self.by_b else self.row.a)
 
+    def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+        """Draw random blocks, and in each line of the other factor few numbers that are not zero: every sum is exact in any order."""
+        row, component = self.row, self.plain.component
+        budget = kernels.budget(row)
+        if row.result.is_float:
+            most = share(budget, row.result, self.parameters.epilogue)
+            # Each line is a row of A, or a column of B.
+            numbers = rng.integers(1, 2, (self.others, self.k), endpoint=True) * rng.choice(np.array([-1, 1]), (self.others, self.k))
+            kept = max(1, most // (2 * self.format.largest))
+            order = rng.random(numbers.shape).argsort(axis=-1).argsort(axis=-1)
+            numbers = numbers * (order < kept)
+        else:
+            numbers = kernels.any_whole((self.others, self.k), component, rng)
+        plain = numbers if self.by_b else numbers.T
+        packed = rng.integers(0, 256, self.packed.bytes, np.uint8)
+        blocks = self.format.draw(self.blocks, self.block, rng).reshape(-1)
+        packed[POINTER_ALIGNMENT : POINTER_ALIGNMENT + len(blocks)] = blocks
+        inputs = {"plain": self.plain.place(plain.astype(component.dtype), rng), "packed": packed}
+        inputs |= epilogue_data(program, row.result, budget // 2, rng)
+        return Subcase(name, inputs, self.writer.operands)
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    return _Product(values).write()
 
-
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Random blocks, and so few numbers beside them in each line that every sum is exact in any order."""
-    kernel = _Product(values)
-    kernel.write()
-    row, component = kernel.row, kernel.plain.component
-    budget = kernels.budget(row)
-    if row.result.is_float:
-        most = share(budget, row.result, values["epilogue"])
-        # Along K, with the lines of the result last for the draw.
-        numbers = rng.integers(1, 2, (kernel.others, kernel.k), endpoint=True) * rng.choice(np.array([-1, 1]), (kernel.others, kernel.k))
-        kept = max(1, most // (2 * kernel.format.largest))
-        order = rng.random(numbers.shape).argsort(axis=-1).argsort(axis=-1)
-        numbers = numbers * (order < kept)
-    else:
-        numbers = kernels.any_whole((kernel.others, kernel.k), component, rng)
-    plain = numbers if kernel.by_b else numbers.T
-    packed = rng.integers(0, 256, kernel.packed.bytes, np.uint8)
-    blocks = kernel.format.draw(kernel.blocks, kernel.block, rng).reshape(-1)
-    packed[POINTER_ALIGNMENT : POINTER_ALIGNMENT + len(blocks)] = blocks
-    inputs = {"plain": kernel.plain.place(plain.astype(component.dtype), rng), "packed": packed}
-    inputs |= epilogue_data(program, row.result, budget // 2, rng)
-    return Subcase(name, inputs, kernel.writer.operands)
+def build(parameters: Parameters) -> Built:
+    """Build a case."""
+    kernel = _DequantisedProduct(parameters)
+    return Built(kernel.write(), kernel.draw)

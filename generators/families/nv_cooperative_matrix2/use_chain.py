@@ -1,22 +1,21 @@
-"""use_chain: the result of a multiply-add becomes an A or B of the next one, as in attention: S = Q x K + C, O = P x V + Z.
-
-Axis values are those of cases/nv_cooperative_matrix2/use_chain.yaml.
-"""
+"""use_chain: the result of a multiply-add becomes an A or B of the next one, as in attention: S = Q x K + C, O = P x V + Z."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from generators.errors import CasebookError
 from generators.inputs.use_chains import UseChain, operands
 from generators.layouts.placement import Target, fills, stage_in, stage_out
 from generators.layouts.tiles import Tiles, fit_workgroup_memory, tiled
-from generators.parameters.vocabulary import LAYOUT_LETTERS, SCOPES, SOURCES, STORAGE, SUBGROUPS, TakenValues, Values, instances
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.conversion import Conversion, MatrixConvert, agrees, conversions
 from generators.program.memory import Pointee
@@ -24,76 +23,125 @@ from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _SCALE = 3
 
-AXES: TakenValues = {
-    "types": re.compile(r"\w+\.\w+\.\w+\.\w+"),
-    "tile": re.compile(r"[1-9]\d*x[1-9]\d*x[1-9]\d*x[1-9]\d*"),
-    "enters": ("a", "b", "transposed"),
-    "between": ("nothing", "stored", "scaled", "negated_before", "negated_after"),
-    "trips": range(100),
-    "trip_source": ("none", *SOURCES),
-    "layouts": re.compile("[rc]{3}"),
-    "storage": STORAGE,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-}
+
+@dataclass(frozen=True)
+class ChainTypes:
+    """The component types of a chain.
+
+    Attributes:
+        factor: of Q and K.
+        first: of C and S.
+        converted: of P and V.
+        second: of Z and O.
+    """
+
+    factor: ComponentType
+    first: ComponentType
+    converted: ComponentType
+    second: ComponentType
+
+    @property
+    def conversion(self) -> Conversion | None:
+        """The conversion from S to P that agrees with their types; None if they have one type."""
+        if self.first is self.converted:
+            return None
+        return next(c for c in conversions(self.first, self.converted) if agrees(c, self.first, self.converted))
 
 
-def _types(values: Values) -> tuple[ComponentType, ComponentType, ComponentType, ComponentType]:
-    """Components of Q and K, of C and S, of P and V, of Z and O.
+@dataclass(frozen=True)
+class ChainSizes:
+    """The sizes of a chain: S is ``m`` x ``n``.
+
+    Attributes:
+        m, n: rows and columns of S.
+        k: products that enter an element of S.
+        d: the dimension of O that P does not have.
+    """
+
+    m: int
+    n: int
+    k: int
+    d: int
+
+
+def parse_types(text: str) -> ChainTypes:
+    """Return the types that a label such as ``f16.f32.f16.f32`` names.
 
     Raises:
-        CasebookError: one has no such name.
+        ValueError: it is not such a label.
     """
-    names = values["types"].split(".")
+    names = text.split(".")
     unknown = [name for name in names if name not in COMPONENT_TYPES]
     if unknown:
-        raise CasebookError(f"use_chain: there is no component type '{unknown[0]}'; expected four of {', '.join(COMPONENT_TYPES)}")
-    factor, first, converted, second = (COMPONENT_TYPES[name] for name in names)
-    return factor, first, converted, second
+        raise ValueError(f"there is no component type '{unknown[0]}'; expected four of {', '.join(COMPONENT_TYPES)}")
+    if len(names) != 4:
+        raise ValueError("expected four component types, such as f16.f32.f16.f32")
+    return ChainTypes(*(COMPONENT_TYPES[name] for name in names))
 
 
-def _conversion(values: Values) -> Conversion | None:
-    """The conversion from S to P that agrees with their types; None where they have one type."""
-    _, first, converted, _ = _types(values)
-    return None if first is converted else next(c for c in conversions(first, converted) if agrees(c, first, converted))
+_SIZES = re.compile(r"[1-9]\d*(x[1-9]\d*){3}")
 
 
-def chain(values: Values) -> UseChain:
-    """The matrices of a case.
+def parse_sizes(text: str) -> ChainSizes:
+    """Return the sizes that a label such as ``16x8x16x8``, MxNxKxD, names.
 
-    ``tile`` is MxNxKxD: S is M x N, K the depth of the first sum, and D the dimension that O does not share with P.
+    Raises:
+        ValueError: it is not such a label.
     """
-    m, n, k, d = (int(size) for size in values["tile"].split("x"))
-    factor, first, converted, second = _types(values)
-    match values["enters"]:
+    if not _SIZES.fullmatch(text):
+        raise ValueError("expected M, N, K and D, such as 16x8x16x8")
+    return ChainSizes(*(int(size) for size in text.split("x")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    types: ChainTypes = parameter("the component types", decode=parse_types)
+    enters: Literal["a", "b", "transposed"] = parameter("what S becomes: A, B, or transposed B")
+    tile: ChainSizes = parameter("the sizes", default="16x16x16x16", decode=parse_sizes)
+    between: Literal["nothing", "stored", "scaled", "negated_before", "negated_after"] = parameter(
+        "what else is done with S, or P", default="nothing"
+    )
+    trip_source: Literal["none", "literal", "specialization", "push_constant", "buffer"] = parameter(
+        "where the trip count comes from, if there is a loop", default="none"
+    )
+    trips: int = parameter("iterations of the loop", default=1, applies=lambda parameters: parameters.trip_source != "none")
+    layouts: tuple[Layout, ...] = parameter("of Q and V, of K and the stored S, and of C, Z and O", default="rcr", decode=layouts_of(3))
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+
+
+def _chain(parameters: Parameters) -> UseChain:
+    """Return the matrices of a case."""
+    types, size = parameters.types, parameters.tile
+    match parameters.enters:
         case "a":
-            v, z, depth = (n, d), (m, d), n
+            v, z, depth = (size.n, size.d), (size.m, size.d), size.n
         case "b":
-            v, z, depth = (d, m), (d, n), m
-        case _:
-            v, z, depth = (d, n), (d, m), n
-    growth = _SCALE if values["between"] == "scaled" else 1
-    trips = int(values["trips"]) if values["trip_source"] != "none" else 1
-    return UseChain(factor, first, converted, second, (m, k), (k, n), (m, n), v, z, depth, trips, growth)
+            v, z, depth = (size.d, size.m), (size.d, size.n), size.m
+        case "transposed":
+            v, z, depth = (size.d, size.n), (size.d, size.m), size.n
+    growth = _SCALE if parameters.between == "scaled" else 1
+    q, k, c = (size.m, size.k), (size.k, size.n), (size.m, size.n)
+    return UseChain(types.factor, types.first, types.converted, types.second, q, k, c, v, z, depth, parameters.trips, growth)
 
 
-def _rows(values: Values) -> tuple[PropertyRow, PropertyRow]:
-    """The rows of both multiply-adds."""
-    of = chain(values)
+def _rows(chain: UseChain) -> tuple[PropertyRow, PropertyRow]:
+    """Return the rows of both multiply-adds."""
     return (
-        PropertyRow(*of.c, of.q[1], of.factor, of.factor, of.first, of.first, False),
-        PropertyRow(*of.z, of.depth, of.converted, of.converted, of.second, of.second, False),
+        PropertyRow(*chain.c, chain.q[1], chain.factor, chain.factor, chain.first, chain.first, False),
+        PropertyRow(*chain.z, chain.depth, chain.converted, chain.converted, chain.second, chain.second, False),
     )
 
 
-def _has_arithmetic(values: Values) -> bool:
-    """Elements of S are scaled or negated, those of P negated."""
-    _, first, converted, _ = _types(values)
-    match values["between"]:
+def _has_arithmetic(parameters: Parameters) -> bool:
+    """Elements of S are scaled or negated, elements of P negated."""
+    first, converted = parameters.types.first, parameters.types.converted
+    match parameters.between:
         case "scaled" | "negated_before":
             # A negative float has no unsigned integer, and the opposite of an unsigned integer is too large to be exact as a float.
             return first.has_arithmetic and (first.is_float == converted.is_float or (first.is_signed and not first.is_float))
@@ -103,31 +151,31 @@ def _has_arithmetic(values: Values) -> bool:
             return True
 
 
-def plan(values: Values) -> dict[str, Tiles]:
-    """Tiles by name of the array: the operands, ``o``, and ``s`` where S is stored."""
-    of, count = chain(values), instances(values)
-    left, right, sums = (LAYOUT_LETTERS[letter] for letter in values["layouts"])
+def _tiles(parameters: Parameters, chain: UseChain) -> dict[str, Tiles]:
+    """Lay out tiles by name of the array: the operands, ``o``, and ``s`` where S is stored."""
+    once, each = (parameters.instances, 1), (parameters.instances, max(1, chain.trips))
+    left, right, sums = parameters.layouts
     found = {
-        "q": tiled(of.factor, of.q, left, True, (count, 1)),
-        "k": tiled(of.factor, of.k, right, True, (count, max(1, of.trips))),
-        "c": tiled(of.first, of.c, sums, True, (count, max(1, of.trips))),
-        "v": tiled(of.converted, of.v, left, True, (count, max(1, of.trips))),
-        "z": tiled(of.second, of.z, sums, True, (count, 1)),
-        "o": tiled(of.second, of.z, sums, True, (count, 1)),
+        "q": tiled(chain.factor, chain.q, left, True, once),
+        "k": tiled(chain.factor, chain.k, right, True, each),
+        "c": tiled(chain.first, chain.c, sums, True, each),
+        "v": tiled(chain.converted, chain.v, left, True, each),
+        "z": tiled(chain.second, chain.z, sums, True, once),
+        "o": tiled(chain.second, chain.z, sums, True, once),
     }
-    if values["between"] == "stored":
-        found["s"] = tiled(of.first, of.c, right, True, (count, max(1, of.trips)))
+    if parameters.between == "stored":
+        found["s"] = tiled(chain.first, chain.c, right, True, each)
     return found
 
 
-def _fits(values: Values) -> bool:
+def _fits(parameters: Parameters) -> bool:
     """Workgroup memory holds all arrays."""
-    return fit_workgroup_memory(StorageClass(values["storage"]), plan(values).values())
+    return fit_workgroup_memory(parameters.storage, _tiles(parameters, _chain(parameters)).values())
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
-    "changes_use_alone": lambda values: _conversion(values) is None,
-    "converts": lambda values: _conversion(values) is not None,
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "changes_use_alone": lambda parameters: parameters.types.conversion is None,
+    "converts": lambda parameters: parameters.types.conversion is not None,
     "has_arithmetic": _has_arithmetic,
     "fits_workgroup_memory": _fits,
 }
@@ -135,31 +183,31 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
 _OUTPUTS = ("o", "s")
 
 
-class _Writer:
-    """Writes the program of one case."""
+class _ChainProgram:
+    """Writes the program of a case, and draws its data."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.chain = chain(values)
-        self.rows = _rows(values)
-        self.plan = plan(values)
-        self.scope = SCOPES[values["scope"]]
-        self.builder = ProgramBuilder(self.scope, subgroups=int(values["subgroups"]))
-        storage = StorageClass(values["storage"])
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.chain = _chain(parameters)
+        self.rows = _rows(self.chain)
+        self.tiles = _tiles(parameters, self.chain)
+        self.scope = parameters.scope
+        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
+        storage = parameters.storage
         self.sources = {
             name: stage_in(self.builder, name, Pointee(t.component), t.length, storage)
-            for name, t in self.plan.items()
+            for name, t in self.tiles.items()
             if name not in _OUTPUTS
         }
         self.targets: dict[str, Target] = {
             name: stage_out(self.builder, name, Pointee(t.component), t.length, storage)
-            for name, t in self.plan.items()
+            for name, t in self.tiles.items()
             if name in _OUTPUTS
         }
 
     def _first(self, name: str, index: Scalar | None) -> Operand | Scalar:
-        """The first element of the tile of this instance and, in a loop, of this iteration."""
-        builder, tiles = self.builder, self.plan[name]
+        """Return the first element of the tile of this instance and, in a loop, of this iteration."""
+        builder, tiles = self.builder, self.tiles[name]
         zero = builder.literal(0)
         first: Operand | Scalar = zero
         if builder.instances > 1:
@@ -171,59 +219,59 @@ class _Writer:
         return first
 
     def load(self, name: str, use: Use, index: Scalar | None = None) -> Matrix:
-        """The matrix of array ``name``."""
-        tiles = self.plan[name]
+        """Load the matrix of array ``name``."""
+        tiles = self.tiles[name]
         type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, use)
         stride = self.builder.literal(tiles.stride)
         return self.builder.load(f"matrix_{name}", type_, self.sources[name], self._first(name, index), stride, tiles.layout)
 
     def store(self, matrix: Matrix, name: str, index: Scalar | None = None) -> None:
-        """Stores ``matrix`` to array ``name``."""
-        tiles = self.plan[name]
+        """Store ``matrix`` to array ``name``."""
+        tiles = self.tiles[name]
         stride = self.builder.literal(tiles.stride)
         self.builder.store(matrix, self.targets[name].array, self._first(name, index), stride, tiles.layout)
 
     def _entering(self, scores: Matrix) -> Matrix:
-        """P: ``scores`` of the component type and use of a factor of the second product."""
-        builder, conversion = self.builder, _conversion(self.values)
-        if self.values["between"] == "scaled":
-            kinds = (self.chain.first, self.chain.converted)
-            scale = -_SCALE if all(kind.is_float or kind.is_signed for kind in kinds) else _SCALE
+        """Return P: ``scores`` with the component type and use of a factor of the second product."""
+        builder, conversion = self.builder, self.parameters.types.conversion
+        if self.parameters.between == "scaled":
+            components = (self.chain.first, self.chain.converted)
+            scale = -_SCALE if all(component.is_float or component.is_signed for component in components) else _SCALE
             bits = np.array([scale], self.chain.first.dtype).view(self.chain.first.bits_dtype)
             scores = builder.times_scalar("matrix_scaled", scores, builder.literal(int(bits[0]), self.chain.first))
-        if self.values["between"] == "negated_before":
+        if self.parameters.between == "negated_before":
             scores = builder.negate("matrix_opposite", scores)
-        if self.values["enters"] == "transposed":
+        if self.parameters.enters == "transposed":
             if conversion is not None:
                 scores = builder.convert("matrix_converted", scores, self.chain.converted, conversion)
             type_ = scores.type
             result = Matrix("matrix_p", replace(type_, rows=type_.columns, columns=type_.rows, use=Use.B))
             builder.add(Transpose(result, scores))
         else:
-            use = Use.A if self.values["enters"] == "a" else Use.B
+            use = Use.A if self.parameters.enters == "a" else Use.B
             result = Matrix("matrix_p", replace(scores.type, component=self.chain.converted, use=use))
             builder.add(UseConvert(result, scores) if conversion is None else MatrixConvert(result, scores, conversion))
-        return builder.negate("matrix_turned", result) if self.values["between"] == "negated_after" else result
+        return builder.negate("matrix_turned", result) if self.parameters.between == "negated_after" else result
 
     def step(self, q: Matrix, z: Matrix, index: Scalar | None) -> Matrix:
-        """O of one iteration."""
-        builder, of = self.builder, self.chain
+        """Return O of one iteration."""
+        builder, chain = self.builder, self.chain
         k, c = self.load("k", Use.B, index), self.load("c", Use.ACCUMULATOR, index)
-        type_s = MatrixType(of.first, self.scope, *of.c, Use.ACCUMULATOR)
+        type_s = MatrixType(chain.first, self.scope, *chain.c, Use.ACCUMULATOR)
         scores = builder.muladd("matrix_s", type_s, q, k, c, self.rows[0].operands or None)
         entering = self._entering(scores)
-        left = self.values["enters"] == "a"
+        left = self.parameters.enters == "a"
         v = self.load("v", Use.B if left else Use.A, index)
         a, b = (entering, v) if left else (v, entering)
-        type_o = MatrixType(of.second, self.scope, *of.z, Use.ACCUMULATOR)
+        type_o = MatrixType(chain.second, self.scope, *chain.z, Use.ACCUMULATOR)
         result = builder.muladd("matrix_o", type_o, a, b, z, self.rows[1].operands or None)
-        if self.values["between"] == "stored":
+        if self.parameters.between == "stored":
             self.store(scores, "s", index)
         return result
 
     def write(self) -> Program:
-        """The whole program."""
-        builder, source = self.builder, self.values["trip_source"]
+        """Write the whole program."""
+        builder, source = self.builder, self.parameters.trip_source
         q, z = self.load("q", Use.A), self.load("z", Use.ACCUMULATOR)
         if source == "none":
             self.store(self.step(q, z, None), "o")
@@ -238,17 +286,15 @@ class _Writer:
             target.finish(builder)
         return builder.build()
 
+    def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+        """Draw operands for which both sums are exact; random bytes follow the lines of a matrix."""
+        drawn = operands(self.chain, program.instances, rng)
+        arrays = {array: self.tiles[array].place(np.ascontiguousarray(bits), rng) for array, bits in drawn.items()}
+        given = {o.name: self.chain.trips for o in program.operands if o.source in ("push_constant", "buffer")}
+        return Subcase(name, arrays | fills(program, rng), given)
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    return _Writer(values).write()
 
-
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Operands for which both sums are exact; random bytes between the lines of a matrix."""
-    of = chain(values)
-    drawn = operands(of, program.instances, rng)
-    worked = plan(values)
-    arrays = {array: worked[array].place(np.ascontiguousarray(bits), rng) for array, bits in drawn.items()}
-    given = {o.name: of.trips for o in program.operands if o.source in ("push_constant", "buffer")}
-    return Subcase(name, arrays | fills(program, rng), given)
+def build(parameters: Parameters) -> Built:
+    """Build a case."""
+    writer = _ChainProgram(parameters)
+    return Built(writer.write(), writer.draw)

@@ -1,13 +1,10 @@
-"""use_conversion: an accumulator becomes an A or B, as it is, converted, or transposed.
-
-Axis values are those of cases/nv_cooperative_matrix2/use_conversion.yaml.
-"""
+"""use_conversion: an accumulator becomes an A or B, as it is, converted, or transposed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -18,55 +15,79 @@ from generators.inputs.exactness import denormals
 from generators.inputs.patterns import index_coded, random_bits
 from generators.layouts.placement import Target, fills, stage_in, stage_out
 from generators.layouts.tiles import Tiles, first_tile, fit_workgroup_memory, tiled
-from generators.parameters.vocabulary import LAYOUT_LETTERS, SCOPES, SHAPE, STORAGE, SUBGROUPS, TakenValues, Values, instances, shape_of
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.conversion import Conversion, MatrixConvert, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, MatrixType
-from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
-_USES = {"a": Use.A, "b": Use.B}
-
-_STRAIGHT = ("use", "convert_first", "convert_last")
 _TRANSPOSED = ("transpose", "transpose_first", "transpose_last")
-_MOVED = ("index", "index_high", "bits", "normal")
-_CONVERTED = ("bytes", "edges", "random", "overflow")
-
-AXES: TakenValues = {
-    "from": COMPONENT_TYPES.keys(),
-    "to": ("same", *COMPONENT_TYPES),
-    "use": _USES.keys(),
-    "shape": SHAPE,
-    "way": (*_STRAIGHT, *_TRANSPOSED),
-    "form": ("kept", "alone", "both", "negated_before", "negated_after"),
-    "saturation": ("none", "largest"),
-    "layouts": re.compile("[rc]{2}"),
-    "storage": STORAGE,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "pattern": (*_MOVED, *_CONVERTED),
-    "part": range(8),
-}
 
 
-def _source(values: Values) -> ComponentType:
-    return COMPONENT_TYPES[values["from"]]
+def _saturates(parameters: Parameters) -> bool:
+    """The decoration is for results of 8-bit floats."""
+    return parameters.to is not None and is_float8(parameters.to)
 
 
-def _target(values: Values) -> ComponentType:
-    return COMPONENT_TYPES[values["from"] if values["to"] == "same" else values["to"]]
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    from_: ComponentType = parameter("the component type of the accumulator", labels=COMPONENT_TYPES)
+    to: ComponentType | None = parameter(
+        "the component type that it becomes, if that is another one", default="same", labels={"same": None, **COMPONENT_TYPES}
+    )
+    use: Use = parameter("what it becomes", labels={"a": Use.A, "b": Use.B})
+    shape: tuple[int, int] = parameter("rows and columns of the accumulator", default="16x16", decode=parse_shape)
+    way: Literal["use", "convert_first", "convert_last", "transpose", "transpose_first", "transpose_last"] = parameter(
+        "by which instructions: one that changes the use, and the component if that changes too; a conversion of components before it "
+        "(convert_first) or after it; a transposition, alone, before a conversion (transpose_first), or after one",
+        default="use",
+    )
+    form: Literal["kept", "alone", "both", "negated_before", "negated_after"] = parameter(
+        "what else is done: the accumulator is stored afterwards, nothing, it becomes the other use as well, or elements are negated",
+        default="kept",
+    )
+    saturation: bool = parameter(
+        "whether results are saturated to the largest value", default="none", labels={"none": False, "largest": True}, applies=_saturates
+    )
+    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+
+    @property
+    def target(self) -> ComponentType:
+        """The component type of the result."""
+        return self.from_ if self.to is None else self.to
+
+    @property
+    def transposed(self) -> bool:
+        """Whether the matrix is transposed."""
+        return self.way in _TRANSPOSED
 
 
-def step(values: Values) -> Step | None:
-    """The conversion of components that the case has, of the instruction that agrees with the types; None where it has none.
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "index_high", "bits", "normal", "bytes", "edges", "random", "overflow"] = parameter(
+        "how the data are drawn: where elements only move, by position or random; where they are converted, from lists or random"
+    )
+    part: int = parameter("which part of a list that is longer than the matrix")
+
+
+def _step(parameters: Parameters) -> Step | None:
+    """Return the conversion of components that the case has, by the instruction that agrees with the types; None if it has none.
 
     Raises:
         GeneratorError: no instruction converts them.
     """
-    source, target = _source(values), _target(values)
+    source, target = parameters.from_, parameters.target
     if source is target:
         return None
     found = _instruction(source, target)
@@ -79,43 +100,39 @@ def _instruction(source: ComponentType, target: ComponentType) -> Conversion | N
     return next((c for c in allowed_conversions(source, target) if agrees(c, source, target)), None)
 
 
-def _convertible(values: Values) -> bool:
-    """A bitcast changes no use (CM2-CVT-02), so that it takes two instructions."""
-    if values["to"] == values["from"]:
+def _convertible(parameters: Parameters) -> bool:
+    """A bitcast does not change the use (CM2-CVT-02), and needs a second instruction."""
+    source, target = parameters.from_, parameters.to
+    if target is source:
         return False
-    source, target = _source(values), _target(values)
+    if target is None:
+        return parameters.way in ("use", "transpose")
     conversion = _instruction(source, target)
-    if source is target:
-        return bool(values["way"] in ("use", "transpose"))
-    return conversion is not None and bool(conversion is not Conversion.BITCAST or values["way"] != "use")
+    return conversion is not None and (conversion is not Conversion.BITCAST or parameters.way != "use")
 
 
-def _transposes(values: Values) -> bool:
-    """A transposition gives a B; where components are converted, before or after it."""
-    if values["way"] not in _TRANSPOSED:
+def _transposes(parameters: Parameters) -> bool:
+    """A transposition gives a B; components are converted before or after it."""
+    if not parameters.transposed:
         return True
-    return bool(values["use"] == "b" and values["form"] != "both" and (values["way"] == "transpose") == (values["to"] == "same"))
+    return parameters.use is Use.B and parameters.form != "both" and (parameters.way == "transpose") == (parameters.to is None)
 
 
-def _negates(values: Values) -> bool:
-    """Negation is for floats that have arithmetic, of values that are not rounded; and after the change of use of these alone."""
-    if not values["form"].startswith("negated"):
+def _negates(parameters: Parameters) -> bool:
+    """Negation needs a type that has arithmetic, and values that are not rounded."""
+    if not parameters.form.startswith("negated"):
         return True
-    return values["to"] == "same" and COMPONENT_TYPES[values["from"]].has_arithmetic
+    return parameters.to is None and parameters.from_.has_arithmetic
 
 
-def _saturates(values: Values) -> bool:
-    return bool(values["saturation"] == "none") or (values["to"] != "same" and is_float8(_target(values)))
-
-
-def _needed(values: Values) -> bool:
-    """Whether there is such data for the case."""
-    pattern, found = values["pattern"], step(values)
-    if values["form"].startswith("negated"):
-        return bool(pattern == "normal")
+def _needed(parameters: SubcaseParameters) -> bool:
+    """The case has data of this pattern."""
+    pattern, found = parameters.pattern, _step(parameters)
+    if parameters.form.startswith("negated"):
+        return pattern == "normal"
     if found is None:
-        wide = _source(values).bits > 8
-        return bool(pattern in ("index", "bits") or (pattern == "index_high" and not wide))
+        wide = parameters.from_.bits > 8
+        return pattern in ("index", "bits") or (pattern == "index_high" and not wide)
     match pattern:
         case "bytes":
             return found.source.bits == 8
@@ -127,82 +144,81 @@ def _needed(values: Values) -> bool:
             return False
 
 
-def _part(values: Values) -> bool:
-    """Whether the part has values of a list that the ones before have not."""
-    rows, columns = shape_of(values)
-    return conversions.is_new(values["pattern"], int(values["part"]), rows * columns)
+def _part(parameters: SubcaseParameters) -> bool:
+    """The part has values of a list that earlier parts do not have."""
+    rows, columns = parameters.shape
+    return conversions.is_new(parameters.pattern, parameters.part, rows * columns)
 
 
-def _fits(values: Values) -> bool:
+def _fits(parameters: Parameters) -> bool:
     """Workgroup memory holds all arrays."""
-    return fit_workgroup_memory(StorageClass(values["storage"]), plan(values).values())
+    return fit_workgroup_memory(parameters.storage, _tiles(parameters).values())
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "convertible": _convertible,
     "transposes": _transposes,
     "negates": _negates,
-    "saturates": _saturates,
     "needed": _needed,
     "part": _part,
     "fits_workgroup_memory": _fits,
 }
 
 
-def plan(values: Values) -> dict[str, Tiles]:
-    """The tiles of each matrix that the case loads (``source``) or stores, by name of the array."""
-    shape, count = shape_of(values), (instances(values), 1)
-    load, store = (LAYOUT_LETTERS[letter] for letter in values["layouts"])
-    moved = shape[::-1] if values["way"] in _TRANSPOSED else shape
+def _tiles(parameters: Parameters) -> dict[str, Tiles]:
+    """Lay out the tiles of each matrix that the case loads (``source``) or stores, by name of the array."""
+    shape, count = parameters.shape, (parameters.instances, 1)
+    load, store = parameters.layouts
+    result = shape[::-1] if parameters.transposed else shape
     found = {
-        "source": tiled(_source(values), shape, load, True, count),
-        "changed": tiled(_target(values), moved, store, True, count),
+        "source": tiled(parameters.from_, shape, load, True, count),
+        "changed": tiled(parameters.target, result, store, True, count),
     }
-    if values["form"] == "both":
-        found["other"] = tiled(_target(values), moved, store, True, count)
-    if values["form"] == "kept":
-        found["kept"] = tiled(_source(values), shape, store, True, count)
+    if parameters.form == "both":
+        found["other"] = tiled(parameters.target, result, store, True, count)
+    if parameters.form == "kept":
+        found["kept"] = tiled(parameters.from_, shape, store, True, count)
     return found
 
 
-class _Writer:
-    """Writes the program of one case."""
+class _UseChange:
+    """Writes the program of a case, and draws its data."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.step = step(values)
-        self.plan = plan(values)
-        self.scope = SCOPES[values["scope"]]
-        self.builder = ProgramBuilder(self.scope, subgroups=int(values["subgroups"]))
-        storage = StorageClass(values["storage"])
-        tiles = self.plan["source"]
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.step = _step(parameters)
+        self.tiles = _tiles(parameters)
+        self.scope = parameters.scope
+        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
+        storage = parameters.storage
+        tiles = self.tiles["source"]
         self.source = stage_in(self.builder, "source", Pointee(tiles.component), tiles.length, storage)
         self.targets: dict[str, Target] = {
             name: stage_out(self.builder, name, Pointee(tiles.component), tiles.length, storage)
-            for name, tiles in self.plan.items()
+            for name, tiles in self.tiles.items()
             if name != "source"
         }
 
     def load(self) -> Matrix:
-        """The accumulator."""
-        tiles = self.plan["source"]
+        """Load the accumulator."""
+        tiles = self.tiles["source"]
         type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, Use.ACCUMULATOR)
         stride = self.builder.literal(tiles.stride)
         return self.builder.load("matrix_source", type_, self.source, first_tile(self.builder, "source", tiles), stride, tiles.layout)
 
     def store(self, matrix: Matrix, name: str) -> None:
-        """Stores ``matrix`` to array ``name``."""
-        tiles = self.plan[name]
+        """Store ``matrix`` to array ``name``."""
+        tiles = self.tiles[name]
         self.builder.store(
             matrix, self.targets[name].array, first_tile(self.builder, name, tiles), self.builder.literal(tiles.stride), tiles.layout
         )
 
     def _converted(self, name: str, matrix: Matrix, use: Use | None = None) -> Matrix:
-        """``matrix`` of the target's component type and of ``use``, by one instruction."""
+        """Convert ``matrix`` to the target's component type and, if given, to ``use``, by one instruction."""
         assert self.step is not None, "the case converts components"
         type_ = replace(matrix.type, component=self.step.target)
         result = Matrix(name, type_ if use is None else replace(type_, use=use))
-        self.builder.add(MatrixConvert(result, matrix, self.step.conversion, self.values["saturation"] == "largest"))
+        self.builder.add(MatrixConvert(result, matrix, self.step.conversion, self.parameters.saturation))
         return result
 
     def _moved(self, name: str, matrix: Matrix, use: Use) -> Matrix:
@@ -217,8 +233,8 @@ class _Writer:
         return result
 
     def changed(self, name: str, matrix: Matrix, use: Use) -> Matrix:
-        """``matrix`` as the case changes it; of ``use``."""
-        match self.values["way"]:
+        """Change ``matrix`` as the case does, to ``use``."""
+        match self.parameters.way:
             case "use":
                 return self._moved(name, matrix, use) if self.step is None else self._converted(name, matrix, use)
             case "convert_first":
@@ -229,12 +245,12 @@ class _Writer:
                 return self._transposed(name, matrix)
             case "transpose_first":
                 return self._converted(name, self._transposed(f"{name}_between", matrix))
-            case _:
+            case "transpose_last":
                 return self._transposed(name, self._converted(f"{name}_between", matrix))
 
     def write(self) -> Program:
-        """The whole program."""
-        form, use = self.values["form"], _USES[self.values["use"]]
+        """Write the whole program."""
+        form, use = self.parameters.form, self.parameters.use
         source = self.load()
         given = self.builder.negate("matrix_negated", source) if form == "negated_before" else source
         changed = self.changed("matrix_changed", given, use)
@@ -248,47 +264,45 @@ class _Writer:
             target.finish(self.builder)
         return self.builder.build()
 
+    def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        """Draw the pattern in all matrices, one after the other; random bytes follow the lines of a matrix."""
+        rows, columns = parameters.shape
+        bits = self._bits(parameters, program.instances * rows * columns, rng).reshape(program.instances, 1, rows, columns)
+        return Subcase(name, {"source": self.tiles["source"].place(np.ascontiguousarray(bits), rng), **fills(program, rng)})
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    return _Writer(values).write()
+    def _bits(self, parameters: SubcaseParameters, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the elements of the source, (count,)."""
+        source, found, part = parameters.from_, self.step, parameters.part
+        match parameters.pattern:
+            case "index":
+                return _normal(index_coded(source, count), source)
+            case "index_high":
+                return _normal(index_coded(source, count, half=1), source)
+            case "bits":
+                return random_bits(source, count, rng)
+            case "normal":
+                return _normal(random_bits(source, count, rng), source)
+        assert found is not None, "the pattern is for conversions of components"
+        match parameters.pattern:
+            case "bytes":
+                return conversions.fill(conversions.every_byte([found]), count, part)
+            case "edges":
+                return conversions.fill(conversions.edges([found]), count, part)
+            case "random":
+                return conversions.random([found], count, rng)
+            case "overflow":
+                return conversions.overflowing(found, count, rng)
 
 
-def normal(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """``bits`` with an exponent bit more where a float is denormal, which a change of use may take for zero (facts.md C17)."""
+def _normal(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Set an exponent bit of each denormal float, which a change of use may take for zero (facts.md C17)."""
     if not component.is_float:
         return bits
     tiny = denormals(bits.view(component.dtype).astype(np.float64), component)
     return np.where(tiny, bits | component.bits_dtype.type(1 << (component.precision - 1)), bits)
 
 
-def _bits(values: Values, count: int, rng: np.random.Generator) -> np.ndarray:
-    """The elements of the source, (count,)."""
-    source, found, part = _source(values), step(values), int(values["part"])
-    match values["pattern"]:
-        case "index":
-            return normal(index_coded(source, count), source)
-        case "index_high":
-            return normal(index_coded(source, count, half=1), source)
-        case "bits":
-            return random_bits(source, count, rng)
-        case "normal":
-            return normal(random_bits(source, count, rng), source)
-    assert found is not None, "the pattern is for conversions of components"
-    match values["pattern"]:
-        case "bytes":
-            return conversions.fill(conversions.every_byte([found]), count, part)
-        case "edges":
-            return conversions.fill(conversions.edges([found]), count, part)
-        case "random":
-            return conversions.random([found], count, rng)
-        case _:
-            return conversions.overflowing(found, count, rng)
-
-
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """The pattern in all matrices, one after the other; random bytes between the lines of a matrix."""
-    rows, columns = shape_of(values)
-    bits = _bits(values, program.instances * rows * columns, rng).reshape(program.instances, 1, rows, columns)
-    tiles = plan(values)["source"]
-    return Subcase(name, {"source": tiles.place(np.ascontiguousarray(bits), rng), **fills(program, rng)})
+def build(parameters: Parameters) -> Built:
+    """Build a case."""
+    writer = _UseChange(parameters)
+    return Built(writer.write(), writer.draw)

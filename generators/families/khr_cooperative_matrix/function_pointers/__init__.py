@@ -13,7 +13,7 @@ from generators.families.khr_cooperative_matrix.function_pointers.parameters imp
 from generators.families.khr_cooperative_matrix.function_pointers.variables import VARIABLES
 from generators.parameters.declaration import parameter
 from generators.program.built import Built
-from generators.program.control_flow import Hint
+from generators.program.operation import Hint
 
 FORMS: Mapping[str, Form] = {**POINTERS, **VARIABLES}
 """By label."""

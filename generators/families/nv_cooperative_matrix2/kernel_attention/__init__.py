@@ -1,22 +1,22 @@
-"""kernel_attention: blocks of attention with a running maximum, in which every power is an exact power of two.
-
-Axis values are those of cases/nv_cooperative_matrix2/kernel_attention.yaml.
-"""
+"""kernel_attention: blocks of attention with a running maximum, in which every power is an exact power of two."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import CARRIES, HINTS, KernelWriter, opened, shared_tensor, sliced, transposing
+from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, opened, shared_tensor, sliced, transposing
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions, powers_kept
 from generators.inputs import kernels
 from generators.layouts.tensor_tiles import matrix_out
 from generators.numerics.component_bits import bits_of
-from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import Scoped
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.conversion import MatrixConvert, conversions
 from generators.program.functions import Function
 from generators.program.memory import Pointee
@@ -27,85 +27,95 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import ClampMode, Layout, ReduceMode, Scope, StorageClass, Use
-
-AXES: TakenValues = {
-    "row": None,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "workgroups": (1, 2, 3),
-    "group": (1, 2),
-    "blocks": (1, 2, 3),
-    "access": ("tensor", "plain"),
-    "tail": ("none", "keys", "queries", "both"),
-    "mask": ("keys", "causal", "none"),
-    "spread": ("smear", "own"),
-    "rescale": ("called", "arithmetic"),
-    "sum": ("reduce", "ones"),
-    "to_a": ("convert", "split", "memory"),
-    "gap": ("none", "some"),
-    "source": SOURCES,
-    "carry": CARRIES,
-    "hint": HINTS,
-}
+from generators.types import ClampMode, Layout, ReduceMode, StorageClass, Use
 
 
-def _heads(values: Values) -> int:
-    return int(values["workgroups"]) * (int(values["subgroups"]) if values["scope"] == "subgroup" else 1)
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped, LoopParameters):
+    """The parameters of a case."""
+
+    row: PropertyRow = parameter("the property row", decode=parse_row)
+    workgroups: int = parameter("workgroups", default=2)
+    group: int = parameter("heads that share keys", default=1)
+    blocks: int = parameter("blocks of keys", default=3)
+    access: Literal["tensor", "plain"] = parameter("whether matrices are loaded and stored by tensor addressing", default="tensor")
+    tail: Literal["none", "keys", "queries", "both"] = parameter("which counts are not multiples of the tile's", default="none")
+    mask: Literal["keys", "causal", "none"] = parameter(
+        "which scores do not count: scores of keys that are not there, in a causal mask also of later keys, or none", default="keys"
+    )
+    spread: Literal["smear", "own"] = parameter(
+        "how the output is rescaled: by a factor that a reduction brings to its width, or by its own running maximum", default="smear"
+    )
+    rescale: Literal["called", "arithmetic"] = parameter(
+        "whether a function of elements rescales, or arithmetic on whole matrices", default="called"
+    )
+    sum: Literal["reduce", "ones"] = parameter("how rows are summed: by a reduction, or as a product with ones", default="reduce")
+    to_a: Literal["convert", "split", "memory"] = parameter(
+        "how the weights become an A: by a conversion, by a conversion and a change of use, or through workgroup memory",
+        default="convert",
+    )
+    gap: bool = parameter("whether elements of no tensor follow each line", default="none", labels=GAPS)
+
+    @property
+    def heads(self) -> int:
+        """Heads, one for each scope instance."""
+        return self.workgroups * self.instances
 
 
-def _types_fit(values: Values) -> bool:
-    """Integers are shifted, not multiplied; a matrix whose component is that of A changes its use alone."""
-    row = parse_row(values["row"])
-    if not row.result.is_float and values["rescale"] == "arithmetic":
+def _types_fit(parameters: Parameters) -> bool:
+    """Integers are shifted, not multiplied; a matrix with the component type of A changes only its use."""
+    if not parameters.row.result.is_float and parameters.rescale == "arithmetic":
         return False
-    return row.a is not row.result or values["to_a"] != "split"
+    return _narrows(parameters) or parameters.to_a != "split"
 
 
-def _narrows(values: Values) -> bool:
-    row = parse_row(values["row"])
-    return row.a is not row.result
+def _narrows(parameters: Parameters) -> bool:
+    """The weights become a factor of another component type."""
+    return parameters.row.a is not parameters.row.result
 
 
-def _changes_use_alone(values: Values) -> bool:
+def _changes_use_alone(parameters: Parameters) -> bool:
     """An instruction changes the use of the weights and not their component."""
-    return values["to_a"] == "split" or (values["to_a"] == "convert" and not _narrows(values))
+    return parameters.to_a == "split" or (parameters.to_a == "convert" and not _narrows(parameters))
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "changes_use_alone": _changes_use_alone,
     "narrows": _narrows,
     "types_fit": _types_fit,
-    "grouped": lambda values: _heads(values) % int(values["group"]) == 0,
+    "grouped": lambda parameters: parameters.heads % parameters.group == 0,
 }
 
 
 class _Attention:
-    """For each scope instance a head: O = P x V and L = sum of P over all keys, P = 2^(Q x K^T - M), with the running maximum M."""
+    """Writes the kernel of a case, and draws its data.
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.row = row = parse_row(values["row"])
-        self.scope = SCOPES[values["scope"]]
+    Each scope instance computes a head: O = P x V and L = sum of P over all keys, P = 2^(Q x K^T - M), with the running maximum M.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.row = row = parameters.row
+        self.scope = parameters.scope
         self.queries_tile, self.keys_tile, self.depth = row.m, row.n, row.k
-        self.blocks, tail = int(values["blocks"]), values["tail"]
+        self.blocks, tail = parameters.blocks, parameters.tail
         self.keys = self.keys_tile * self.blocks - (3 if tail in ("keys", "both") else 0)
         self.queries = self.queries_tile - (3 if tail in ("queries", "both") else 0)
         # A causal mask cuts the last block for about half of the queries, and leaves the first key to all of them.
         self.first = max(0, self.keys - self.queries_tile // 2)
-        self.heads, self.group = _heads(values), int(values["group"])
-        self.builder = ProgramBuilder(self.scope, int(values["subgroups"]), int(values["workgroups"]))
-        self.writer = KernelWriter(self.builder, values["source"], values["carry"], values["hint"])
-        self.by_tensor = values["access"] == "tensor"
-        gap = 0 if values["gap"] == "none" else 16 // row.a.bytes
-        # Plain loads have no bounds: what they read beyond the last key is there, and masked.
+        self.heads, self.group = parameters.heads, parameters.group
+        self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups)
+        self.writer = KernelWriter(self.builder, parameters)
+        self.by_tensor = parameters.access == "tensor"
+        gap = 16 // row.a.bytes if parameters.gap else 0
+        # Plain loads have no bounds: the keys that they read beyond the last one exist, and are masked.
         keys = self.keys if self.by_tensor else self.keys_tile * self.blocks
         queries = self.queries if self.by_tensor else self.queries_tile
         sizes = {"q": (self.heads, queries), "k": (self.heads // self.group, keys), "v": (self.heads // self.group, keys)}
         self.tensors = {name: shared_tensor(self.builder, name, row.a, (*size, self.depth), gap) for name, size in sizes.items()}
-        gap = 0 if values["gap"] == "none" else 16 // row.result.bytes
+        gap = 16 // row.result.bytes if parameters.gap else 0
         self.tensors["o"] = shared_tensor(self.builder, "o", row.result, (self.heads, queries, self.depth), gap, "output")
-        self.functions = SpreadFunctions(row.result, values["mask"] == "causal")
+        self.functions = SpreadFunctions(row.result, parameters.mask == "causal")
 
     def _accumulator(self, columns: int) -> MatrixType:
         return MatrixType(self.row.result, self.scope, self.queries_tile, columns, Use.ACCUMULATOR)
@@ -114,7 +124,7 @@ class _Attention:
         return self.builder.splat(self.writer.name(name), type_, self.builder.literal(bits_of(type_.component, value), type_.component))
 
     def write(self) -> Program:
-        """The whole kernel."""
+        """Write the whole kernel."""
         writer, builder = self.writer, self.builder
         self.head: ScalarValue = builder.instance_index() if self.heads > 1 else writer.literal(0)
         self.key_head = self.head
@@ -125,8 +135,8 @@ class _Attention:
         if self.by_tensor:
             self.layouts = {name: opened(writer, tensor, f"{name}_layout", ClampMode.CONSTANT) for name, tensor in self.tensors.items()}
             self.transposing = transposing(writer, 3)
-        if self.values["to_a"] == "memory":
-            self._declare_handed()
+        if self.parameters.to_a == "memory":
+            self._declare_exchange()
         q = self._load("q", MatrixType(self.row.a, self.scope, self.queries_tile, self.depth, Use.A), self.head, writer.literal(0))
         narrow, wide = self._accumulator(self.keys_tile), self._accumulator(self.depth)
         start = [
@@ -134,7 +144,7 @@ class _Attention:
             self._splat("total", narrow, 0),
             self._splat("most", narrow, LOWEST),
         ]
-        if self.values["spread"] == "own":
+        if self.parameters.spread == "own":
             start.append(self._splat("most_wide", wide, LOWEST))
         output, total, most, *_ = writer.repeat(self.blocks, start, lambda index, current: self._block(q, index, current))
         self._store(output)
@@ -143,7 +153,7 @@ class _Attention:
         return builder.build()
 
     def _load(self, name: str, type_: MatrixType, head: ScalarValue, line: ScalarValue) -> Matrix:
-        """Lines from ``line`` on of a head; of K they are columns."""
+        """Load the lines of a head that begin at ``line``: rows of the matrix, or columns if it is K."""
         writer, tensor = self.writer, self.tensors[name]
         lines = self.queries_tile if name == "q" else self.keys_tile
         if self.by_tensor:
@@ -175,7 +185,7 @@ class _Attention:
         self.builder.store(output, tensor.array, first, self._stride("o"), Layout.ROW_MAJOR)
 
     def _block(self, q: Matrix, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
-        """One block of keys."""
+        """Add one block of keys."""
         writer, row, functions = self.writer, self.row, self.functions
         output, total, most, *rest = current
         key0 = writer.scaled("key0", index, self.keys_tile)
@@ -185,7 +195,7 @@ class _Attention:
         if row.result.is_float:
             factor = self.builder.literal(bits_of(row.result, 1 / SCALE), row.result)
             scores = self.builder.times_scalar(writer.name("scaled"), scores, factor)
-        if self.values["mask"] != "none":
+        if self.parameters.mask != "none":
             scores = self._called(functions.mask, scores, key0, self.limit, *([self.first_query] if functions.causal else []))
         new = self._called(functions.larger, self._reduced(scores, narrow, "most"), most)
         weights = self._called(functions.power, scores, new)
@@ -201,7 +211,7 @@ class _Attention:
         v = self._load("v", MatrixType(row.b, self.scope, self.keys_tile, self.depth, Use.B), self.key_head, key0)
         output = self._muladd("output", a, v, self._rescaled(output, decay_wide))
         total = self._rescaled(total, decay)
-        if self.values["sum"] == "ones":
+        if self.parameters.sum == "ones":
             ones = self._splat("ones", MatrixType(row.b, self.scope, self.keys_tile, self.keys_tile, Use.B), 1)
             total = self._muladd("total", a, ones, total)
         else:
@@ -222,13 +232,13 @@ class _Attention:
         return result
 
     def _rescaled(self, matrix: Matrix, decay: Matrix) -> Matrix:
-        if self.values["rescale"] == "arithmetic":
+        if self.parameters.rescale == "arithmetic":
             return self.builder.elementwise(self.writer.name("rescaled"), "multiply", matrix, decay)
         return self._called(self.functions.rescale, matrix, decay)
 
     def _to_a(self, weights: Matrix) -> Matrix:
-        """The weights as a factor: an accumulator becomes an A by a conversion, in two steps, or through workgroup memory."""
-        writer, builder, form = self.writer, self.builder, self.values["to_a"]
+        """Return the weights, an accumulator, as an A."""
+        writer, builder, form = self.writer, self.builder, self.parameters.to_a
         target = replace(weights.type, component=self.row.a, use=Use.A)
         if form == "convert" and self.row.a is not self.row.result:
             return self._converted(weights, target)
@@ -238,49 +248,47 @@ class _Attention:
             result = Matrix(writer.name("factor"), target)
             builder.add(UseConvert(result, weights))
             return result
-        place, stride = self.handed_first, writer.literal(self.keys_tile)
-        builder.store(weights, self.handed, place, stride, Layout.ROW_MAJOR)
+        first, stride = self.exchange_first, writer.literal(self.keys_tile)
+        builder.store(weights, self.exchange, first, stride, Layout.ROW_MAJOR)
         builder.barrier()
-        result = builder.load(writer.name("factor"), target, self.handed, place, stride, Layout.ROW_MAJOR)
+        result = builder.load(writer.name("factor"), target, self.exchange, first, stride, Layout.ROW_MAJOR)
         builder.barrier()
         return result
 
-    def _declare_handed(self) -> None:
+    def _declare_exchange(self) -> None:
         size = self.queries_tile * self.keys_tile
-        several = self.scope is Scope.SUBGROUP and int(self.values["subgroups"]) > 1
-        length = size * (int(self.values["subgroups"]) if several else 1)
-        self.handed = self.builder.array("handed", Pointee(self.row.a), length, StorageClass.WORKGROUP, "scratch")
+        instances = self.parameters.instances
+        length = size * instances
+        self.exchange = self.builder.array("handed", Pointee(self.row.a), length, StorageClass.WORKGROUP, "scratch")
         zero = self.writer.literal(0)
-        self.handed_first = self.writer.scaled("handed_first", self.builder.built_in_index("subgroup"), size) if several else zero
+        self.exchange_first = self.writer.scaled("handed_first", self.builder.built_in_index("subgroup"), size) if instances > 1 else zero
 
     def _converted(self, matrix: Matrix, type_: MatrixType) -> Matrix:
         result = Matrix(self.writer.name("converted"), type_)
         self.builder.add(MatrixConvert(result, matrix, conversions(matrix.type.component, type_.component)[0]))
         return result
 
-
-def program(values: Values) -> Program:
-    """The program of a case."""
-    return _Attention(values).write()
+    def draw(self, name: str, _parameters: Parameters, _program: Program, rng: np.random.Generator) -> Subcase:
+        """Draw scores that are small whole numbers: weights are powers of two, and every sum is exact in any order."""
+        row = self.row
+        shapes = {name: tensor.sizes for name, tensor in self.tensors.items()}
+        most = 1 << max(0, (row.result.precision - 2 * powers_kept(row.result) - 6) // 2) if row.result.is_float else 100
+        numbers = {
+            "q": _sparse_queries(row, shapes["q"], rng),
+            "k": rng.integers(-2, 2, shapes["k"], endpoint=True),
+            "v": kernels.signed_whole(shapes["v"], most, row.b, rng),
+        }
+        inputs = {which: self.tensors[which].place(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
+        return Subcase(name, inputs, self.writer.operands)
 
 
 def _sparse_queries(row: PropertyRow, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Three numbers in each query, so that scores differ by a few powers of two."""
+    """Draw queries of three numbers that are not zero, for scores that differ by a few powers of two."""
     order = rng.random(shape).argsort(axis=-1).argsort(axis=-1)
     return np.asarray((SCALE if row.result.is_float else 1) * rng.choice(np.array([-1, 1]), shape) * (order < 3))
 
 
-def subcase(name: str, values: Values, _: Program, rng: np.random.Generator) -> Subcase:
-    """Scores are small whole numbers, and the weights powers of two: every sum is exact in any order."""
-    kernel = _Attention(values)
-    kernel.write()
-    row = kernel.row
-    shapes = {name: tensor.sizes for name, tensor in kernel.tensors.items()}
-    most = 1 << max(0, (row.result.precision - 2 * powers_kept(row.result) - 6) // 2) if row.result.is_float else 100
-    numbers = {
-        "q": _sparse_queries(row, shapes["q"], rng),
-        "k": rng.integers(-2, 2, shapes["k"], endpoint=True),
-        "v": kernels.signed_whole(shapes["v"], most, row.b, rng),
-    }
-    inputs = {which: kernel.tensors[which].place(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
-    return Subcase(name, inputs, kernel.writer.operands)
+def build(parameters: Parameters) -> Built:
+    """Build a case."""
+    kernel = _Attention(parameters)
+    return Built(kernel.write(), kernel.draw)

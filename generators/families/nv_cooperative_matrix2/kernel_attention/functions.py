@@ -1,4 +1,4 @@
-"""The functions of an attention block: masks, a maximum, and powers of two made by shifts, so that all of them are exact."""
+"""Define the functions of an attention block: masks, a maximum, and powers of two made by shifts, all of which are exact."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from generators.types import COMPONENT_TYPES, ComponentType
 S32 = COMPONENT_TYPES["s32"]
 
 LOWEST = -512.0
-"""Below every score: that of keys which are masked."""
+"""The score of a masked key, below every other score."""
 
 SCALE = 2
-"""Queries are so many times too large, and scores of floats scaled back."""
+"""Queries are this many times too large, and scores of floats are divided by it."""
 
 
 def powers_kept(component: ComponentType) -> int:
-    """Weights are 2^-n of the largest one, up to this n, and below that zero."""
+    """Return the greatest n for which a weight of 2^-n times the largest one is kept; smaller weights are zero."""
     return 4 if component.precision > 11 else 2
 
 
@@ -27,10 +27,12 @@ class SpreadFunctions:
     """Functions of elements of ``component``.
 
     Attributes:
-        mask: LOWEST for keys that are not there, and with ``causal`` for those behind the query.
-        larger: of an element and that of another matrix; ``most``, ``sum``: of two elements, to reduce rows.
-        power: 2^(x - m) times the number that makes it whole, m from another matrix.
-        decay: 2^(x - m) of floats; of integers by how many bits to shift. ``rescale``: by what ``decay`` gave.
+        mask: gives LOWEST for keys that are not there and, if ``causal``, for keys after the query.
+        larger: gives the larger of an element and the same element of another matrix.
+        most, sum: reduce rows.
+        power: gives 2^(x - m) times the number that makes it whole; m is the element of another matrix.
+        decay: gives 2^(x - m) of floats; of integers the number of bits to shift by.
+        rescale: applies a result of ``decay`` to an element.
     """
 
     def __init__(self, component: ComponentType, causal: bool) -> None:
@@ -62,11 +64,11 @@ class SpreadFunctions:
         parameters = (self.row, self.column, x, begin, keys)
         if not self.causal:
             return element_function("mask", parameters, result)
-        behind = Binary("less", Binary("add", query0, self.row), key)
-        return element_function("mask", (*parameters, query0), Choose(behind, lowest, result))
+        later = Binary("less", Binary("add", query0, self.row), key)
+        return element_function("mask", (*parameters, query0), Choose(later, lowest, result))
 
     def _power(self, difference: Binary) -> Expression:
-        """2^(n + powers_kept), and 0 for n below -powers_kept."""
+        """Return 2^(n + powers_kept), which is 0 for n below -powers_kept."""
         component, kept = self.component, powers_kept(self.component)
         least = number(-kept, component)
         bounded = Converted(S32, Binary("maximum", difference, least))

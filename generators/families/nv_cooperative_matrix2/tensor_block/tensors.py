@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.families.nv_cooperative_matrix2.tensor_clamp import spans_of
+from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import LayoutStep, slice_step
 from generators.parameters.vocabulary import Values, shape_of
 
@@ -81,7 +81,7 @@ def blocked_tensor(values: Values) -> BlockedTensor | None:
     rank = int(values["rank"])
     if block is None or (rank == 5 and rows % 4):
         return None
-    spans = spans_of(rows, columns, rank)
+    spans = matrix_spans(rows, columns, rank)
     places = [_dimension(values, rank - 1 - i, span, b) for i, (span, b) in enumerate(zip(spans, block, strict=True))]
     sizes, offsets = tuple(size for size, _ in places), tuple(offset for _, offset in places)
     counts = tuple(-(-size // b) for size, b in zip(sizes, block, strict=True))

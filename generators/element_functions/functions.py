@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from generators.numerics.component_bits import bits_of
 from generators.program.callbacks import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
@@ -12,14 +13,14 @@ from generators.program.operation import Hint
 from generators.program.values import Scalar
 from generators.types import COMPONENT_TYPES, ComponentType
 
-FUNCTIONS = ("add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude")
-"""What reductions combine by. ``circle`` is (a + 1) * (b + 1) - 1 of wrapping integers; ``magnitude`` the number farther from zero, of two
-equally far the greater."""
+Combination = Literal["add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude"]
+"""How reductions combine two elements. ``circle`` is (a + 1) * (b + 1) - 1 of wrapping integers; ``magnitude`` the number farther from
+zero, and of two that are equally far the greater one."""
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Expressions of one component type, computed in another where it has no arithmetic."""
+    """Makes expressions of one component type, computed in another where it has no arithmetic."""
 
     component: ComponentType
 
@@ -29,23 +30,23 @@ class Arithmetic:
         return self.component if self.component.has_arithmetic else COMPONENT_TYPES["f32"]
 
     def raised(self, value: Expression) -> Expression:
-        """``value``, of any type, in the type that computes."""
+        """Return ``value``, of any type, in the type that computes."""
         return value if value.component is self.type else Converted(self.type, value)
 
     def lowered(self, value: Expression) -> Expression:
-        """``value`` in the component type."""
+        """Return ``value`` in the component type."""
         return value if value.component is self.component else Converted(self.component, value)
 
     def constant(self, number: float) -> Expression:
-        """A literal in the type that computes."""
+        """Return a literal in the type that computes."""
         return constant(self.type, bits_of(self.type, number))
 
     def binary(self, operator: Operator, left: Expression, right: Expression) -> Expression:
-        """``left`` (operator) ``right`` in the type that computes."""
+        """Return ``left`` (operator) ``right`` in the type that computes."""
         return Binary(operator, left, right)
 
     def weighted(self, terms: Sequence[tuple[float, Expression]]) -> Expression:
-        """The sum of the terms, each times its weight, in the type that computes."""
+        """Return the sum of the terms, each times its weight, in the type that computes."""
         total: Expression | None = None
         for weight, term in terms:
             product = self.raised(term)
@@ -56,7 +57,7 @@ class Arithmetic:
         return total
 
 
-def _combined(arithmetic: Arithmetic, kind: str, a: Expression, b: Expression) -> Expression:
+def _combined(arithmetic: Arithmetic, kind: Combination, a: Expression, b: Expression) -> Expression:
     match kind:
         case "add":
             return Binary("add", a, b)
@@ -80,9 +81,9 @@ def _combined(arithmetic: Arithmetic, kind: str, a: Expression, b: Expression) -
             return Choose(Binary("less", far_a, far_b), b, Choose(Binary("less", far_b, far_a), a, Binary("maximum", a, b)))
 
 
-def combining(name: str, component: ComponentType, kind: str, nesting: int = 0, control: Hint = "none") -> Function:
-    """The function of two components that a reduction by ``kind`` calls; it calls another one ``nesting`` times over, whose parameters
-    it gives in the other order."""
+def combining(name: str, component: ComponentType, kind: Combination, nesting: int = 0, control: Hint = "none") -> Function:
+    """Build the function of two components that a reduction by ``kind`` calls; it calls another one ``nesting`` times over, and gives the
+    parameters in the other order."""
     arithmetic = Arithmetic(component)
     a, b = Scalar("a", component), Scalar("b", component)
     inner = arithmetic.lowered(_combined(arithmetic, kind, arithmetic.raised(a), arithmetic.raised(b)))

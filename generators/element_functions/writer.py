@@ -16,18 +16,18 @@ from generators.types import ComponentType
 
 
 class ProgramAround(Protocol):
-    """What a function takes from the program that applies it."""
+    """Gives a function the operands, matrices and arrays of the program that applies it."""
 
     def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:
-        """A scalar of these bits; from the source of the case if none is given."""
+        """Return a scalar of these bits; from the source of the case if none is given."""
         ...
 
     def matrix(self, name: str) -> Matrix:
-        """A matrix of the type of the one that the function is applied to."""
+        """Return a matrix of the type of the one that the function is applied to."""
         ...
 
     def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
-        """An array of components, and the index of the first of ``length`` that belong to a scope instance."""
+        """Return an array of components, and the index of the first of ``length`` that belong to a scope instance."""
         ...
 
 
@@ -57,33 +57,33 @@ class CallbackWriter:
         self.x = Scalar("x", component)
 
     def function(self, name: str, result: Expression, *more: Parameter) -> Function:
-        """The function of row, column, x and ``more``."""
+        """Return the function of row, column, x and ``more``."""
         return element_function(f"apply_{name}", (self.row, self.column, self.x, *more), self.arithmetic.lowered(result), self.control)
 
     def unsigned(self, value: Expression) -> Expression:
-        """A row or column as u32."""
+        """Return a row or column as u32."""
         return value if value.component is U32 else Converted(U32, value)
 
     @property
     def steps(self) -> tuple[int, int]:
-        """What a row and a column more add to an element."""
+        """How much a further row, and a further column, add to an element."""
         if not self.component.is_float:
             return 37, 11
         return (5, 3) if self.component.precision < 24 else (1021, 3)
 
     def place_terms(self, row: Expression | None = None, column: Expression | None = None) -> list[tuple[float, Expression]]:
-        """A row and a column, weighted; those of the element if none are given."""
+        """Return a row and a column, weighted; by default the element's."""
         by_row, by_column = self.steps
         return [(by_row, row or self.row), (by_column, column or self.column)]
 
     @property
     def place_most(self) -> int:
-        """The greatest sum of place_terms."""
+        """The greatest sum of the terms of an element's place."""
         by_row, by_column = self.steps
         return by_row * (self.shape[0] - 1) + by_column * (self.shape[1] - 1)
 
     def number(self, i: int, component: ComponentType | None = None) -> int:
-        """The i-th of some numbers that differ: integers of the whole width, floats that use half of their significand."""
+        """Return the i-th of some numbers that differ: integers of the whole width, floats that use half of their significand."""
         component = component or self.component
         if component.is_float:
             half = 1 << (component.precision // 2) if component.precision >= 11 else 0
@@ -92,6 +92,6 @@ class CallbackWriter:
         return value | 1 << (component.bits - 1) if i % 2 else value & ~(1 << (component.bits - 1))
 
     def given(self, name: str, i: int, component: ComponentType | None = None) -> ScalarValue:
-        """An operand with the i-th number."""
+        """Return an operand with the i-th number."""
         component = component or self.component
         return self.around.scalar(name, component, bits_of(component, self.number(i, component)))

@@ -97,7 +97,7 @@ def _words(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
 def elements_for(
     component: ComponentType, shape: tuple[int, ...], kind: str, group: int, signs: str, rng: np.random.Generator
 ) -> np.ndarray:
-    """Elements to be reduced by ``kind`` (generators.element_functions.functions.FUNCTIONS) in groups of ``group``.
+    """Elements to be reduced by ``kind`` (a Combination of generators.element_functions) in groups of ``group``.
 
     Args:
         shape: (instances, rows, columns), with the elements of each group next to each other along the last axes.

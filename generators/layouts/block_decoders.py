@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.layouts.block_formats import FORMATS, U32, planes, word
+from generators.layouts.block_formats import U32, BlockFormat, planes, word
 from generators.program.blocks import BlockPointer, BlockType
 from generators.program.callbacks import Binary, BlockRead, Called, Choose, Converted, Expression, Part, constant, element_function
 from generators.program.functions import Function, Parameter
@@ -15,17 +16,19 @@ from generators.program.operation import Hint
 from generators.program.variables import Aggregate, ArrayType, length
 from generators.types import COMPONENT_TYPES, ComponentType
 
-DECODERS = ("none", "coordinates", "planes", *FORMATS)
-"""What a case decodes: ``none`` has no function, ``coordinates`` does not look at the block."""
+Decoding = BlockFormat | Literal["coordinates", "planes"]
+"""What a decode function makes of a block: the elements of a format; a hash of coordinates, without a look at the block; or elements of the
+block's two planes."""
 
-CALLS = ("plain", "nested", "deep")
+Calls = Literal["plain", "nested", "deep"]
+"""How many functions there are: one; one that calls another, which takes the parameters in another order; or that one calls a third."""
 
 _MULTIPLIERS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D, 0xFD7046C5, 0xB55A4F09, 0x7FEB352D, 0x846CA68B)
 """Odd, of all 32 bits: one for each coordinate that a function gets, so that no two can take each other's place unseen."""
 
 
 @dataclass(frozen=True)
-class Parameters:
+class BlockArguments:
     """What a function gets: the pointer, the block's coordinates and those in the block."""
 
     pointer: BlockPointer
@@ -34,8 +37,15 @@ class Parameters:
 
     @property
     def in_order(self) -> tuple[Parameter, ...]:
-        """As a decode function has them."""
+        """The parameters in the order of a decode function."""
         return self.pointer, self.block, self.within
+
+
+def block_type(decoding: Decoding, component: ComponentType, block: tuple[int, ...]) -> BlockType:
+    """Return the struct that the pointer of a decode function points to, for results of ``component`` and blocks of the size ``block``."""
+    if isinstance(decoding, BlockFormat):
+        return decoding.type
+    return planes(component if decoding == "planes" else U32, math.prod(block))
 
 
 @dataclass(frozen=True)
@@ -43,43 +53,33 @@ class Decoder:
     """A decode function to be made.
 
     Attributes:
-        kind: one of DECODERS but ``none``.
+        decoding: what it makes of a block.
         component: of the result.
         block: the size of a block in each dimension.
         coordinates: the type of coordinates, u32 or s32.
-        calls: ``nested``: the function calls one that takes its parameters in another order; ``deep``: that one calls another.
+        calls: the functions that it consists of.
         control: of all these functions.
         table: of numbers, for formats that have one.
         result: ``value`` for elements, ``code`` for the numbers that the format keeps of them, or the hash of coordinates.
     """
 
-    kind: str
+    decoding: Decoding
     component: ComponentType
     block: tuple[int, ...]
     coordinates: ComponentType = U32
-    calls: str = "plain"
+    calls: Calls = "plain"
     control: Hint = "none"
     table: Array | None = None
     result: Literal["value", "code", "coordinates"] = "value"
 
     @property
-    def elements(self) -> int:
-        """In a block."""
-        count = 1
-        for size in self.block:
-            count *= size
-        return count
-
-    @property
     def pointee(self) -> BlockType:
-        """What the pointer points to."""
-        if self.kind in FORMATS:
-            return FORMATS[self.kind].type
-        return planes(self.component if self.kind == "planes" else COMPONENT_TYPES["u32"], self.elements)
+        """The struct that the pointer points to."""
+        return block_type(self.decoding, self.component, self.block)
 
 
 def hash_bits(component: ComponentType) -> int:
-    """Bits of a hash of coordinates that the component type holds."""
+    """Return how many bits of a hash of coordinates the component type holds."""
     if component.is_float:
         return min(32, component.precision)
     return min(32, component.bits) - component.is_signed
@@ -98,7 +98,7 @@ def _sum(terms: list[Expression]) -> Expression:
 
 
 def _hash(*arrays: Aggregate) -> Expression:
-    """A u32 whose upper bits depend on every coordinate."""
+    """Return a u32 whose upper bits depend on every coordinate."""
     coordinates = [_coordinate(array, dimension) for array in arrays for dimension in range(length(array.type))]
     return _sum([Binary("multiply", c, word(m)) for c, m in zip(coordinates, _MULTIPLIERS, strict=False)])
 
@@ -108,7 +108,7 @@ def _top(value: Expression, bits: int) -> Expression:
 
 
 def _index(decoder: Decoder, within: Aggregate) -> Expression:
-    """The element's number in the block, the last dimension fastest."""
+    """Return the element's number in the block, the last dimension fastest."""
     terms: list[Expression] = []
     stride = 1
     for dimension in range(len(decoder.block) - 1, -1, -1):
@@ -120,45 +120,45 @@ def _index(decoder: Decoder, within: Aggregate) -> Expression:
     return _sum(terms) if terms else word(0)
 
 
-def _code(decoder: Decoder, given: Parameters) -> Expression:
-    """u32: of a format the code of the element, of planes which of them counts, else the hash of all coordinates."""
-    if decoder.result == "coordinates" or decoder.kind == "coordinates":
+def _code(decoder: Decoder, given: BlockArguments) -> Expression:
+    """Return a u32: of a format the code of the element, of planes which of them counts, else the hash of all coordinates."""
+    if decoder.result == "coordinates" or decoder.decoding == "coordinates":
         return _top(_hash(given.block, given.within), hash_bits(decoder.component))
-    if decoder.kind == "planes":
+    if decoder.decoding == "planes":
         return _top(_hash(given.block), 1)
-    return FORMATS[decoder.kind].code(given.pointer, _index(decoder, given.within))
+    return decoder.decoding.code(given.pointer, _index(decoder, given.within))
 
 
-def _value(decoder: Decoder, given: Parameters, code: Expression) -> Expression:
-    if decoder.result == "coordinates" or decoder.kind == "coordinates":
+def _value(decoder: Decoder, given: BlockArguments, code: Expression) -> Expression:
+    if decoder.result == "coordinates" or decoder.decoding == "coordinates":
         return Converted(decoder.component, code)
     if decoder.result == "code":
         # Codes of eight bits are signed.
         return Converted(decoder.component, Converted(COMPONENT_TYPES["s32"], code))
     index = _index(decoder, given.within)
-    if decoder.kind == "planes":
+    if decoder.decoding == "planes":
         first, second = (BlockRead(given.pointer, plane, index) for plane in (0, 1))
         return Choose(Binary("equal", code, constant(U32, 0)), first, second)
-    return FORMATS[decoder.kind].value(given.pointer, index, code, decoder.component, decoder.table)
+    return decoder.decoding.value(given.pointer, index, code, decoder.component, decoder.table)
 
 
 def decode_function(decoder: Decoder, name: str) -> Function:
-    """The decode function called ``name``; those that it calls begin with the same name."""
+    """Build the decode function called ``name``; the names of functions that it calls begin with it."""
 
-    def parameters(prefix: str) -> Parameters:
+    def parameters(prefix: str) -> BlockArguments:
         rank = len(decoder.block)
         arrays = (Aggregate(f"{prefix}_{which}", ArrayType(decoder.coordinates, rank)) for which in ("coordinates", "within"))
-        return Parameters(BlockPointer(f"{prefix}_block", decoder.pointee), *arrays)
+        return BlockArguments(BlockPointer(f"{prefix}_block", decoder.pointee), *arrays)
 
-    def function(name: str, order: tuple[int, ...], body: Callable[[Parameters], Expression]) -> Function:
+    def function(name: str, order: tuple[int, ...], body: Callable[[BlockArguments], Expression]) -> Function:
         given = parameters(name)
         return element_function(name, tuple(given.in_order[i] for i in order), body(given), decoder.control)
 
-    def called(function: Function, order: tuple[int, ...], given: Parameters) -> Expression:
+    def called(function: Function, order: tuple[int, ...], given: BlockArguments) -> Expression:
         whole = (given.pointer, given.block, given.within)
         return Called(function, tuple(whole[i] for i in order))
 
-    def plain(given: Parameters) -> Expression:
+    def plain(given: BlockArguments) -> Expression:
         return _value(decoder, given, _code(decoder, given))
 
     straight, other, another = (0, 1, 2), (2, 0, 1), (1, 2, 0)
@@ -168,7 +168,7 @@ def decode_function(decoder: Decoder, name: str) -> Function:
     if decoder.calls == "deep":
         code = function(f"{name}_code", another, lambda given: _code(decoder, given))
 
-        def body(given: Parameters) -> Expression:
+        def body(given: BlockArguments) -> Expression:
             return _value(decoder, given, called(code, another, given))
 
     inner = function(f"{name}_inner", other, body)

@@ -18,7 +18,7 @@ from generators.program.memory import Array
 from generators.program.values import Operand
 from generators.types import COMPONENT_TYPES, ComponentType
 
-F16, S8, U8, U16, S32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "s8", "u8", "u16", "s32", "u32"))
+F16, F32, S8, U8, S16, U16, S32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s16", "u16", "s32", "u32"))
 
 _QUANTUM = -4
 """Exponent of the power of two of which every scale is a multiple: products are, too, and none is denormal in f16."""
@@ -31,12 +31,12 @@ TABLE = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 6
 
 
 def word(value: int) -> Operand:
-    """Return a u32."""
+    """Return a u32 constant."""
     return constant(U32, value)
 
 
 def bits_at(value: Expression, first: Expression | int, count: int) -> Expression:
-    """``count`` bits of a number, from bit ``first`` on, as u32."""
+    """Extract ``count`` bits of a number, from bit ``first`` on, as u32."""
     start = word(first) if isinstance(first, int) else first
     return Binary("and", Binary("shift_right", Converted(U32, value), start), word((1 << count) - 1))
 
@@ -49,7 +49,7 @@ def _remainder(value: Expression, power: int) -> Expression:
     return Binary("and", value, word((1 << power) - 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockFormat:
     """A format of blocks of ``elements`` elements.
 
@@ -67,12 +67,12 @@ class BlockFormat:
     code: Callable[[BlockPointer, Expression], Expression]
     value: Callable[[BlockPointer, Expression, Expression, ComponentType, Array | None], Expression]
     scales: Mapping[int, int]
-    components: tuple[str, ...] = ("f16", "f32")
+    components: tuple[ComponentType, ...] = (F16, F32)
     table: bool = False
 
 
 def _code(nibbles: int) -> Callable[[BlockPointer, Expression], Expression]:
-    """Four bits: the low ones of 16 bytes, then their high ones."""
+    """Return what reads four bits: the low ones of 16 bytes, then their high ones."""
 
     def code(pointer: BlockPointer, index: Expression) -> Expression:
         byte = BlockRead(pointer, nibbles, _remainder(index, 4))
@@ -95,19 +95,19 @@ def _byte(pointer: BlockPointer, index: Expression) -> Expression:
 
 
 def _two_bits(pointer: BlockPointer, index: Expression) -> Expression:
-    """Half of a super-block has 32 bytes; the first 32 of its elements are their lowest two bits, and so on."""
+    """Read two bits. Half of a super-block has 32 bytes; the first 32 of its elements are their lowest two bits, and so on."""
     place = Binary("add", Binary("multiply", _quotient(index, 7), word(32)), _remainder(index, 5))
     return bits_at(BlockRead(pointer, 1, place), Binary("multiply", _remainder(_quotient(index, 5), 2), word(2)), 2)
 
 
 def _four_bits(pointer: BlockPointer, index: Expression) -> Expression:
-    """A quarter of a super-block has 32 bytes: their low halves, then their high ones."""
+    """Read four bits. A quarter of a super-block has 32 bytes: their low halves, then their high ones."""
     place = Binary("add", Binary("multiply", _quotient(index, 6), word(32)), _remainder(index, 5))
     return bits_at(BlockRead(pointer, 3, place), Binary("multiply", _remainder(_quotient(index, 5), 1), word(4)), 4)
 
 
 def _scaled(scale: int, bias: int) -> Callable[..., Expression]:
-    """scale * (code - bias)."""
+    """Return what computes scale * (code - bias)."""
 
     def value(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
         number: Expression = Converted(S32, code)
@@ -124,7 +124,7 @@ def _with_minimum(pointer: BlockPointer, _: Expression, code: Expression, compon
 
 
 def _from_zero_point(pointer: BlockPointer, _: Expression, code: Expression, component: ComponentType, __: Array | None) -> Expression:
-    """7 * code + zero point, which wraps in 8 bits."""
+    """Compute 7 * code + zero point, which wraps in 8 bits."""
     step = Binary("multiply", Converted(component, code), constant(component, 7))
     return Binary("add", step, Converted(component, BlockRead(pointer, 0)))
 
@@ -146,8 +146,8 @@ def _of_two_bits(pointer: BlockPointer, index: Expression, code: Expression, com
 
 
 def _of_four_bits(pointer: BlockPointer, index: Expression, code: Expression, component: ComponentType, _: Array | None) -> Expression:
-    """Eight scales and eight minima of six bits in twelve bytes: whole in the first eight, for the first four of each; of the others
-    four bits each in the last four bytes, and their upper two on top of the first eight."""
+    """Decode an element. Twelve bytes have eight scales and eight minima of six bits: the first four of each are whole in the first eight
+    bytes; the others have four bits each in the last four bytes, and their upper two on top of the first eight."""
     group = _quotient(index, 5)
     low, middle, high = (BlockRead(pointer, 2, Binary("add", _remainder(group, 2), word(4 * third))) for third in range(3))
     first = Binary("less", group, word(4))
@@ -160,7 +160,7 @@ def _of_four_bits(pointer: BlockPointer, index: Expression, code: Expression, co
 
 
 def block_of(name: str, alignment: int, *members: tuple[ComponentType, int | None]) -> BlockType:
-    """A struct of members one behind the other: each a component type and, of an array, its length."""
+    """Return a struct of members one after the other: each a component type and, for an array, its length."""
     placed: list[BlockMember] = []
     for component, length in members:
         placed.append(BlockMember(component, placed[-1].end if placed else 0, length))
@@ -175,7 +175,7 @@ FORMATS: Mapping[str, BlockFormat] = MappingProxyType(
             _code(1),
             _from_zero_point,
             {},
-            ("s8", "u8", "s16", "u16", "s32", "u32"),
+            (S8, U8, S16, U16, S32, U32),
         ),
         "q4_0": BlockFormat(32, block_of("BlockQ4_0", 2, (F16, None), (U8, 16)), _code(1), _scaled(0, 8), {0: 127}),
         "q4_1": BlockFormat(32, block_of("BlockQ4_1", 4, (F16, None), (F16, None), (U8, 16)), _code(2), _with_minimum, {0: 63, 1: 1000}),
@@ -209,16 +209,16 @@ FORMATS: Mapping[str, BlockFormat] = MappingProxyType(
 
 
 def planes(component: ComponentType, elements: int) -> BlockType:
-    """A block of two arrays with all elements each."""
+    """Return a block of two arrays, each of which has all elements."""
     block = block_of(f"BlockPlanes{elements}", component.bytes, (component, elements), (component, elements))
-    assert block.bytes == 2 * elements * component.bytes, "nothing lies between the planes"
+    assert block.bytes == 2 * elements * component.bytes, "there is no gap between the planes"
     return block
 
 
 def set_scales(
     data: np.ndarray, block_format: BlockFormat, begins: list[int], blocks: int, component: ComponentType, rng: np.random.Generator
 ) -> None:
-    """Writes the scales of ``blocks`` blocks one behind the other from each byte of ``begins`` on, for exact results of ``component``.
+    """Write the scales of ``blocks`` adjacent blocks from each byte of ``begins`` on, for exact results of ``component``.
 
     Args:
         data: of the whole array, uint8.

@@ -1,4 +1,4 @@
-"""Moves matrices between a tensor and an array in which they lie plainly."""
+"""Moves matrices between a tensor and an array where their rows are in order."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from generators.types import Layout, StorageClass
 
 @dataclass(frozen=True)
 class Tiled:
-    """What every form is made with.
+    """The tensor and the matrices of a case.
 
     Attributes:
         writer: of layouts. ``type``: of the matrices.
         is_load: whether the tensor is loaded from, or stored to.
-        storage, pointee, lead, strided: of the tensor; see AXES of tensor_layout.
-        memory: operands of its accesses.
+        storage, pointee: of the tensor's array.
+        lead: bytes before the first tensor, to be rounded up.
+        strided: whether the array has an ArrayStride, which must be ignored.
+        memory: operands of the tensor's accesses.
     """
 
     writer: TensorWriter
@@ -37,13 +39,13 @@ class Tiled:
 
     @property
     def builder(self) -> ProgramBuilder:
-        """Of the program."""
+        """The builder of the program."""
         return self.writer.builder
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A tensor and matrices that lie plainly in memory; matrices go from the one to the other.
+    """A tensor and an array of matrices whose rows are in order; matrices go from one to the other.
 
     Attributes:
         tensors: to load from, one, or to store to, one or more.
@@ -59,15 +61,15 @@ class Bench:
 
     @property
     def builder(self) -> ProgramBuilder:
-        """Of the program."""
+        """The builder of the program."""
         return self.given.builder
 
     @property
     def _line(self) -> int:
         return self.given.type.shape[1] + POINTER_ALIGNMENT // self.given.type.component.bytes
 
-    def _place(self, name: str, tile: int | Scalar) -> ScalarValue:
-        """Where the matrix ``tile`` of this scope instance lies plainly."""
+    def _first(self, name: str, tile: int | Scalar) -> ScalarValue:
+        """Return the first element of the matrix ``tile`` of this scope instance in the array of matrices."""
         pitch = self.given.type.shape[0] * self._line
         builder = self.builder
         first: ScalarValue = builder.literal(tile * pitch) if isinstance(tile, int) else builder.literal(0)
@@ -76,17 +78,17 @@ class Bench:
         return first if isinstance(tile, int) else builder.offset(f"{name}_place", first, tile, pitch)
 
     def take(self, name: str, tile: int | Scalar) -> Matrix:
-        """Loads a matrix plainly."""
+        """Load a matrix from the array of matrices."""
         builder = self.builder
-        place = self._place(name, tile)
-        return builder.load(f"{name}_matrix", self.given.type, self.plain, place, builder.literal(self._line), Layout.ROW_MAJOR)
+        first = self._first(name, tile)
+        return builder.load(f"{name}_matrix", self.given.type, self.plain, first, builder.literal(self._line), Layout.ROW_MAJOR)
 
     def put(self, name: str, tile: int | Scalar, matrix: Matrix) -> None:
-        """Stores a matrix plainly."""
-        self.builder.store(matrix, self.plain, self._place(name, tile), self.builder.literal(self._line), Layout.ROW_MAJOR)
+        """Store a matrix to the array of matrices."""
+        self.builder.store(matrix, self.plain, self._first(name, tile), self.builder.literal(self._line), Layout.ROW_MAJOR)
 
     def read(self, name: str, begin: ScalarValue, layout: TensorLayout) -> Matrix:
-        """Loads a matrix from the tensor."""
+        """Load a matrix from the tensor."""
         builder, type_ = self.builder, self.given.type
         before = builder.splat(f"{name}_before", type_, builder.literal(1, type_.component))
         matrix = Matrix(f"{name}_loaded", type_)
@@ -94,11 +96,11 @@ class Bench:
         return matrix
 
     def write(self, begin: ScalarValue, layout: TensorLayout, matrix: Matrix, which: int = 0) -> None:
-        """Stores a matrix to a tensor."""
+        """Store a matrix to a tensor."""
         self.builder.add(TensorStore(matrix, self.tensors[which].array, begin, layout, None, self.given.memory))
 
     def move(self, layout: TensorLayout, name: str = "only", tile: int | Scalar = 0, which: int = 0) -> None:
-        """Moves one matrix by ``layout``."""
+        """Move one matrix by ``layout``."""
         if self.given.is_load:
             self.put(name, tile, self.read(name, self.begins[0], layout))
         else:

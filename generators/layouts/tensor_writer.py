@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.tensor import (
@@ -26,19 +27,53 @@ _WORD = 1 << 32
 CLAMP_VALUE = 0x8F5A3B6C
 """Its low 8, 16 and 32 bits are finite in every float type and differ from one another in value and sign."""
 
-LayoutStep = tuple[LayoutSetting, Sequence[int | ScalarValue]]
-ViewStep = tuple[ViewSetting, Sequence[int | ScalarValue]]
+
+@dataclass(frozen=True)
+class Varying:
+    """A number that is another one in some dispatches of the pipeline.
+
+    Attributes:
+        usual: in most dispatches; the only one if operands do not come at run time.
+        other: in the others.
+    """
+
+    usual: int
+    other: int
+
+    def __sub__(self, number: int) -> Varying:
+        return Varying(self.usual - number, self.other - number)
+
+
+Number = int | Varying
+LayoutStep = tuple[LayoutSetting, Sequence[Number | ScalarValue]]
+ViewStep = tuple[ViewSetting, Sequence[Number | ScalarValue]]
 """A setting and its operands; numbers become operands from the writer's source."""
 
 
 def interleaved(offsets: Sequence[int], spans: Sequence[int]) -> tuple[int, ...]:
-    """The operands of a slice: offset and span of each dimension in turn."""
+    """Return the operands of a slice: offset and span of each dimension in turn."""
     return tuple(n for pair in zip(offsets, spans, strict=True) for n in pair)
 
 
 def slice_step(offsets: Sequence[int], spans: Sequence[int]) -> LayoutStep:
-    """The step that takes a slice."""
+    """Return the step that takes a slice."""
     return "slice", interleaved(offsets, spans)
+
+
+def varying_steps(usual: Sequence[LayoutStep], other: Sequence[LayoutStep]) -> tuple[LayoutStep, ...]:
+    """Return the steps of a layout whose numbers are ``usual`` in most dispatches and ``other`` in the others, with the same settings."""
+
+    def varying(one: Number | ScalarValue, another: Number | ScalarValue) -> Number | ScalarValue:
+        if one == another:
+            return one
+        assert isinstance(one, int), "only numbers differ"
+        assert isinstance(another, int), "only numbers differ"
+        return Varying(one, another)
+
+    return tuple(
+        (setting, tuple(varying(one, another) for one, another in zip(numbers, others, strict=True)))
+        for (setting, numbers), (_, others) in zip(usual, other, strict=True)
+    )
 
 
 class TensorWriter:
@@ -51,6 +86,7 @@ class TensorWriter:
 
     Attributes:
         operands: values of the operands that a subcase must give, by name.
+        other_operands: values of the same operands in dispatches where varying numbers are the other ones.
     """
 
     def __init__(self, builder: ProgramBuilder, source: Source, signed: bool = False) -> None:
@@ -58,35 +94,39 @@ class TensorWriter:
         self.source = source
         self.signed = signed
         self.operands: dict[str, int] = {}
+        self.other_operands: dict[str, int] = {}
 
-    def number(self, name: str, value: int, signed: bool | None = None, default: int | None = None) -> ScalarValue:
-        """``value`` from the writer's source; modulo 2^32. A specialization constant has another ``default``, the next number if None."""
+    def number(self, name: str, number: Number, signed: bool | None = None, default: int | None = None) -> ScalarValue:
+        """Return ``number``, modulo 2^32, from the writer's source. A specialization constant has another ``default``, the next number if
+        None."""
         component = S32 if (self.signed if signed is None else signed) else U32
+        value, other = (number.usual, number.other) if isinstance(number, Varying) else (number, number)
         value %= _WORD
         if self.source == "literal":
             return self.builder.literal(value, component)
         operand = self.builder.operand(name, component, self.source, value, (value + 1 if default is None else default) % _WORD)
         if self.source != "specialization":
             self.operands[name] = value
+            self.other_operands[name] = other % _WORD
         return operand
 
-    def numbers(self, name: str, setting: str, values: Sequence[int | ScalarValue]) -> tuple[ScalarValue, ...]:
-        """Operands of a setting, from the writer's source where they are numbers."""
+    def numbers(self, name: str, setting: str, values: Sequence[Number | ScalarValue]) -> tuple[ScalarValue, ...]:
+        """Return the operands of a setting, from the writer's source where they are numbers."""
         return tuple(
             self.number(f"{name}_{setting}_{i}", value, True if setting == "slice" and i % 2 == 0 else None)
-            if isinstance(value, int)
+            if isinstance(value, int | Varying)
             else value
             for i, value in enumerate(values)
         )
 
     def created(self, name: str, type_: TensorLayoutType) -> TensorLayout:
-        """A new layout."""
+        """Create a new layout."""
         result = TensorLayout(name, type_)
         self.builder.add(LayoutCreate(result))
         return result
 
     def changed(self, name: str, layout: TensorLayout, *steps: LayoutStep) -> TensorLayout:
-        """``layout`` after ``steps``, called ``name`` with the number of the step."""
+        """Return ``layout`` after ``steps``, called ``name`` with the number of the step."""
         for i, (setting, values) in enumerate(steps):
             result = TensorLayout(f"{name}_{i}", layout.type)
             self.builder.add(LayoutSet(result, layout, setting, self.numbers(result.name, setting, values)))
@@ -94,11 +134,11 @@ class TensorWriter:
         return layout
 
     def layout(self, name: str, type_: TensorLayoutType, *steps: LayoutStep) -> TensorLayout:
-        """A new layout after ``steps``."""
+        """Return a new layout after ``steps``."""
         return self.changed(name, self.created(f"{name}_new", type_), *steps)
 
     def view(self, name: str, type_: TensorViewType, *steps: ViewStep) -> TensorView:
-        """A new view after ``steps``."""
+        """Return a new view after ``steps``."""
         view = TensorView(f"{name}_new", type_)
         self.builder.add(ViewCreate(view))
         for i, (setting, values) in enumerate(steps):

@@ -94,7 +94,7 @@ def test_every_element_of_a_block_is_what_the_format_says(name, component, calls
     rng = np.random.default_rng(7)
     data = rng.integers(0, 256, 3 * format_.type.bytes, np.uint8)
     set_scales(data, format_, [0], 3, component, rng)
-    function = decode_function(Decoder(name, component, (1, format_.elements), calls=calls), "decode")
+    function = decode_function(Decoder(format_, component, (1, format_.elements), calls=calls), "decode")
     block, e = np.divmod(np.arange(3 * format_.elements), format_.elements)
     zero = np.zeros_like(e)
     pointers = BlockPointers(Bytes(data), block * format_.type.bytes)
@@ -108,7 +108,7 @@ def test_blocks_of_several_dimensions_have_their_last_one_fastest():
     data = np.zeros(18, np.uint8)
     data[:2] = np.array([1.0], np.float16).view(np.uint8)
     data[2:] = np.arange(16)
-    function = decode_function(Decoder("q4_0", F16, (4, 8)), "decode")
+    function = decode_function(Decoder(FORMATS["q4_0"], F16, (4, 8)), "decode")
     row, column = np.divmod(np.arange(16), 8)
     zero = np.zeros_like(row, dtype=np.uint32)
     within = [row.astype(np.uint32), column.astype(np.uint32)]
@@ -143,5 +143,5 @@ def test_wide_scales_use_all_bits_of_their_type():
 
 def test_a_table_is_another_array():
     table = Array("table", Pointee(COMPONENT_TYPES["s8"]), 16, StorageClass.STORAGE_BUFFER, "input")
-    function = decode_function(Decoder("iq4_nl", F16, (1, 32), table=table), "decode")
+    function = decode_function(Decoder(FORMATS["iq4_nl"], F16, (1, 32), table=table), "decode")
     assert function.parameters[0].block.bytes == 18

@@ -4,6 +4,7 @@ import pytest
 
 from cts.defects.callbacks import callback_defects
 from generators.casebook import expand
+from generators.types import ReduceMode, Scope
 from tests.families.evidence import seen, unseen
 from tests.suite import casebook
 
@@ -101,13 +102,14 @@ def test_functions_that_others_call_show_exchanged_arguments(component):
 
 @pytest.mark.parametrize("family", ["reduce", "per_element"])
 def test_the_smoke_tier_has_matrices_of_each_scope_in_types_of_today(family):
-    values = [case.values for case in expand(casebook().family(family), "smoke")]
-    for scope in ("subgroup", "workgroup"):
-        found = {v["component"] for v in values if v["scope"] == scope}
+    parameters = [case.parameters for case in expand(casebook().family(family), "smoke")]
+    for scope in Scope:
+        found = {each.component.name for each in parameters if each.scope is scope}
         assert found >= {"f16", "f32", "s32", "u32"}
 
 
-@pytest.mark.parametrize("mode", ["row", "column", "both", "2x2"])
+@pytest.mark.parametrize("mode", ReduceMode)
 def test_the_smoke_tier_reduces_by_each_function_in_each_mode(mode):
-    functions = {c.values["function"] for c in expand(casebook().family("reduce"), "smoke") if c.values["mode"] == mode}
+    parameters = [case.parameters for case in expand(casebook().family("reduce"), "smoke")]
+    functions = {each.function for each in parameters if each.mode is mode}
     assert functions >= {"add", "minimum", "maximum", "multiply", "xor", "circle"}

@@ -2,16 +2,17 @@
 
 from itertools import product
 from math import prod
+from typing import get_args
 
 import pytest
 
 from generators.families.nv_cooperative_matrix2.tensor_layout.regions import (
-    BLOCKS,
-    OFFSETS,
-    ORDERS,
-    SLICES,
-    SPANS,
-    STRIDES,
+    BlockKind,
+    OffsetKind,
+    Order,
+    SliceKind,
+    SpanKind,
+    StrideKind,
     layout_steps,
     region_of,
     slice_steps,
@@ -19,10 +20,10 @@ from generators.families.nv_cooperative_matrix2.tensor_layout.regions import (
 )
 from tests.reference.tensors import layout, numbers
 
-KINDS = [kind for kind in product(SPANS, [(8, 8), (16, 32)], range(1, 6)) if spans_of(kind[0], *kind[1], kind[2])]
+KINDS = [kind for kind in product(get_args(SpanKind), [(8, 8), (16, 32)], range(1, 6)) if spans_of(kind[0], *kind[1], kind[2])]
 ENDS = [
     (order, strides, blocks, rank)
-    for order, strides, blocks, rank in product(ORDERS, ("default", "padded", "far"), BLOCKS, (1, 2, 4))
+    for order, strides, blocks, rank in product(get_args(Order), ("default", "padded", "far"), get_args(BlockKind), (1, 2, 4))
     if (blocks != "none" or not order.startswith("block"))
     and (strides != "default" or order not in ("slice_then_stride", "stride_twice", "block_between"))
 ]
@@ -46,7 +47,7 @@ def test_spans_hold_the_matrix_or_do_not_as_they_say(span, shape, rank):
 @pytest.mark.parametrize(("span", "shape", "rank"), KINDS)
 def test_slices_lie_in_the_tensor_or_one_element_over_each_edge(span, shape, rank):
     spans = spans_of(span, *shape, rank)
-    for offset, strides, blocks in product(OFFSETS, STRIDES, BLOCKS):
+    for offset, strides, blocks in product(get_args(OffsetKind), get_args(StrideKind), get_args(BlockKind)):
         region = region_of(spans, offset, True, strides, blocks)
         ends = [o + s - n for o, s, n in zip(region.offsets, spans, region.sizes, strict=True)]
         if offset == "over":
@@ -60,7 +61,7 @@ def test_slices_lie_in_the_tensor_or_one_element_over_each_edge(span, shape, ran
 
 
 @pytest.mark.parametrize("rank", range(1, 6))
-@pytest.mark.parametrize("kind", SLICES)
+@pytest.mark.parametrize("kind", get_args(SliceKind))
 def test_offsets_of_slices_add_up(kind, rank):
     region = region_of(spans_of("matrix", 16, 16, rank), "inside", True, "default", "none")
     steps = slice_steps(kind, region)

@@ -114,7 +114,7 @@ def test_the_smoke_tier_shows_the_mistakes_that_are_likeliest():
         "tensor_view.outermost_without_end",
     }
     for access in ("load", "store"):
-        cases = [one for one in expand(casebook().family("tensor_view"), Tier.SMOKE) if one.values["access"] == access]
+        cases = [one for one in expand(casebook().family("tensor_view"), Tier.SMOKE) if one.parameters.access == access]
         loads_only = {"tensor_view.clipped_elements_zero", "tensor_view.outermost_without_end"}
         loads_only |= {"tensor_view.stride_zero_as_one"}
         assert visible(cases, wanted) >= (wanted if access == "load" else wanted - loads_only), access
@@ -156,10 +156,10 @@ def test_the_diagnosis_names_the_defect(values, id_):
 
 
 def test_a_slice_over_the_edges_of_its_tensor_is_partly_inside_in_every_dimension():
-    over = [case for case in expand(casebook().family("tensor_view"), "nightly") if case.values["edge"] == "over"]
-    assert {case.values["rank"] for case in over} >= {1, 2, 3, 5}
+    over = [case for case in expand(casebook().family("tensor_view"), "nightly") if case.parameters.edge == "over"]
+    assert {case.parameters.rank for case in over} >= {1, 2, 3, 5}
     for case in over:
-        shape = geometry(case.values)
+        shape = geometry(case.parameters)
         for size, offset, span in zip(shape.sizes, shape.offsets, shape.spans, strict=True):
             assert -span < offset < size, case.id
 
@@ -168,10 +168,10 @@ def test_a_store_over_the_edges_of_its_tensor_stores_something_where_its_window_
     stores = [
         case
         for case in expand(casebook().family("tensor_view"), "nightly")
-        if (case.values["access"], case.values["edge"]) == ("store", "over")
+        if (case.parameters.access, case.parameters.edge) == ("store", "over")
     ]
-    seeing = [case for case in stores if case.values["clip"] not in ("beyond", "empty")]
-    assert {case.values["clip"] for case in seeing} >= {"none", "inside", "over_right", "corner", "columns"}
+    seeing = [case for case in stores if case.parameters.clip not in ("beyond", "empty")]
+    assert {case.parameters.clip for case in seeing} >= {"none", "inside", "over_right", "corner", "columns"}
     for case in seeing:
         built = build(case)
         program = built.program

@@ -1,232 +1,258 @@
-"""per_element: functions that are called for each element, with its row, its column, and further operands.
-
-Axis values are those of cases/nv_cooperative_matrix2/per_element.yaml.
-"""
+"""per_element: functions that are called for each element, with its row, its column, and further operands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
-from generators.element_functions.kinds import KINDS, Kind
-from generators.element_functions.writer import CallbackWriter
+from generators.element_functions.callbacks import CALLBACKS, Callback, CallbackDesign
+from generators.element_functions.writer import CallbackWriter, ProgramAround
 from generators.inputs.reductions import distinct, integers
 from generators.layouts.placement import stage_in
 from generators.layouts.tensor_tiles import matrix_contents, matrix_in, matrix_out
-from generators.parameters.vocabulary import SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.parameters.declaration import parameter
+from generators.parameters.matrices import OneMatrix
+from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.callbacks import Binary, Choose, Expression
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
+from generators.program.operation import Hint
 from generators.program.per_element import ExtraOperand, PerElement
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, Source
 from generators.program.values import Scalar as ComputedScalar
-from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass, Use
 
-_INTEGERS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"unsigned": ("u32", "u32"), "signed": ("s32", "s32"), "row_signed": ("s32", "u32"), "column_signed": ("u32", "s32")}
+_S32 = COMPONENT_TYPES["s32"]
+_INTEGERS: Mapping[str, tuple[ComponentType, ComponentType]] = MappingProxyType(
+    {"unsigned": (U32, U32), "signed": (_S32, _S32), "row_signed": (_S32, U32), "column_signed": (U32, _S32)}
 )
-"""Types of the row and of the column (F-CM2-11)."""
+_STORAGE = MappingProxyType({name: STORAGE_CLASSES[name] for name in ("storage_buffer", "workgroup")})
 
 _TRIPS = 3
-_SIGNS = ("mixed", "negative")
 _LEAST = 4
 """Different magnitudes that float data have at least."""
 
-AXES: TakenValues = {
-    "component": COMPONENT_TYPES.keys(),
-    "use": USES.keys(),
-    "shape": SHAPE,
-    "function": KINDS.keys(),
-    "order": (0, 1, 2, 3, 4),
-    "form": ("single", "twice", "chained", "loop", "branch", "itself"),
-    "integers": _INTEGERS.keys(),
-    "source": SOURCES,
-    "storage": ("storage_buffer", "workgroup"),
-    "control": ("none", "for", "against"),
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "signs": _SIGNS,
-}
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(OneMatrix):
+    """The parameters of a case."""
+
+    function: CallbackDesign = parameter("the function that is applied", labels=CALLBACKS)
+    order: Literal[0, 1, 2, 3, 4] = parameter(
+        "the order of its operands, or how many there are", default=0, applies=lambda parameters: parameters.function.orders > 1
+    )
+    form: Literal["single", "twice", "chained", "loop", "branch", "itself"] = parameter(
+        "what applies it: one instruction; two; one whose result another function gets; a loop; an arm of a branch; or an instruction "
+        "whose matrix is an operand too",
+        default="single",
+    )
+    integers: tuple[ComponentType, ComponentType] = parameter(
+        "the types of the row and of the column (F-CM2-11)", default="unsigned", labels=_INTEGERS
+    )
+    source: SOURCE_NAMES = parameter(
+        "where scalar operands come from", default="literal", applies=lambda parameters: parameters.function.takes_scalars
+    )
+    storage: StorageClass = parameter(
+        "where tables are", default="storage_buffer", labels=_STORAGE, applies=lambda parameters: parameters.function.reads_memory
+    )
+    control: Hint = parameter("the function control: whether to inline is asked for, or against", default="none")
 
 
-class _Outside:
-    """Operands, matrices and arrays of a program, as its function needs them."""
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.builder = ProgramBuilder(SCOPES[values["scope"]], subgroups=int(values["subgroups"]))
-        self.type = MatrixType(COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]], *shape_of(values), USES[values["use"]])
+    signs: Literal["mixed", "negative"] = parameter("the signs of all elements; for unsigned integers their top bit")
+
+
+class _Around:
+    """The program of a case, and what its function takes from it.
+
+    Attributes:
+        operands: values of the operands that a subcase must give, by name.
+        tables: names of the arrays that the function reads.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.type = parameters.matrix_type
         self.operands: dict[str, int] = {}
-        self.tables: dict[str, int] = {}
+        self.tables: set[str] = set()
         self.source = matrix_in(self.builder, "source", self.type)
 
     def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:
-        """A scalar from the source of the case."""
-        source = source or self.values["source"]
+        """Return a scalar, from the source of the case if none is given."""
+        source = source or self.parameters.source
         if source == "literal":
             return self.builder.literal(bits, component)
-        # One bit of the significand or of the number, so that floats stay normal.
+        # One bit of the significand or of the number, so floats stay normal.
         operand = self.builder.operand(name, component, source, bits, bits ^ 1)
         if source != "specialization":
             self.operands[name] = bits
         return operand
 
     def matrix(self, name: str) -> Matrix:
-        """Another matrix, or the one that the function is applied to."""
-        return self.source if self.values["form"] == "itself" else matrix_in(self.builder, name, self.type)
+        """Return another matrix, or the one that the function is applied to."""
+        return self.source if self.parameters.form == "itself" else matrix_in(self.builder, name, self.type)
 
     def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
-        """An array of ``length`` elements for each instance, and where those of this one begin, which is not 0."""
-        builder, storage = self.builder, StorageClass(self.values["storage"])
+        """Return an array of ``length`` elements for each instance, and where those of this one begin, which is not 0."""
+        builder = self.builder
         pitch = length + 3
-        array = stage_in(builder, name, Pointee(self.type.component), 5 + pitch * builder.instances, storage)
-        self.tables[name] = length
+        array = stage_in(builder, name, Pointee(self.type.component), 5 + pitch * builder.instances, self.parameters.storage)
+        self.tables.add(name)
         first = self.scalar(f"{name}_first", U32, 5)
         return array, first if builder.instances == 1 else builder.offset(f"{name}_begin", first, builder.instance_index(), pitch)
 
+    def apply(self, name: str, matrix: Matrix, function: Function, extra: tuple[ExtraOperand, ...]) -> Matrix:
+        """Apply a function to a matrix."""
+        result = Matrix(name, self.type)
+        self.builder.add(PerElement(result, matrix, function, extra))
+        return result
 
-class _Nothing:
-    """In place of a program, where only the magnitudes of a function matter."""
+    def put_out(self, name: str, matrix: Matrix) -> None:
+        """Store a matrix to an output."""
+        matrix_out(self.builder, name, matrix)
+
+
+class _NoProgram:
+    """Takes the place of a program where only the magnitudes of a function matter."""
 
     def scalar(self, name: str, component: ComponentType, bits: int, source: Source | None = None) -> ScalarValue:  # noqa: ARG002 (as the program has it)
-        """A scalar."""
+        """Return a scalar."""
         return ComputedScalar(name, component)
 
     def matrix(self, name: str) -> Matrix:
-        """A matrix."""
-        return Matrix(name, MatrixType(U32, SCOPES["subgroup"], 1, 1, Use.ACCUMULATOR))
+        """Return a matrix."""
+        return Matrix(name, MatrixType(U32, Scope.SUBGROUP, 1, 1, Use.ACCUMULATOR))
 
     def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
-        """An array."""
+        """Return an array and the index of its first element."""
         return Array(name, Pointee(U32), length, StorageClass.STORAGE_BUFFER, "input"), ComputedScalar(name, U32)
 
 
-def _kind(values: Values, outside: _Outside | _Nothing) -> Kind:
-    row, column = (COMPONENT_TYPES[name] for name in _INTEGERS[values["integers"]])
-    writer = CallbackWriter(outside, COMPONENT_TYPES[values["component"]], shape_of(values), row, column, values["control"])
-    return KINDS[values["function"]](writer, int(values["order"]))
+def _writer(parameters: Parameters, around: ProgramAround) -> CallbackWriter:
+    return CallbackWriter(around, parameters.component, parameters.shape, *parameters.integers, parameters.control)
 
 
-def most(values: Values) -> int | None:
-    """The greatest magnitude of float data for which all that a form computes is exact; None for data of any magnitude."""
-    component = COMPONENT_TYPES[values["component"]]
-    kind = _kind(values, _Nothing())
-    if not component.is_float or not kind.adds:
-        return None
-    times = _TRIPS if values["form"] == "loop" else 1
-    return int(((1 << component.precision) - times * kind.rest) // (1 + times * kind.shares))
+def _callback(parameters: Parameters, around: ProgramAround) -> Callback:
+    return parameters.function.make(_writer(parameters, around), parameters.order)
 
 
-def _is_exact(values: Values) -> bool:
-    limit = most(values)
-    return limit is None or limit >= _LEAST
+def _times(parameters: Parameters) -> int:
+    """Return how often a function is applied to what it returned."""
+    return _TRIPS if parameters.form == "loop" else 1
 
 
-def _fits_form(values: Values) -> bool:
-    """A matrix is its own operand only where the function takes one."""
-    return values["form"] != "itself" or values["function"] in ("matrices", "mixed", "bundled", "unused")
+def _is_exact(parameters: Parameters) -> bool:
+    component = parameters.component
+    if not component.is_float:
+        return True
+    most = _callback(parameters, _NoProgram()).most(component, _times(parameters))
+    return most is None or most >= _LEAST
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"is_exact": _is_exact, "fits_form": _fits_form}
+def _fits_form(parameters: Parameters) -> bool:
+    """Return whether the function takes a matrix, where a matrix is to be its own operand."""
+    return parameters.form != "itself" or parameters.function.takes_matrices
 
 
-def _applied(outside: _Outside, name: str, matrix: Matrix, function: Function, extra: tuple[ExtraOperand, ...]) -> Matrix:
-    result = Matrix(name, outside.type)
-    outside.builder.add(PerElement(result, matrix, function, extra))
-    return result
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"is_exact": _is_exact, "fits_form": _fits_form}
 
 
-def _triangle(outside: _Outside, values: Values, name: str, below: bool) -> tuple[Function, tuple[ExtraOperand, ...]]:
-    """The element below the diagonal (or else above and on it), elsewhere that of the source."""
-    row, column = (COMPONENT_TYPES[n] for n in _INTEGERS[values["integers"]])
-    writer = CallbackWriter(outside, outside.type.component, outside.type.shape, row, column, values["control"])
-    own = Scalar(f"{name}_other", outside.type.component)
+def _triangle(around: _Around, name: str, below: bool) -> tuple[Function, tuple[ExtraOperand, ...]]:
+    """Return a function that keeps elements below the diagonal, or else above and on it, and takes the source's elsewhere."""
+    writer = _writer(around.parameters, around)
+    own = Scalar(f"{name}_other", around.type.component)
     x, other = writer.arithmetic.raised(writer.x), writer.arithmetic.raised(own)
     pair: tuple[Expression, Expression] = (x, other) if below else (other, x)
     chosen = Choose(Binary("less", writer.unsigned(writer.column), writer.unsigned(writer.row)), *pair)
-    return writer.function(name, chosen, own), (outside.source,)
+    return writer.function(name, chosen, own), (around.source,)
 
 
-def _out(outside: _Outside, name: str, matrix: Matrix) -> None:
-    matrix_out(outside.builder, name, matrix)
-
-
-def _written(values: Values) -> _Outside:
-    outside = _Outside(values)
-    builder, source = outside.builder, outside.source
-    kind = _kind(values, outside)
-    function, extra = kind.function, kind.extra
-    match values["form"]:
+def _write(around: _Around, callback: Callback) -> None:
+    """Write the program of the case's form."""
+    builder, source = around.builder, around.source
+    function, extra = callback.function, callback.extra
+    match around.parameters.form:
         case "twice":
-            second = matrix_in(builder, "second", outside.type)
-            _out(outside, "target_second", _applied(outside, "result_second", second, function, extra))
-            _out(outside, "target", _applied(outside, "result", source, function, extra))
+            second = matrix_in(builder, "second", around.type)
+            around.put_out("target_second", around.apply("result_second", second, function, extra))
+            around.put_out("target", around.apply("result", source, function, extra))
         case "chained":
-            first = _applied(outside, "first", source, function, extra)
-            _out(outside, "target", _applied(outside, "result", first, *_triangle(outside, values, "below", below=True)))
-            _out(outside, "target_first", first)
+            first = around.apply("first", source, function, extra)
+            around.put_out("target", around.apply("result", first, *_triangle(around, "below", below=True)))
+            around.put_out("target_first", first)
         case "loop":
             if builder.instances > 1:
-                # Known before the loop, since what is stored behind it needs it too.
+                # Made before the loop, since the store after it needs it too.
                 builder.instance_index()
-            index, current = ComputedScalar("trip", U32), Matrix("current", outside.type)
+            index, current = ComputedScalar("trip", U32), Matrix("current", around.type)
             carried: list[Carried] = []
-            with builder.loop(index, outside.scalar("trips", U32, _TRIPS, "push_constant"), carried):
-                carried.append(Carried(source, current, _applied(outside, "next", current, function, extra)))
-            _out(outside, "target", current)
+            with builder.loop(index, around.scalar("trips", U32, _TRIPS, "push_constant"), carried):
+                carried.append(Carried(source, current, around.apply("next", current, function, extra)))
+            around.put_out("target", current)
         case "branch":
             decides = builder.instance_index() if builder.instances > 1 else builder.operand("which", U32, "push_constant")
             with builder.arm() as then:
-                first = _applied(outside, "then", source, function, extra)
+                first = around.apply("then", source, function, extra)
             with builder.arm() as otherwise:
-                first_again = _applied(outside, "again", source, function, extra)
-                other = _applied(outside, "otherwise", first_again, *_triangle(outside, values, "above", below=False))
-            result = Matrix("chosen", outside.type)
+                first_again = around.apply("again", source, function, extra)
+                other = around.apply("otherwise", first_again, *_triangle(around, "above", below=False))
+            result = Matrix("chosen", around.type)
             builder.branch(Condition(decides, "less", builder.literal(1)), then, otherwise, [Merged(result, (first, other))])
-            _out(outside, "target", result)
+            around.put_out("target", result)
         case _:
-            _out(outside, "target", _applied(outside, "result", source, function, extra))
-    return outside
+            around.put_out("target", around.apply("result", source, function, extra))
 
 
-def program(values: Values) -> Program:
-    """The program of a case: a function is applied to each element of a matrix, and the result stored."""
-    return _written(values).builder.build()
-
-
-def _data(values: Values, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    component = COMPONENT_TYPES[values["component"]]
+def _elements(
+    component: ComponentType, most: int | None, shape: tuple[int, ...], signs: Literal["mixed", "negative"], rng: np.random.Generator
+) -> np.ndarray:
+    """Draw elements; floats are whole numbers up to ``most``, and of any kind if that is None."""
     if not component.is_float:
-        return integers(component, shape, "add", 1, values["signs"], rng)
-    limit = most(values)
-    if limit is None:
-        return distinct(component, shape, values["signs"], rng).astype(component.dtype)
-    magnitudes = rng.integers(1, limit, shape, endpoint=True).astype(np.float64)
-    signs = -1.0 if values["signs"] == "negative" else rng.choice(np.array([-1.0, 1.0]), shape)
-    return (magnitudes * signs).astype(component.dtype)
+        return integers(component, shape, "add", 1, signs, rng)
+    if most is None:
+        return distinct(component, shape, signs, rng).astype(component.dtype)
+    magnitudes = rng.integers(1, most, shape, endpoint=True).astype(np.float64)
+    factors = -1.0 if signs == "negative" else rng.choice(np.array([-1.0, 1.0]), shape)
+    return (magnitudes * factors).astype(component.dtype)
 
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Random elements; in tables, factors are powers of two for floats, so that products are exact."""
-    written, count = _written(values), instances(values)
-    component = COMPONENT_TYPES[values["component"]]
-    inputs = {}
-    for array in program.arrays:
-        if array.role != "input":
-            continue
-        if array.name in written.tables:
-            data = _data(values, (array.count,), rng)
-            if array.name == "factors" and component.is_float:
-                data = rng.choice(np.array([-2.0, -0.5, 0.5, 2.0, 1.0]), array.count).astype(component.dtype)
-            inputs[array.name] = np.ascontiguousarray(data).view(np.uint8)
-        else:
-            inputs[array.name] = matrix_contents(array, written.type, _data(values, (count, *written.type.shape), rng))
-    operands = dict(written.operands)
-    if values["form"] == "branch" and count == 1:
-        operands["which"] = _SIGNS.index(values["signs"])
-    return Subcase(name, inputs, operands)
+def build(parameters: Parameters) -> Built:
+    """Build a program that applies a function to each element of a matrix and stores the result."""
+    around = _Around(parameters)
+    callback = _callback(parameters, around)
+    _write(around, callback)
+    component, instances = parameters.component, parameters.instances
+    most = callback.most(component, _times(parameters))
+
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        inputs = {}
+        for array in program.arrays:
+            if array.role != "input":
+                continue
+            if array.name in around.tables:
+                data = _elements(component, most, (array.count,), parameters.signs, rng)
+                if array.name == "factors" and component.is_float:
+                    # Powers of two, so products are exact.
+                    data = rng.choice(np.array([-2.0, -0.5, 0.5, 2.0, 1.0]), array.count).astype(component.dtype)
+                inputs[array.name] = np.ascontiguousarray(data).view(np.uint8)
+            else:
+                data = _elements(component, most, (instances, *around.type.shape), parameters.signs, rng)
+                inputs[array.name] = matrix_contents(array, around.type, data)
+        operands = dict(around.operands)
+        if parameters.form == "branch" and instances == 1:
+            operands["which"] = int(parameters.signs == "negative")
+        return Subcase(name, inputs, operands)
+
+    return Built(around.builder.build(), draw)

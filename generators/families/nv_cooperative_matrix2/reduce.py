@@ -1,24 +1,26 @@
-"""reduce: rows, columns, whole matrices and 2x2 neighbourhoods combined by a function.
-
-Axis values are those of cases/nv_cooperative_matrix2/reduce.yaml.
-"""
+"""reduce: rows, columns, whole matrices and 2x2 neighbourhoods combined by a function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
-from generators.element_functions.functions import FUNCTIONS, combining
-from generators.inputs.reductions import SIGNS, elements_for, integers, summands
+from generators.element_functions.functions import Combination, combining
+from generators.inputs.reductions import elements_for, integers, summands
 from generators.layouts.tensor_tiles import matrix_contents, matrix_in, matrix_out
 from generators.layouts.tile_arrays import tile_array
-from generators.parameters.vocabulary import SCOPES, SHAPE, SUBGROUPS, TakenValues, Values, instances, shape_of
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.callbacks import Binary, element_function
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.functions import Function
+from generators.program.operation import Hint
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
@@ -28,7 +30,12 @@ from generators.types import COMPONENT_TYPES, ComponentType, Layout, MatrixOpera
 _MODES: Mapping[str, ReduceMode] = MappingProxyType(
     {"row": ReduceMode.ROW, "column": ReduceMode.COLUMN, "both": ReduceMode.ROW_AND_COLUMN, "2x2": ReduceMode.TWO_BY_TWO}
 )
-_SIZES: Mapping[str, tuple[tuple[int, int], tuple[int, int]]] = MappingProxyType(
+
+Size = Literal["same", "half", "double", "triple", "crossed", "turned"]
+"""Size of the result: of both dimensions where the mode permits, else of rows or columns alone. ``crossed``: twice as many rows and half
+as many columns; ``turned``: rows and columns exchanged."""
+
+_FACTORS: Mapping[Size, tuple[tuple[int, int], tuple[int, int]]] = MappingProxyType(
     {
         "same": ((1, 1), (1, 1)),
         "half": ((1, 2), (1, 2)),
@@ -37,43 +44,69 @@ _SIZES: Mapping[str, tuple[tuple[int, int], tuple[int, int]]] = MappingProxyType
         "crossed": ((2, 1), (1, 2)),
     }
 )
-"""Factors of rows and columns, as fractions. Reductions of rows have the factor of columns alone, and the reverse."""
+"""Factors of rows and of columns, as fractions."""
 
 _TRIPS = 3
-_PRODUCTS: Mapping[str, tuple[str, int]] = MappingProxyType({"f16": ("f16", 16), "f32": ("f16", 16), "s32": ("s8", 32), "u32": ("u8", 32)})
-"""For the component of an accumulator that of A and B, and K; for 8x8, K is 8."""
+_PRODUCTS: Mapping[ComponentType, tuple[ComponentType, int]] = MappingProxyType(
+    {
+        COMPONENT_TYPES[accumulator]: (COMPONENT_TYPES[factor], depth)
+        for accumulator, factor, depth in (("f16", "f16", 16), ("f32", "f16", 16), ("s32", "s8", 32), ("u32", "u8", 32))
+    }
+)
+"""Component of A and B, and K, by the component of the accumulator; for 8x8, K is 8."""
 
-_NEXT: Mapping[str, str] = MappingProxyType({"row": "column", "column": "row", "both": "row", "2x2": "both"})
+_NEXT: Mapping[ReduceMode, ReduceMode] = MappingProxyType(
+    {
+        ReduceMode.ROW: ReduceMode.COLUMN,
+        ReduceMode.COLUMN: ReduceMode.ROW,
+        ReduceMode.ROW_AND_COLUMN: ReduceMode.ROW,
+        ReduceMode.TWO_BY_TWO: ReduceMode.ROW_AND_COLUMN,
+    }
+)
 """The mode of another instruction that calls the same function."""
 
-_OTHER: Mapping[str, str] = MappingProxyType({"maximum": "minimum", "multiply": "minimum", "magnitude": "minimum"})
-"""The function of the other arm of a branch, maximum if none is here; it is exact on the same data."""
 
-AXES: TakenValues = {
-    "component": COMPONENT_TYPES.keys(),
-    "shape": SHAPE,
-    "mode": _MODES.keys(),
-    "to": (*_SIZES, "turned"),
-    "function": FUNCTIONS,
-    "form": ("single", "chained", "shared", "product", "loop", "branch", "shifted"),
-    "nesting": (0, 1, 2),
-    "control": ("none", "for", "against"),
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "signs": SIGNS,
-}
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("the type of the matrix's elements", labels=COMPONENT_TYPES)
+    shape: tuple[int, int] = parameter("rows and columns of the matrix", default="16x8", decode=parse_shape)
+    mode: ReduceMode = parameter("which elements are combined", labels=_MODES)
+    to: Size = parameter("the size of the result", default="same")
+    function: Combination = parameter("how two elements are combined")
+    form: Literal["single", "chained", "shared", "product", "loop", "branch", "shifted"] = parameter(
+        "one reduction; one of the result of another; two by one function; of a product; carried through a loop; in the arms of a branch; "
+        "or of what is left when each group's extreme is subtracted",
+        default="single",
+    )
+    nesting: Literal[0, 1, 2] = parameter("functions that the function calls, one inside the other", default=0)
+    control: Hint = parameter("the function control: whether to inline is asked for, or against", default="none")
+
+    @property
+    def matrix_type(self) -> MatrixType:
+        """The type of the matrix that is reduced."""
+        return MatrixType(self.component, self.scope, *self.shape, Use.ACCUMULATOR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    signs: Literal["mixed", "positive", "negative"] = parameter("the signs of all elements; for unsigned integers their top bit")
 
 
 def _scaled(size: int, factor: tuple[int, int]) -> int | None:
     return size * factor[0] // factor[1] if size % factor[1] == 0 else None
 
 
-def result_shape(mode: ReduceMode, shape: tuple[int, int], to: str) -> tuple[int, int] | None:
-    """Rows and columns of the result of a reduction of ``shape``; None where the mode has no such result, or another word names it."""
+def result_shape(mode: ReduceMode, shape: tuple[int, int], to: Size) -> tuple[int, int] | None:
+    """Return rows and columns of the result of a reduction of ``shape``; None where the mode has no such result, or another word names
+    it."""
     rows, columns = shape
     if to == "turned":
         return (columns, rows) if mode is ReduceMode.ROW_AND_COLUMN and rows != columns else None
-    by_rows, by_columns = _SIZES[to]
+    by_rows, by_columns = _FACTORS[to]
     if mode is ReduceMode.ROW_AND_COLUMN:
         new_rows, new_columns = _scaled(rows, by_rows), _scaled(columns, by_columns)
     elif to == "crossed":
@@ -87,12 +120,12 @@ def result_shape(mode: ReduceMode, shape: tuple[int, int], to: str) -> tuple[int
     return None if new_rows is None or new_columns is None else (new_rows, new_columns)
 
 
-def _has_size(values: Values) -> bool:
-    mode, shape = _MODES[values["mode"]], shape_of(values)
-    result = result_shape(mode, shape, values["to"])
+def _has_size(parameters: Parameters) -> bool:
+    mode, shape = parameters.mode, parameters.shape
+    result = result_shape(mode, shape, parameters.to)
     if result is None:
         return False
-    form = values["form"]
+    form = parameters.form
     if form in ("loop", "shifted"):
         return result == shape
     if form == "chained" and mode is ReduceMode.TWO_BY_TWO:
@@ -102,18 +135,19 @@ def _has_size(values: Values) -> bool:
     return True
 
 
-def _has_function(values: Values) -> bool:
-    """Bitwise functions and wrapping are of integers; a magnitude needs a sign; a product of e4m3 soon is not normal."""
-    component, function = COMPONENT_TYPES[values["component"]], values["function"]
+def _has_function(parameters: Parameters) -> bool:
+    """Return whether the component type has the function: only integers are combined bit by bit or wrap, a magnitude needs a sign, and
+    products of e4m3 are soon denormal."""
+    component, function = parameters.component, parameters.function
     if component.is_float:
         return function not in ("and", "or", "xor", "circle") and not (function == "multiply" and component.name == "e4m3")
     return function != "magnitude" or component.is_signed
 
 
-def _is_exact(values: Values) -> bool:
-    """Forms compute more than the reduction; floats have to stay exact there."""
-    component, function, form = COMPONENT_TYPES[values["component"]], values["function"], values["form"]
-    if form == "product" and component.name not in _PRODUCTS:
+def _is_exact(parameters: Parameters) -> bool:
+    """Return whether floats stay exact in what the form computes besides the reduction."""
+    component, function, form = parameters.component, parameters.function, parameters.form
+    if form == "product" and component not in _PRODUCTS:
         return False
     if form in ("loop", "shifted") and not component.has_arithmetic:
         return False
@@ -122,17 +156,18 @@ def _is_exact(values: Values) -> bool:
     if not component.is_float or form in ("single", "chained", "shared", "branch"):
         return True
     if form == "product":
-        return component.precision > 11 or values["mode"] != "both"
-    return function in ("minimum", "maximum") or (function == "add" and component.precision > 11 and values["mode"] in ("row", "column"))
+        return component.precision > 11 or parameters.mode is not ReduceMode.ROW_AND_COLUMN
+    in_lines = component.precision > 11 and parameters.mode in (ReduceMode.ROW, ReduceMode.COLUMN)
+    return function in ("minimum", "maximum") or (function == "add" and in_lines)
 
 
-def _fits_product(values: Values) -> bool:
-    return values["form"] != "product" or (
-        values["shape"] in ("8x8", "16x16", "16x8") and values["function"] in ("add", "minimum", "maximum")
+def _fits_product(parameters: Parameters) -> bool:
+    return parameters.form != "product" or (
+        parameters.shape in ((8, 8), (16, 16), (16, 8)) and parameters.function in ("add", "minimum", "maximum")
     )
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "has_size": _has_size,
     "has_function": _has_function,
     "is_exact": _is_exact,
@@ -140,82 +175,85 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
 }
 
 
-class _Writer:
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.builder = ProgramBuilder(SCOPES[values["scope"]], subgroups=int(values["subgroups"]))
-        self.component = COMPONENT_TYPES[values["component"]]
-        self.mode = values["mode"]
-        self.type = self.sized(shape_of(values))
-        self.function = self.named("combine", values["function"])
+class _ReductionWriter:
+    """Writes the program of a case."""
 
-    def named(self, name: str, kind: str) -> Function:
-        return combining(name, self.component, kind, int(self.values["nesting"]), self.values["control"])
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.component = parameters.component
+        self.mode, self.to = parameters.mode, parameters.to
+        self.type = parameters.matrix_type
+        self.function = self.named("combine", parameters.function)
 
-    def sized(self, shape: tuple[int, int]) -> MatrixType:
-        return MatrixType(self.component, SCOPES[self.values["scope"]], *shape, Use.ACCUMULATOR)
+    def named(self, name: str, combination: Combination) -> Function:
+        """Return a function called ``name`` that combines two elements."""
+        return combining(name, self.component, combination, self.parameters.nesting, self.parameters.control)
 
-    def reduced(self, name: str, matrix: Matrix, mode: str, to: str, function: Function | None = None) -> Matrix:
-        shape = result_shape(_MODES[mode], matrix.type.shape, to)
-        assert shape is not None, "constraints leave out what has no result"
-        result = Matrix(name, self.sized(shape))
-        self.builder.add(Reduce(result, matrix, _MODES[mode], function or self.function))
+    def reduced(self, name: str, matrix: Matrix, mode: ReduceMode, to: Size, function: Function | None = None) -> Matrix:
+        """Reduce a matrix, by the function of the case if none is given."""
+        shape = result_shape(mode, matrix.type.shape, to)
+        assert shape is not None, "constraints exclude what has no result"
+        result = Matrix(name, MatrixType(self.component, self.type.scope, *shape, Use.ACCUMULATOR))
+        self.builder.add(Reduce(result, matrix, mode, function or self.function))
         return result
 
-    def out(self, name: str, matrix: Matrix) -> None:
+    def put_out(self, name: str, matrix: Matrix) -> None:
+        """Store a matrix to an output."""
         matrix_out(self.builder, name, matrix)
 
 
-def _single(writer: _Writer, to: str) -> None:
+def _single(writer: _ReductionWriter) -> None:
     source = matrix_in(writer.builder, "source", writer.type)
-    writer.out("target", writer.reduced("reduced", source, writer.mode, to))
+    writer.put_out("target", writer.reduced("reduced", source, writer.mode, writer.to))
 
 
-def _chained(writer: _Writer, to: str) -> None:
-    """Rows, then columns, and the reverse; neighbourhoods, then all or neighbourhoods again. Each result is seen."""
+def _chained(writer: _ReductionWriter) -> None:
+    """Reduce rows, then columns, and the reverse; neighbourhoods, then all or neighbourhoods again. Each result is stored."""
     source = matrix_in(writer.builder, "source", writer.type)
-    first_mode = writer.mode if writer.mode != "both" else "2x2"
-    first = writer.reduced("first", source, first_mode, "half" if first_mode == "2x2" else to)
-    second_mode = writer.mode if writer.mode in ("both", "2x2") else _NEXT[writer.mode]
-    second = writer.reduced("second", first, second_mode, "half" if second_mode == "2x2" else "same")
-    writer.out("target_first", first)
-    writer.out("target_second", second)
+    mode, squares = writer.mode, ReduceMode.TWO_BY_TWO
+    first_mode = squares if mode is ReduceMode.ROW_AND_COLUMN else mode
+    first = writer.reduced("first", source, first_mode, "half" if first_mode is squares else writer.to)
+    second_mode = _NEXT[mode] if mode in (ReduceMode.ROW, ReduceMode.COLUMN) else mode
+    second = writer.reduced("second", first, second_mode, "half" if second_mode is squares else "same")
+    writer.put_out("target_first", first)
+    writer.put_out("target_second", second)
 
 
-def _shared(writer: _Writer, to: str) -> None:
-    """Two instructions call one function."""
+def _shared(writer: _ReductionWriter) -> None:
+    """Let two instructions call one function."""
     source = matrix_in(writer.builder, "source", writer.type)
-    first = writer.reduced("first", source, writer.mode, to)
+    first = writer.reduced("first", source, writer.mode, writer.to)
     second = writer.reduced("second", source, _NEXT[writer.mode], "same")
-    writer.out("target_first", first)
-    writer.out("target_second", second)
+    writer.put_out("target_first", first)
+    writer.put_out("target_second", second)
 
 
-def product_types(values: Values) -> tuple[MatrixType, MatrixType]:
-    """Those of A and B whose product is reduced."""
-    name, depth = _PRODUCTS[values["component"]]
-    rows, columns = shape_of(values)
+def _factor_types(result: MatrixType) -> tuple[MatrixType, MatrixType]:
+    """Return the types of A and B whose product is reduced."""
+    component, depth = _PRODUCTS[result.component]
+    rows, columns = result.shape
     k = 8 if (rows, columns) == (8, 8) else depth
-    component, scope = COMPONENT_TYPES[name], SCOPES[values["scope"]]
-    return MatrixType(component, scope, rows, k, Use.A), MatrixType(component, scope, k, columns, Use.B)
+    return MatrixType(component, result.scope, rows, k, Use.A), MatrixType(component, result.scope, k, columns, Use.B)
 
 
-def _product(writer: _Writer, to: str) -> None:
+def _product(writer: _ReductionWriter) -> None:
+    """Reduce A * B + C, and store the product as well."""
     builder = writer.builder
-    type_a, type_b = product_types(writer.values)
+    type_a, type_b = _factor_types(writer.type)
     a, b, c = matrix_in(builder, "a", type_a), matrix_in(builder, "b", type_b), matrix_in(builder, "source", writer.type)
     signed = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
     product = builder.muladd("product", writer.type, a, b, c, signed if writer.component.is_signed else None)
-    writer.out("target", writer.reduced("reduced", product, writer.mode, to))
-    writer.out("target_product", product)
+    writer.put_out("target", writer.reduced("reduced", product, writer.mode, writer.to))
+    writer.put_out("target_product", product)
 
 
-def _loop(writer: _Writer, _: str) -> None:
-    """What an iteration reduces is the sum of a tile and what the one before left."""
+def _loop(writer: _ReductionWriter) -> None:
+    """Let each iteration reduce the sum of a tile and the result of the iteration before."""
     builder = writer.builder
     tiles = tile_array(builder, "source", writer.type, _TRIPS, Layout.ROW_MAJOR)
     if builder.instances > 1:
-        # Known before the loop, since what is stored behind it needs it too.
+        # Made before the loop, since the store after it needs it too.
         builder.instance_index()
     index, current = Scalar("trip", U32), Matrix("current", writer.type)
     carried: list[Carried] = []
@@ -224,26 +262,28 @@ def _loop(writer: _Writer, _: str) -> None:
         tile = tiles.load(builder, "tile", index)
         total = builder.elementwise("total", "add", tile, current)
         carried.append(Carried(start, current, writer.reduced("next", total, writer.mode, "same")))
-    writer.out("target", current)
+    writer.put_out("target", current)
 
 
-def _branch(writer: _Writer, to: str) -> None:
-    """One arm for some instances, or for some dispatches, and another for the others."""
+def _branch(writer: _ReductionWriter) -> None:
+    """Reduce by one function in one arm of a branch and by another in the other; instances or dispatches take either."""
     builder = writer.builder
     source = matrix_in(builder, "source", writer.type)
     decides = builder.instance_index() if builder.instances > 1 else builder.operand("which", U32, "push_constant")
-    other = writer.named("combine_otherwise", _OTHER.get(writer.values["function"], "maximum"))
+    # On data that suit one of these functions the other is exact as well.
+    function: Combination = "minimum" if writer.parameters.function in ("maximum", "multiply", "magnitude") else "maximum"
+    other = writer.named("combine_otherwise", function)
     with builder.arm() as then:
-        first = writer.reduced("then", source, writer.mode, to)
+        first = writer.reduced("then", source, writer.mode, writer.to)
     with builder.arm() as otherwise:
-        second = writer.reduced("otherwise", source, writer.mode, to, other)
+        second = writer.reduced("otherwise", source, writer.mode, writer.to, other)
     result = Matrix("chosen", first.type)
     builder.branch(Condition(decides, "less", builder.literal(1)), then, otherwise, [Merged(result, (first, second))])
-    writer.out("target", result)
+    writer.put_out("target", result)
 
 
-def _shifted(writer: _Writer, _: str) -> None:
-    """As a softmax does: the extreme of each group is taken from its elements, and what is left summed."""
+def _shifted(writer: _ReductionWriter) -> None:
+    """Subtract the extreme of each group from its elements and sum what is left, as a softmax does."""
     builder = writer.builder
     source = matrix_in(builder, "source", writer.type)
     extreme = writer.reduced("extreme", source, writer.mode, "same")
@@ -251,11 +291,11 @@ def _shifted(writer: _Writer, _: str) -> None:
     x, less = Scalar("x", writer.component), Scalar("less", writer.component)
     rest = Matrix("rest", writer.type)
     builder.add(PerElement(rest, source, element_function("shift", (row, column, x, less), Binary("subtract", x, less)), (extreme,)))
-    writer.out("target_extreme", extreme)
-    writer.out("target", writer.reduced("sum", rest, writer.mode, "same", writer.named("total", "add")))
+    writer.put_out("target_extreme", extreme)
+    writer.put_out("target", writer.reduced("sum", rest, writer.mode, "same", writer.named("total", "add")))
 
 
-_FORMS: Mapping[str, Callable[[_Writer, str], None]] = MappingProxyType(
+_FORMS: Mapping[str, Callable[[_ReductionWriter], None]] = MappingProxyType(
     {
         "single": _single,
         "chained": _chained,
@@ -267,82 +307,78 @@ _FORMS: Mapping[str, Callable[[_Writer, str], None]] = MappingProxyType(
     }
 )
 
-
-def program(values: Values) -> Program:
-    """The program of a case: matrices are loaded and reduced, and every result is stored."""
-    writer = _Writer(values)
-    _FORMS[values["form"]](writer, values["to"])
-    return writer.builder.build()
+_LOOP_GROUP = 1 << 16
+"""Sums of sums: three times over at most 32 elements, of values that are at most 2^p / 2^16 units."""
 
 
-def _in_groups(shape: tuple[int, int, int], mode: str, draw: Callable[[tuple[int, ...], int], np.ndarray]) -> np.ndarray:
-    """Elements of matrices of ``shape`` that ``draw`` gives with each group along the last axes; it gets their shape, and the size of a
-    group."""
+def _in_groups(shape: tuple[int, int, int], mode: ReduceMode, draw: Callable[[tuple[int, ...], int], np.ndarray]) -> np.ndarray:
+    """Return elements of matrices of ``shape`` that ``draw`` gives with each group along the last axes; it gets their shape, and the size
+    of a group."""
     count, rows, columns = shape
     match mode:
-        case "row":
+        case ReduceMode.ROW:
             return draw(shape, columns)
-        case "column":
+        case ReduceMode.COLUMN:
             return draw((count, columns, rows), rows).transpose(0, 2, 1)
-        case "2x2":
+        case ReduceMode.TWO_BY_TWO:
             squares = draw((count, rows // 2, columns // 2, 2, 2), 4)
             return squares.transpose(0, 1, 3, 2, 4).reshape(shape)
         case _:
             return draw(shape, rows * columns)
 
 
-def _data(values: Values, component: ComponentType, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
-    form, function, signs = values["form"], values["function"], values["signs"]
-    mode = "both" if form in ("chained", "shared") else values["mode"]
+def _elements(parameters: SubcaseParameters, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the elements of ``count`` matrices: each of them shows in the result; (count, rows, columns)."""
+    component, form = parameters.component, parameters.form
+    whole = form in ("chained", "shared")
 
     def draw(shape: tuple[int, ...], group: int) -> np.ndarray:
-        if not component.is_float or form in ("single", "chained", "shared", "branch"):
-            return elements_for(component, shape, function, group, signs, rng)
+        if not component.is_float or whole or form in ("single", "branch"):
+            return elements_for(component, shape, parameters.function, group, parameters.signs, rng)
         # Twice the size of a group leaves room for the differences from an extreme, and for the sum with a product.
-        return summands(component, shape, _LOOP_GROUP if form == "loop" else 2 * group, signs, rng).astype(component.dtype)
+        group = _LOOP_GROUP if form == "loop" else 2 * group
+        return summands(component, shape, group, parameters.signs, rng).astype(component.dtype)
 
-    return _in_groups(shape, mode, draw)
-
-
-_LOOP_GROUP = 1 << 16
-"""Sums of sums: three times over at most 32 elements, of values that are at most 2^p / 2^16 units."""
+    return _in_groups((count, *parameters.shape), ReduceMode.ROW_AND_COLUMN if whole else parameters.mode, draw)
 
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Elements each of which the result shows."""
-    component, count = COMPONENT_TYPES[values["component"]], instances(values)
-    rows, columns = shape_of(values)
-    type_ = MatrixType(component, SCOPES[values["scope"]], rows, columns, Use.ACCUMULATOR)
-    operands = {}
-    source = program.array("source")
-    if values["form"] == "loop":
-        tiles = _data(values, component, (count * _TRIPS, rows, columns), rng)
-        return Subcase(name, {"source": np.ascontiguousarray(tiles).view(np.uint8).reshape(-1)}, {"trips": _TRIPS})
-    inputs = {"source": matrix_contents(source, type_, _data(values, component, (count, rows, columns), rng))}
-    if values["form"] == "product":
-        inputs |= _factors(values, program, count, rng)
-    if values["form"] == "branch" and count == 1:
-        operands["which"] = int(values["signs"] != "mixed")
-    return Subcase(name, inputs, operands)
+def _factors(
+    parameters: SubcaseParameters, type_a: MatrixType, type_b: MatrixType, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw A and B: integers of the whole width; of floats A has one element in each row that is not zero, so rows of B come through."""
+    count, component = parameters.instances, type_a.component
+    rows, depth = type_a.shape
+    columns = type_b.shape[1]
+    if not component.is_float:
+        a, b = (integers(component, (count, *type_.shape), "add", 1, "mixed", rng) for type_ in (type_a, type_b))
+        return a, b
+    numbers = np.zeros((count, rows, depth))
+    signs = rng.choice(np.array([-1.0, 1.0]), rows)
+    numbers[:, np.arange(rows), rng.permutation(max(rows, depth))[:rows] % depth] = signs
+    # Half of what a group may sum up to; C has the other half.
+    groups = {ReduceMode.ROW: columns, ReduceMode.COLUMN: rows, ReduceMode.TWO_BY_TWO: 4}
+    group = groups.get(parameters.mode, rows * columns)
+    b = summands(component, (count, depth, columns), 2 * group, "mixed", rng)
+    return numbers.astype(component.dtype), b.astype(component.dtype)
 
 
-def _factors(values: Values, program: Program, count: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Integers of the whole width; of floats A has one element that is not zero in each row, so that rows of B come through."""
-    type_a, type_b = product_types(values)
-    found = {}
-    for name, type_ in (("a", type_a), ("b", type_b)):
-        shape = (count, *type_.shape)
-        if not type_.component.is_float:
-            data = integers(type_.component, shape, "add", 1, "mixed", rng)
-        elif name == "a":
-            numbers = np.zeros(shape)
-            rows, depth = type_.shape
-            signs = rng.choice(np.array([-1.0, 1.0]), rows)
-            numbers[:, np.arange(rows), rng.permutation(max(rows, depth))[:rows] % depth] = signs
-            data = numbers.astype(type_.component.dtype)
-        else:
-            # Half of what a group may sum up to; C has the other.
-            group = {"row": type_.shape[1], "column": type_a.shape[0], "2x2": 4}.get(values["mode"], type_a.shape[0] * type_.shape[1])
-            data = summands(type_.component, shape, 2 * group, "mixed", rng).astype(type_.component.dtype)
-        found[name] = matrix_contents(program.array(name), type_, data)
-    return found
+def build(parameters: Parameters) -> Built:
+    """Build a program that loads matrices, reduces them, and stores every result."""
+    writer = _ReductionWriter(parameters)
+    _FORMS[parameters.form](writer)
+    factor_types = _factor_types(writer.type) if parameters.form == "product" else None
+
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        count = parameters.instances
+        if parameters.form == "loop":
+            tiles = _elements(parameters, count * _TRIPS, rng)
+            return Subcase(name, {"source": np.ascontiguousarray(tiles).view(np.uint8).reshape(-1)}, {"trips": _TRIPS})
+        inputs = {"source": matrix_contents(program.array("source"), writer.type, _elements(parameters, count, rng))}
+        if factor_types is not None:
+            factors = _factors(parameters, *factor_types, rng)
+            for array, type_, data in zip("ab", factor_types, factors, strict=True):
+                inputs[array] = matrix_contents(program.array(array), type_, data)
+        chosen = parameters.form == "branch" and count == 1
+        return Subcase(name, inputs, {"which": int(parameters.signs != "mixed")} if chosen else {})
+
+    return Built(writer.builder.build(), draw)

@@ -1,62 +1,73 @@
-"""tensor_clamp: what loads and stores do with coordinates that are out of bounds.
-
-Axis values are those of cases/nv_cooperative_matrix2/tensor_clamp.yaml.
-"""
+"""tensor_clamp: what loads and stores do with coordinates that are out of bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.inputs.patterns import PATTERNS
 from generators.layouts.placement import fills
+from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
-from generators.parameters.vocabulary import (
-    CLAMP_MODES,
-    SCOPES,
-    SHAPE,
-    SOURCES,
-    STORAGE,
-    SUBGROUPS,
-    USES,
-    TakenValues,
-    Values,
-    instances,
-    shape_of,
-)
+from generators.parameters.declaration import parameter
+from generators.parameters.matrices import OneTensor, Rank
+from generators.parameters.vocabulary import CLAMP_MODES
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType
-from generators.types import COMPONENT_TYPES, StorageClass
+from generators.program.values import Matrix
+from generators.types import ClampMode, StorageClass
 
 _MOST_ELEMENTS = 1 << 18
+_MOST_WORKGROUP_BYTES = 8192
 
-AXES: TakenValues = {
-    "component": COMPONENT_TYPES.keys(),
-    "use": USES.keys(),
-    "shape": SHAPE,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "rank": (1, 2, 3, 4, 5),
-    "mode": CLAMP_MODES.keys(),
-    "access": ("load", "store"),
-    "side": ("inside", "before", "after", "both"),
-    "which": ("all", "outermost", "innermost", "middle", "ends", "beside_one"),
-    "reach": ("one", "part", "whole", "periods", "far"),
-    "size": ("one", "two", "odd", "fit", "large"),
-    "strides": ("default", "padded", "spread"),
-    "clamp_value": ("default", "low", "garbage"),
-    "source": SOURCES,
-    "integer": ("u32", "s32"),
-    "storage": STORAGE,
-    "pattern": PATTERNS,
-}
+
+def _goes_out(parameters: Parameters) -> bool:
+    return parameters.side != "inside"
+
+
+def _has_clamp_value(parameters: Parameters) -> bool:
+    return parameters.mode is ClampMode.CONSTANT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(OneTensor):
+    """The parameters of a case."""
+
+    rank: Rank = parameter("dimensions of the tensor")
+    mode: ClampMode = parameter("the clamp mode of the layout", labels=CLAMP_MODES)
+    access: Literal["load", "store"] = parameter("what is done by tensor addressing", default="load")
+    side: Literal["inside", "before", "after", "both"] = parameter("which end of a dimension the slice goes over")
+    which: Literal["all", "outermost", "innermost", "middle", "ends", "beside_one"] = parameter(
+        "the dimensions in which it does; beside_one: all but an outermost one of a single element", default="all"
+    )
+    reach: Literal["one", "part", "whole", "periods", "far"] = parameter(
+        "by how much: one element, half of the slice, all of it, several periods of the tensor, or a million elements",
+        default="one",
+        applies=_goes_out,
+    )
+    size: Literal["large", "fit", "odd", "two", "one"] = parameter(
+        "size of these dimensions: more than twice the slice's, the slice's, 3 or 5, 2, or 1", default="large", applies=_goes_out
+    )
+    strides: Literal["default", "padded", "spread"] = parameter(
+        "default strides, gaps between lines, or between elements too", default="default"
+    )
+    clamp_value: Literal["default", "low", "garbage"] = parameter(
+        "none is set, one of the component's width, or one with other bits above that", default="default", applies=_has_clamp_value
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "index_high", "bits"] = parameter("what the source array is full of")
 
 
 @dataclass(frozen=True)
@@ -70,30 +81,16 @@ class Geometry:
 
     @property
     def elements(self) -> int:
-        """From the first to behind the last one."""
+        """Elements of memory from the first element of the tensor to its last, both included."""
         return tensor_elements(self.sizes, self.strides)
 
 
-def spans_of(rows: int, columns: int, rank: int) -> tuple[int, ...]:
-    """The slice of ``rank`` dimensions that has as many elements as the matrix; no two neighbours are equal where that can be."""
-    match rank:
-        case 1:
-            return (rows * columns,)
-        case 2:
-            return rows, columns
-        case 3:
-            return 2, rows // 2, columns
-        case 4:
-            return 2, rows // 2, columns // 2, 2
-        case _:
-            return 2, rows // 4, 2, columns // 2, 2
-
-
-def _touched(values: Values, rank: int) -> tuple[int, ...]:
-    """The dimensions in which the slice goes out of bounds."""
-    if values["side"] == "inside":
+def _touched(parameters: Parameters) -> tuple[int, ...]:
+    """Return the dimensions in which the slice goes out of bounds."""
+    rank = parameters.rank
+    if parameters.side == "inside":
         return ()
-    match values["which"]:
+    match parameters.which:
         case "all":
             return tuple(range(rank))
         case "outermost":
@@ -108,8 +105,8 @@ def _touched(values: Values, rank: int) -> tuple[int, ...]:
             return 0, rank - 1
 
 
-def _size(values: Values, span: int) -> int:
-    match values["size"]:
+def _size(parameters: Parameters, span: int) -> int:
+    match parameters.size:
         case "one":
             return 1
         case "two":
@@ -122,29 +119,43 @@ def _size(values: Values, span: int) -> int:
             return 2 * span + 3
 
 
-def _offset(values: Values, size: int, span: int) -> int | None:
-    """Where the slice begins in a dimension; None where the side and size do not go together."""
-    amount = {"one": 1, "part": (span + 1) // 2, "whole": span, "periods": span + 3 * size + 1, "far": span + 1_000_003}[values["reach"]]
-    match values["side"]:
+def _amount(parameters: Parameters, size: int, span: int) -> int:
+    """Return by how many elements the slice goes over an end."""
+    match parameters.reach:
+        case "one":
+            return 1
+        case "part":
+            return (span + 1) // 2
+        case "whole":
+            return span
+        case "periods":
+            return span + 3 * size + 1
+        case _:
+            return span + 1_000_003
+
+
+def _offset(parameters: Parameters, size: int, span: int) -> int | None:
+    """Return where the slice begins in a dimension; None where side and size exclude each other."""
+    match parameters.side:
         case "before":
-            # What lies inside ends before the dimension does, or the slice is beyond both ends.
-            return -amount
+            # The part that is inside ends before the dimension does, or the slice is beyond both ends.
+            return -_amount(parameters, size, span)
         case "after":
-            return size - span + amount
+            return size - span + _amount(parameters, size, span)
         case _:
             beyond = span - size
-            return -(beyond // 2) if beyond >= 2 and values["reach"] == "part" else None
+            return -(beyond // 2) if beyond >= 2 and parameters.reach == "part" else None
 
 
-def geometry(values: Values) -> Geometry | None:
-    """What the axes ask for; None where they contradict each other, or the tensor is too large."""
-    rows, columns = shape_of(values)
-    rank = int(values["rank"])
-    beside_one = values["which"] == "beside_one"
+def geometry(parameters: Parameters) -> Geometry | None:
+    """Return the tensor and the slice; None where the parameters contradict each other, or the tensor is too large."""
+    rows, columns = parameters.shape
+    rank = parameters.rank
+    beside_one = parameters.which == "beside_one"
     if rank - beside_one == 5 and rows % 4:
         return None
-    spans = (1, *spans_of(rows, columns, rank - 1)) if beside_one else spans_of(rows, columns, rank)
-    touched = _touched(values, rank)
+    spans = (1, *matrix_spans(rows, columns, rank - 1)) if beside_one else matrix_spans(rows, columns, rank)
+    touched = _touched(parameters)
     sizes, offsets = [], []
     for dimension, span in enumerate(spans):
         if beside_one and dimension == 0:
@@ -155,62 +166,64 @@ def geometry(values: Values) -> Geometry | None:
             sizes.append(span + 3)
             offsets.append(1 + dimension % 2)
             continue
-        size = _size(values, span)
-        offset = _offset(values, size, span)
+        size = _size(parameters, span)
+        offset = _offset(parameters, size, span)
         if offset is None:
             return None
         sizes.append(size)
         offsets.append(offset)
     strides = [1] * rank
-    if values["strides"] == "spread":
+    if parameters.strides == "spread":
         strides[-1] = 3
     for dimension in range(rank - 2, -1, -1):
-        strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + (0 if values["strides"] == "default" else 1 + dimension)
+        gap = 0 if parameters.strides == "default" else 1 + dimension
+        strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + gap
     result = Geometry(tuple(sizes), tuple(offsets), spans, tuple(strides))
-    limit = _MOST_ELEMENTS if values["storage"] != "workgroup" else 8192 // COMPONENT_TYPES[values["component"]].bytes
-    return result if result.elements * instances(values) <= limit else None
+    in_workgroup = parameters.storage is StorageClass.WORKGROUP
+    limit = _MOST_WORKGROUP_BYTES // parameters.component.bytes if in_workgroup else _MOST_ELEMENTS
+    return result if result.elements * parameters.instances <= limit else None
 
 
-def _fits(values: Values) -> bool:
-    return geometry(values) is not None
+def _fits(parameters: Parameters) -> bool:
+    return geometry(parameters) is not None
 
 
-def _which_differ(values: Values) -> bool:
-    """Words for the same dimensions are used once."""
-    rank, which = int(values["rank"]), values["which"]
+def _which_differ(parameters: Parameters) -> bool:
+    """Return whether no other word for the same dimensions is used."""
+    rank, which = parameters.rank, parameters.which
     return which == "all" or rank > 2 or (rank == 2 and which not in ("middle", "ends"))
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits": _fits, "which_differ": _which_differ}
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits": _fits, "which_differ": _which_differ}
 
 
-def _clamp_value(values: Values) -> int:
-    bits = min(32, COMPONENT_TYPES[values["component"]].bits)
-    return CLAMP_VALUE if values["clamp_value"] == "garbage" else CLAMP_VALUE & ((1 << bits) - 1)
+def _clamp_value(parameters: Parameters) -> int:
+    bits = min(32, parameters.component.bits)
+    return CLAMP_VALUE if parameters.clamp_value == "garbage" else CLAMP_VALUE & ((1 << bits) - 1)
 
 
-def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
-    component, scope = COMPONENT_TYPES[values["component"]], SCOPES[values["scope"]]
-    rows, columns = shape_of(values)
-    type_ = MatrixType(component, scope, rows, columns, USES[values["use"]])
-    shape = geometry(values)
+def build(parameters: Parameters) -> Built:
+    """Build a load by tensor addressing and a plain store, or a plain load and a store by tensor addressing.
+
+    The whole source array holds the pattern, so a wrong address reads a wrong value.
+    """
+    component, type_, shape = parameters.component, parameters.matrix_type, geometry(parameters)
     if shape is None:
         raise GeneratorError("tensor_clamp: the constraint 'fits' must exclude this case")
-    builder = ProgramBuilder(scope, subgroups=int(values["subgroups"]))
-    writer = TensorWriter(builder, values["source"], values["integer"] == "s32")
-    storage = StorageClass(values["storage"])
-    load = values["access"] == "load"
+    builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+    writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
+    load = parameters.access == "load"
     if load:
-        tensor = tensor_in(builder, "source", component, shape.elements, storage)
+        tensor = tensor_in(builder, "source", component, shape.elements, parameters.storage)
     else:
-        tensor, target = tensor_out(builder, "target", component, shape.elements, storage)
+        tensor, target = tensor_out(builder, "target", component, shape.elements, parameters.storage)
     steps: list[LayoutStep] = [("dimension", shape.sizes)]
-    if values["strides"] != "default":
+    if parameters.strides != "default":
         steps.append(("stride", shape.strides))
-    if values["clamp_value"] != "default":
-        steps.append(("clamp_value", (_clamp_value(values),)))
+    if parameters.clamp_value != "default":
+        steps.append(("clamp_value", (_clamp_value(parameters),)))
     steps.append(slice_step(shape.offsets, shape.spans))
-    layout = writer.layout("layout", TensorLayoutType(int(values["rank"]), CLAMP_MODES[values["mode"]]), *steps)
+    layout = writer.layout("layout", TensorLayoutType(parameters.rank, parameters.mode), *steps)
     first = tensor.begin(builder, writer.number("first", tensor.first, signed=False))
     if load:
         before = builder.splat("before", type_, builder.literal(1, component))
@@ -221,17 +234,10 @@ def _written(values: Values) -> tuple[ProgramBuilder, TensorWriter]:
         matrix = matrix_in(builder, "source", type_)
         builder.add(TensorStore(matrix, tensor.array, first, layout))
         target.finish(builder)
-    return builder, writer
 
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        inputs = fills(program, rng)
+        inputs["source"] = contents(program.array("source"), component, parameters.pattern, rng)
+        return Subcase(name, inputs, dict(writer.operands))
 
-def program(values: Values) -> Program:
-    """The program of a case: a load by tensor addressing and a plain store, or a plain load and a store by tensor addressing."""
-    return _written(values)[0].build()
-
-
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """The whole source array holds the pattern, so that a wrong address reads a wrong value."""
-    inputs = fills(program, rng)
-    source = program.array("source")
-    inputs["source"] = contents(source, COMPONENT_TYPES[values["component"]], values["pattern"], rng)
-    return Subcase(name, inputs, _written(values)[1].operands)
+    return Built(builder.build(), draw)

@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, slice_step
 
-SPANS = ("matrix", "reshaped", "thin", "odd", "larger", "shorter")
-OFFSETS = ("inside", "zero", "end", "over")
-SLICES = ("one", "none", "nested", "back", "forth", "thrice")
-STRIDES = ("default", "padded", "spread", "doubled", "far")
-BLOCKS = ("none", "even", "uneven")
-ORDERS = (
+SpanKind = Literal["matrix", "reshaped", "thin", "odd", "larger", "shorter"]
+"""A slice of the matrix's shape (``matrix``), of as many elements in another shape (``reshaped``, ``thin`` with dimensions of 1), of lines
+shorter or longer than the matrix's that hold at least as many (``odd``, ``larger``), or of too few (``shorter``)."""
+
+OffsetKind = Literal["inside", "zero", "end", "over"]
+"""Where a slice is: inside the tensor, at its beginning, at its end, or over the end and the beginning of its dimensions in turn."""
+
+SliceKind = Literal["one", "none", "nested", "back", "forth", "thrice"]
+"""One slice; none; one in another; one that goes out of bounds before the beginning (``back``) or after the end (``forth``), and one that
+brings it back in; or three."""
+
+Order = Literal[
     "plain",
     "dimension_again",
     "sliced_before",
@@ -23,16 +31,26 @@ ORDERS = (
     "block_last",
     "block_between",
     "block_twice",
-)
-CLAMP_VALUES = ("none", "first", "second", "between", "last", "twice")
+]
+"""The order of the instructions that set up a layout."""
+
+StrideKind = Literal["default", "padded", "spread", "doubled", "far"]
+"""Default strides, or others with gaps between lines (``padded``), between elements too (``spread``), everywhere (``doubled``), or of more
+than 16 bits for the outermost dimension (``far``)."""
+
+BlockKind = Literal["none", "even", "uneven"]
+"""No blocks, blocks that divide the dimensions, or blocks that do not."""
+
+ClampValueKind = Literal["none", "first", "second", "between", "last", "twice"]
+"""Which of the instructions sets the clamp value."""
 
 _MARGIN = (3, 5, 2, 4, 1)
-"""By how much each dimension is larger than the slice: no two alike, so that a dimension in another's place is seen."""
+"""By how much each dimension is larger than the slice: no two alike, so a dimension in another's place is seen."""
 _INSET = (2, 3, 1, 2, 1)
-"""The offset of a slice inside, never that of the end but where there is no other."""
+"""The offset of a slice inside; not the offset of a slice at the end, except where there is no other."""
 _BLOCK = (2, 3, 5, 2, 3)
 OTHER_CLAMP_VALUE = 0x6D4B2937
-"""Like CLAMP_VALUE, and all of its bits that count are others."""
+"""Finite in every float type like CLAMP_VALUE, and another number in each."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +71,16 @@ class Region:
 
     @property
     def elements(self) -> int:
-        """From the first to behind the last one of the tensor."""
+        """Elements of memory from the first element of the tensor to its last, both included."""
         return 1 + sum((-(-n // b) - 1) * s for n, b, s in zip(self.sizes, self.blocks, self.strides, strict=True))
 
 
-def spans_of(kind: str, rows: int, columns: int, rank: int) -> tuple[int, ...] | None:
-    """The slice of a matrix: of its shape (``matrix``), of as many elements in another shape (``reshaped``, ``thin`` with dimensions of
-    1), of lines shorter or longer than the matrix's that hold at least as many (``odd``, ``larger``), or of too few (``shorter``).
-    None where there is no such slice of ``rank`` dimensions."""
+def spans_of(kind: SpanKind, rows: int, columns: int, rank: int) -> tuple[int, ...] | None:
+    """Return the spans of a slice for a matrix; None where there is no such slice of ``rank`` dimensions."""
     total = rows * columns
     match kind, rank:
-        case "matrix", 1:
-            return (total,)
-        case "matrix", 2:
-            return rows, columns
-        case "matrix", 3:
-            return 2, rows // 2, columns
-        case "matrix", 4:
-            return 2, rows // 2, columns // 2, 2
-        case "matrix", 5:
-            return 2, rows // 4, 2, columns // 2, 2
+        case "matrix", _:
+            return matrix_spans(rows, columns, rank)
         case "larger" | "shorter", 1:
             return (total + 5,) if kind == "larger" else (3 * columns + 1,)
         case _, 1:
@@ -94,9 +102,7 @@ def spans_of(kind: str, rows: int, columns: int, rank: int) -> tuple[int, ...] |
     return -(-total // math.prod(inner)), *inner
 
 
-def _strides(kind: str, sizes: Sequence[int], blocks: Sequence[int]) -> tuple[int, ...]:
-    """Default strides, or others with gaps between lines (``padded``), between elements too (``spread``), everywhere (``doubled``), or
-    of more than 16 bits for the outermost dimension (``far``)."""
+def _strides(kind: StrideKind, sizes: Sequence[int], blocks: Sequence[int]) -> tuple[int, ...]:
     strides = [1 + 2 * (kind == "spread")] * len(sizes)
     for dimension in range(len(sizes) - 2, -1, -1):
         gap = 1 + dimension if kind in ("padded", "spread") else 0
@@ -110,23 +116,23 @@ def _strides(kind: str, sizes: Sequence[int], blocks: Sequence[int]) -> tuple[in
 
 def region_of(
     spans: Sequence[int],
-    offset: str,
+    offset: OffsetKind,
     sliced: bool,
-    strides: str,
-    blocks: str,
+    strides: StrideKind,
+    blocks: BlockKind,
     strides_in_elements: bool = False,
     copies: int = 1,
     margin: int = 0,
 ) -> Region:
-    """The tensor around a slice of ``spans``.
+    """Return the tensor around a slice of ``spans``.
 
     Args:
         spans: of the slice.
-        offset: where it lies: ``inside``, at the beginning (``zero``), at the end, or ``over`` the end and the beginning in turn.
-        sliced: whether there is a slice at all; else it is the whole tensor.
-        strides, blocks: kinds. ``strides_in_elements``: whether strides take no notice of blocks.
-        copies: slices that lie one behind the other in the outermost dimension; ``offsets`` are those of the first.
-        margin: how much longer the innermost dimension is than it would be.
+        offset: where it is.
+        sliced: whether there is a slice; without one the whole tensor is accessed.
+        strides, blocks: of the tensor. ``strides_in_elements``: whether strides count elements where there are blocks.
+        copies: adjacent slices in the outermost dimension; ``offsets`` are of the first.
+        margin: by how much the innermost dimension is longer than it would be.
     """
     sizes = [span + _MARGIN[d] if sliced else span for d, span in enumerate(spans)]
     sizes[0] += (copies - 1) * spans[0]
@@ -145,7 +151,7 @@ def region_of(
     return Region(tuple(sizes), tuple(offsets), tuple(spans), tuple(sizes_of_blocks), step)
 
 
-def _offset(kind: str, dimension: int, size: int, span: int) -> int:
+def _offset(kind: OffsetKind, dimension: int, size: int, span: int) -> int:
     match kind:
         case "zero":
             return 0
@@ -157,9 +163,9 @@ def _offset(kind: str, dimension: int, size: int, span: int) -> int:
             return size - span + 1 if dimension % 2 == 0 else -1
 
 
-def slice_steps(kind: str, region: Region) -> list[LayoutStep]:
-    """Slices whose offsets add up to the region's: ``nested`` ones, one that goes out of bounds before the beginning (``back``) or behind
-    the end (``forth``) and one that brings it back in, or three. The last has the region's spans, the first larger, the second smaller."""
+def slice_steps(kind: SliceKind, region: Region) -> list[LayoutStep]:
+    """Return slices whose offsets add up to the region's. The last has the region's spans; of others the first has larger ones, the second
+    smaller ones."""
     wanted, sizes = region.offsets, region.sizes
     every = range(len(sizes))
     moves: list[list[int]] = []
@@ -182,8 +188,8 @@ def slice_steps(kind: str, region: Region) -> list[LayoutStep]:
     return [slice_step(*slice_) for slice_ in zip(moves, spans, strict=True)]
 
 
-def layout_steps(region: Region, slices: str, order: str, strides: str, clamp_value: str) -> list[LayoutStep]:
-    """Everything that brings a new layout to ``region``."""
+def layout_steps(region: Region, slices: SliceKind, order: Order, strides: StrideKind, clamp_value: ClampValueKind) -> list[LayoutStep]:
+    """Return the steps that bring a new layout to ``region``."""
     sizes = region.sizes
     others = [size + 4 + 2 * d for d, size in enumerate(sizes)]
     lost = slice_step([5 + d for d in range(len(sizes))], others)

@@ -1,4 +1,4 @@
-"""What the views of a case look like: dimensions, strides and clip windows, and the slice that holds what they reach."""
+"""Dimensions, strides and clip windows of the views of a case, and the slice that holds all elements that they reach."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
 WHOLE = 0xFFFFFFFF
 """Both spans of the clip window of a new view (TA-VCR-01)."""
 
-FORMS = ("span", "default", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping")
+FormKind = Literal["default", "span", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping"]
 """``span`` has no dimensions of its own. ``default`` sets dimensions; ``reset`` sets them after other dimensions and strides. ``padded``
-has gaps, ``crossed`` the strides of the reversed dimensions. ``odd`` has dimensions that are one larger and no powers of two,
-``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding`` windows that overlap as those of a convolution, ``wrapping`` half of the
-elements. With the last four several elements of a matrix are one of the tensor: they are for loads only."""
+has gaps, ``crossed`` the strides of the reversed dimensions. ``odd`` has dimensions that are one larger and not powers of two,
+``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding`` windows that overlap as in a convolution, ``wrapping`` half of the elements.
+With the last four several elements of a matrix are one of the tensor: they are for loads only."""
 
-CLIPS = ("none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty")
+ClipKind = Literal["none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty"]
+"""No clip window, or where it is on the matrix."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,14 @@ class Clip:
 
     @property
     def operands(self) -> tuple[int, int, int, int]:
-        """In the order of the instruction."""
+        """The operands in the order of the instruction."""
         return self.row_offset, self.row_span, self.column_offset, self.column_span
 
 
-def clip_window(word: str, rows: int, columns: int) -> Clip | None:
-    """The window that a word of CLIPS means on a matrix; None for no window. Where it can be, no two of its numbers are equal."""
+def clip_window(kind: ClipKind, rows: int, columns: int) -> Clip | None:
+    """Return the window on a matrix; None for no window. No two of its numbers are equal where they can differ."""
     half_rows, half_columns = rows // 2, columns // 2
-    match word:
+    match kind:
         case "none":
             return None
         case "whole":
@@ -67,12 +69,12 @@ def clip_window(word: str, rows: int, columns: int) -> Clip | None:
 
 
 def window_elements(clip: Clip | None, rows: int, columns: int) -> int:
-    """Elements of the window as the text counts them: its lines are ``min(columns, span)`` wide (F-TA-9)."""
+    """Return the elements of the window as the text counts them: its lines are ``min(columns, span)`` wide (F-TA-9)."""
     return rows * columns if clip is None else min(rows, clip.row_span) * min(columns, clip.column_span)
 
 
 def window_numbers(clip: Clip | None, rows: int, columns: int) -> np.ndarray:
-    """The numbers that the elements of the matrix that the window lets see have in its lines (F-TA-9); int64, one dimension."""
+    """Return the numbers, in the window's lines, of the matrix's elements inside the window (F-TA-9); int64, one dimension."""
     if clip is None:
         return np.arange(rows * columns)
     width = min(columns, clip.column_span)
@@ -82,8 +84,8 @@ def window_numbers(clip: Clip | None, rows: int, columns: int) -> np.ndarray:
 
 
 def view_elements(numbers: np.ndarray, permutation: Sequence[int], sizes: Sequence[int], strides: Sequence[int] | None) -> np.ndarray:
-    """The elements of the slice that a view has for ``numbers``: coordinates in the order of ``permutation``, put together by ``strides``,
-    which are those of adjacent elements if None."""
+    """Return the elements of the slice that a view has for ``numbers``: coordinates in the order of ``permutation``, put together by
+    ``strides``, or by row-major strides if None."""
     strides = strides or row_major(sizes)
     elements, left = np.zeros_like(numbers), numbers
     for dimension in reversed(permutation):
@@ -94,26 +96,26 @@ def view_elements(numbers: np.ndarray, permutation: Sequence[int], sizes: Sequen
 
 _LAYOUT_FACTORS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0,), 2: (4, 0), 3: (2, 0, 8), 4: (2, 0, 2, 4), 5: (2, 0, 4, 2, 2)})
 _VIEW_FACTORS: Mapping[int, tuple[int, ...]] = MappingProxyType({1: (0,), 2: (0, 4), 3: (4, 0, 2), 4: (4, 2, 0, 4), 5: (2, 4, 0, 2, 2)})
-"""Sizes by the number of dimensions; 0 is what is left."""
+"""Sizes by the number of dimensions; 0 is the one that depends on the number of elements."""
 
 
 def _sizes(factors: Sequence[int], elements: int, more: int = 0) -> tuple[int, ...]:
-    """``factors``, each ``more`` larger, with room for ``elements``."""
+    """Return ``factors``, each ``more`` larger, with room for ``elements``."""
     given = [factor + more for factor in factors if factor]
     left = -(-elements // math.prod(given))
     return tuple(factor + more if factor else left for factor in factors)
 
 
 def slice_spans(rank: int, elements: int, odd: bool, line: int | None = None) -> tuple[int, ...]:
-    """Spans of a slice of at least ``elements`` elements; if ``odd``, they are no powers of two and mostly more. Of two dimensions with
-    ``line``, that is the inner one."""
+    """Return spans of a slice of at least ``elements`` elements; if ``odd``, they are not powers of two and mostly more. Of two dimensions
+    the inner one is ``line``, if that is given."""
     if rank == 2 and line:
         return -(-elements // line), line
     return _sizes(_LAYOUT_FACTORS[rank], elements, 1 if odd else 0)
 
 
-def view_sizes(rank: int, elements: int, form: str) -> tuple[int, ...] | None:
-    """The dimensions of a view of ``elements`` elements; None where they cannot be divided so."""
+def view_sizes(rank: int, elements: int, form: FormKind) -> tuple[int, ...] | None:
+    """Return the dimensions of a view of ``elements`` elements; None where these cannot be divided into them."""
     factors = _VIEW_FACTORS[rank]
     fixed = math.prod(factor for factor in factors if factor)
     if form == "odd":
@@ -124,15 +126,15 @@ def view_sizes(rank: int, elements: int, form: str) -> tuple[int, ...] | None:
 
 
 def row_major(sizes: Sequence[int], gap: int = 0) -> tuple[int, ...]:
-    """Strides of adjacent elements; with ``gap``, of lines that lie further and further apart."""
+    """Return row-major strides; with ``gap`` there are gaps between lines, which grow from dimension to dimension."""
     strides = [1] * len(sizes)
     for dimension in range(len(sizes) - 2, -1, -1):
         strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + (gap and gap + dimension)
     return tuple(strides)
 
 
-def view_strides(form: str, sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """The strides that a view sets; None where it keeps those that its dimensions give."""
+def view_strides(form: FormKind, sizes: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the strides that a view sets; None where it keeps the ones that its dimensions give."""
     rank = len(sizes)
     match form:
         case "padded":
@@ -151,8 +153,8 @@ def view_strides(form: str, sizes: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _sliding(rank: int, sizes: Sequence[int]) -> tuple[int, ...]:
-    """Of two dimensions: windows of a line. Of four: those of an image, whose places come first. Of three and five the same with
-    channels last."""
+    """Return the strides of overlapping windows: of a line with two dimensions; of an image with four, where positions come first; and the
+    same with three and five, where channels come last."""
     channels = sizes[-1] if rank % 2 else 1
     if rank < 4:
         return (channels, channels, 1)[:rank]
@@ -162,5 +164,5 @@ def _sliding(rank: int, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def reached(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """From the first element that a view reaches to behind the last one."""
+    """Return the elements from the first one that a view reaches to the last, both included."""
     return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))

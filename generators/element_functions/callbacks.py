@@ -14,19 +14,19 @@ from generators.program.functions import Function, Parameter
 from generators.program.per_element import ExtraOperand, StructOperand, VectorOperand
 from generators.program.values import Operand, Scalar
 from generators.program.variables import Aggregate, StructType, VectorType
-from generators.types import COMPONENT_TYPES
+from generators.types import COMPONENT_TYPES, ComponentType
 
 S32 = COMPONENT_TYPES["s32"]
 F32 = COMPONENT_TYPES["f32"]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A function and the operands behind the matrix.
+class Callback:
+    """A function and the operands after the matrix.
 
     Attributes:
-        adds: whether it computes sums, of which floats have to be whole numbers that fit their significand; else it chooses or scales.
-        rest: what the absolute values of all terms but matrices and tables add up to, for floats.
+        adds: whether it computes sums, so floats have to be whole numbers that fit their significand; else it chooses or scales.
+        rest: the sum of the absolute values of all terms except matrices and tables, for floats.
         shares: the weights of matrices and tables in the sum besides the element's own, which is 1.
     """
 
@@ -36,31 +36,38 @@ class Kind:
     rest: float = 0
     shares: float = 0
 
+    def most(self, component: ComponentType, times: int) -> int | None:
+        """Return the greatest magnitude of data for which all is exact that the function computes when it is applied ``times`` times in
+        turn; None if it is for data of any magnitude."""
+        if not component.is_float or not self.adds:
+            return None
+        return int(((1 << component.precision) - times * self.rest) // (1 + times * self.shares))
 
-def _place(writer: CallbackWriter, _: int) -> Kind:
-    """x and the place of the element."""
+
+def _place(writer: CallbackWriter, _: int) -> Callback:
+    """Add x and the place of the element."""
     own = 1 if writer.component.is_float else 5
     result = writer.arithmetic.weighted([(own, writer.x), *writer.place_terms()])
-    return Kind(writer.function("place", result), (), True, writer.place_most)
+    return Callback(writer.function("place", result), (), True, writer.place_most)
 
 
-def _position(writer: CallbackWriter, _: int) -> Kind:
-    """The place alone, whatever the element."""
+def _position(writer: CallbackWriter, _: int) -> Callback:
+    """Return the place alone, whatever the element."""
     result = writer.arithmetic.weighted(writer.place_terms())
-    return Kind(writer.function("position", result), (), True, writer.place_most)
+    return Callback(writer.function("position", result), (), True, writer.place_most)
 
 
-def _mask(writer: CallbackWriter, _: int) -> Kind:
-    """A number beyond a diagonal. Three columns before the first are negative or great, as the type of the row says."""
+def _mask(writer: CallbackWriter, _: int) -> Callback:
+    """Replace x by a number beyond a diagonal. Three columns before the first are negative or great, as the type of the row says."""
     type_ = writer.row.component
     column: Expression = writer.column if writer.column.component is type_ else Converted(type_, writer.column)
     inside = Binary("less", Binary("subtract", column, constant(type_, 3)), writer.row)
     beyond = writer.arithmetic.constant(-3.5 if writer.component.is_float else writer.number(1))
-    return Kind(writer.function("mask", Choose(inside, writer.arithmetic.raised(writer.x), beyond)))
+    return Callback(writer.function("mask", Choose(inside, writer.arithmetic.raised(writer.x), beyond)))
 
 
-def _clamp(writer: CallbackWriter, _: int) -> Kind:
-    """x between two operands."""
+def _clamp(writer: CallbackWriter, _: int) -> Callback:
+    """Keep x between two operands."""
     component, raised = writer.component, writer.arithmetic.raised
     low, high = Scalar("low", component), Scalar("high", component)
     if component.is_float:
@@ -73,7 +80,7 @@ def _clamp(writer: CallbackWriter, _: int) -> Kind:
     above = Choose(Binary("less", x, least), least, x)
     result = Choose(Binary("less", greatest, above), greatest, above)
     extra = tuple(writer.around.scalar(p.name, component, bits_of(component, end)) for p, end in zip((low, high), ends, strict=True))
-    return Kind(writer.function("clamp", result, low, high), extra)
+    return Callback(writer.function("clamp", result, low, high), extra)
 
 
 _WEIGHTS = (2, 3, 4, 5, 7)
@@ -88,7 +95,7 @@ class _Sum:
         self.rest, self.shares = 0.0, 0.0
 
     def add(self, term: Expression, magnitude: float | None) -> None:
-        """A term of a magnitude, None for the elements of a matrix."""
+        """Add a term of a magnitude, None for the elements of a matrix or a table."""
         weight = _WEIGHTS[len(self.terms) - 1]
         self.terms.append((weight, term))
         if magnitude is None:
@@ -96,14 +103,14 @@ class _Sum:
         else:
             self.rest += weight * abs(magnitude)
 
-    def kind(self, name: str, parameters: tuple[Parameter, ...], extra: tuple[ExtraOperand, ...]) -> Kind:
-        """The function."""
+    def callback(self, name: str, parameters: tuple[Parameter, ...], extra: tuple[ExtraOperand, ...]) -> Callback:
+        """Return the function of all terms."""
         result = self.writer.arithmetic.weighted(self.terms)
-        return Kind(self.writer.function(name, result, *parameters), extra, True, self.rest, self.shares)
+        return Callback(self.writer.function(name, result, *parameters), extra, True, self.rest, self.shares)
 
 
-def _scalars(writer: CallbackWriter, order: int) -> Kind:
-    """Scalars of four types, in an order that the case chooses."""
+def _scalars(writer: CallbackWriter, order: int) -> Callback:
+    """Add scalars of four types, in an order that the case chooses."""
     total = _Sum(writer)
     numbers = (("own", writer.component, writer.number(0)), ("unsigned", U32, 9), ("signed", S32, -6), ("float", F32, 7))
     parameters, extra = [], []
@@ -112,11 +119,11 @@ def _scalars(writer: CallbackWriter, order: int) -> Kind:
         total.add(parameter, number)
         parameters.append(parameter)
         extra.append(writer.around.scalar(f"given_{name}", component, bits_of(component, number)))
-    return total.kind("scalars", tuple(parameters), tuple(extra))
+    return total.callback("scalars", tuple(parameters), tuple(extra))
 
 
-def _vector(writer: CallbackWriter, order: int) -> Kind:
-    """A component of a vector of 2 to 4 chosen by the place, or x."""
+def _vector(writer: CallbackWriter, order: int) -> Callback:
+    """Choose a component of a vector of 2 to 4 by the place, or x."""
     lanes = 2 + order % 3
     vector = Aggregate("vector", VectorType(writer.component, lanes))
     operand = VectorOperand(
@@ -129,50 +136,50 @@ def _vector(writer: CallbackWriter, order: int) -> Kind:
     result = writer.arithmetic.raised(writer.x)
     for i in range(lanes):
         result = Choose(Binary("equal", which, constant(U32, i)), writer.arithmetic.raised(Part(vector, i)), result)
-    return Kind(writer.function("vector", result, vector), (operand,))
+    return Callback(writer.function("vector", result, vector), (operand,))
 
 
 def _small(writer: CallbackWriter, i: int) -> float:
-    """Numbers that 8-bit floats have, and integers of the whole width."""
+    """Return a number that 8-bit floats have, or an integer of the whole width."""
     return (-1.25, 3.5, -0.75, 5.0)[i] if writer.component.is_float else writer.number(i)
 
 
-def _struct(writer: CallbackWriter, order: int) -> Kind:
-    """Every member of a struct of several types."""
+def _struct(writer: CallbackWriter, order: int) -> Callback:
+    """Add every member of a struct of several types."""
     total = _Sum(writer)
     members = (writer.component, U32, writer.component, S32)
-    turned = members[order % 4 :] + members[: order % 4]
-    parameter = Aggregate("bundle", StructType("Bundle", turned))
+    rotated = members[order % 4 :] + members[: order % 4]
+    parameter = Aggregate("bundle", StructType("Bundle", rotated))
     operands = []
-    for i, component in enumerate(turned):
+    for i, component in enumerate(rotated):
         number = writer.number(i) if component is writer.component else -6 if component is S32 else 9
         operands.append(writer.around.scalar(f"member_{i}", component, bits_of(component, number)))
         total.add(Part(parameter, i), number)
-    return total.kind("structured", (parameter,), (StructOperand(tuple(operands)),))
+    return total.callback("structured", (parameter,), (StructOperand(tuple(operands)),))
 
 
-def _matrices(writer: CallbackWriter, order: int) -> Kind:
-    """One to three further matrices."""
+def _matrices(writer: CallbackWriter, order: int) -> Callback:
+    """Add one to three further matrices."""
     total, parameters, extra = _Sum(writer), [], []
     for i in range(1 + order % 3):
         parameter = Scalar(f"other_{i}", writer.component)
         total.add(parameter, None)
         parameters.append(parameter)
         extra.append(writer.around.matrix(f"matrix_{i}"))
-    return total.kind("matrices", tuple(parameters), tuple(extra))
+    return total.callback("matrices", tuple(parameters), tuple(extra))
 
 
-def _mixed(writer: CallbackWriter, order: int) -> Kind:
-    """A scalar, a matrix, a vector and another matrix, in an order that the case chooses."""
+def _mixed(writer: CallbackWriter, order: int) -> Callback:
+    """Add a scalar, a matrix, a vector and another matrix, in an order that the case chooses."""
     return _several(writer, order, "mixed", with_struct=False)
 
 
-def _bundled(writer: CallbackWriter, order: int) -> Kind:
-    """The same and a struct."""
+def _bundled(writer: CallbackWriter, order: int) -> Callback:
+    """Add the same and a struct."""
     return _several(writer, order, "bundled", with_struct=True)
 
 
-def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -> Kind:
+def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -> Callback:
     total, component = _Sum(writer), writer.component
     vector, struct = Aggregate("pair", VectorType(component, 2)), Aggregate("bundle", StructType("Bundle", (U32, component)))
     scalar, one, two = (Scalar(name, component) for name in ("scalar", "one", "two"))
@@ -188,10 +195,10 @@ def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -
         members = StructOperand((writer.around.scalar("member_0", U32, 9), writer.given("member_1", 3)))
         both = Binary("add", writer.arithmetic.raised(Part(struct, 0)), _doubled(writer, Part(struct, 1)))
         parts.insert(3, (struct, members, both, struct_most))
-    turned = parts[order:] + parts[:order]
-    for _, _, term, magnitude in turned:
+    rotated = parts[order:] + parts[:order]
+    for _, _, term, magnitude in rotated:
         total.add(term, magnitude)
-    return total.kind(name, tuple(part[0] for part in turned), tuple(part[1] for part in turned))
+    return total.callback(name, tuple(part[0] for part in rotated), tuple(part[1] for part in rotated))
 
 
 def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
@@ -199,39 +206,39 @@ def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
 
 
 def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> tuple[Expression, Parameter, ExtraOperand]:
-    """An element of a table, at an index behind where this instance's begin."""
+    """Read an element of a table, ``index`` after the first one of this instance."""
     array, begin = writer.around.table(name, length)
     parameter = Scalar("begin", U32)
     return ElementRead(array, Binary("add", parameter, index)), parameter, begin
 
 
-def _bias(writer: CallbackWriter, _: int) -> Kind:
-    """x and an element of a table by the column."""
+def _bias(writer: CallbackWriter, _: int) -> Callback:
+    """Add x and an element of a table by the column."""
     total = _Sum(writer)
     read, parameter, begin = _read(writer, "bias", writer.shape[1], writer.unsigned(writer.column))
     total.add(read, None)
-    return total.kind("bias", (parameter,), (begin,))
+    return total.callback("bias", (parameter,), (begin,))
 
 
-def _table(writer: CallbackWriter, _: int) -> Kind:
-    """x and an element of a table of the matrix's shape, which lies there by columns."""
+def _table(writer: CallbackWriter, _: int) -> Callback:
+    """Add x and an element of a table of the matrix's shape, which is there by columns."""
     total = _Sum(writer)
     rows, columns = writer.shape
     index = Binary("add", Binary("multiply", writer.unsigned(writer.column), constant(U32, rows)), writer.unsigned(writer.row))
     read, parameter, begin = _read(writer, "table", rows * columns, index)
     total.add(read, None)
-    return total.kind("table", (parameter,), (begin,))
+    return total.callback("table", (parameter,), (begin,))
 
 
-def _scale(writer: CallbackWriter, _: int) -> Kind:
-    """x times an element of a table by the row."""
+def _scale(writer: CallbackWriter, _: int) -> Callback:
+    """Multiply x by an element of a table by the row."""
     read, parameter, begin = _read(writer, "factors", writer.shape[0], writer.unsigned(writer.row))
     result = Binary("multiply", writer.arithmetic.raised(writer.x), writer.arithmetic.raised(read))
-    return Kind(writer.function("scale", result, parameter), (begin,))
+    return Callback(writer.function("scale", result, parameter), (begin,))
 
 
-def _nested(writer: CallbackWriter, _: int) -> Kind:
-    """A function that calls another twice, the second time with rows and columns exchanged and of what the first returned."""
+def _nested(writer: CallbackWriter, _: int) -> Callback:
+    """Call another function twice, the second time with rows and columns exchanged and of what the first returned."""
     component, arithmetic = writer.component, writer.arithmetic
     a, b = Scalar("a", component), Scalar("b", component)
     tripled = Binary("multiply", arithmetic.raised(a), arithmetic.constant(3))
@@ -246,11 +253,11 @@ def _nested(writer: CallbackWriter, _: int) -> Kind:
     # The two calls have the row and the column in either place.
     places = 2 * sum(writer.steps) * (max(writer.shape) - 1)
     rest = 3 * abs(writer.number(0)) + 3 * abs(writer.number(1)) + places
-    return Kind(writer.function("outer", result, s, t), (writer.given("given_s", 0), writer.given("given_t", 1)), True, rest)
+    return Callback(writer.function("outer", result, s, t), (writer.given("given_s", 0), writer.given("given_t", 1)), True, rest)
 
 
-def _unused(writer: CallbackWriter, _: int) -> Kind:
-    """Parameters of every kind that nothing reads, around two that count."""
+def _unused(writer: CallbackWriter, _: int) -> Callback:
+    """Take parameters of every kind that nothing reads, around two that count."""
     total, component = _Sum(writer), writer.component
     s, t = Scalar("s", component), Scalar("t", component)
     total.add(s, writer.number(0))
@@ -273,36 +280,55 @@ def _unused(writer: CallbackWriter, _: int) -> Kind:
         writer.given("given_t", 1),
         writer.given("unread_last", 3),
     )
-    return total.kind("unused", parameters, extra)
+    return total.callback("unused", parameters, extra)
 
 
-def _outside(writer: CallbackWriter, _: int) -> Kind:
-    """Specialization constants that the function itself uses."""
+def _outside(writer: CallbackWriter, _: int) -> Callback:
+    """Use specialization constants in the function itself."""
     total = _Sum(writer)
     for i in range(2):
         value = writer.around.scalar(f"constant_{i}", writer.component, bits_of(writer.component, writer.number(i)), "specialization")
         total.add(value if isinstance(value, Operand) else writer.x, writer.number(i))
-    return total.kind("outside", (), ())
+    return total.callback("outside", (), ())
 
 
-KINDS: Mapping[str, Callable[[CallbackWriter, int], Kind]] = MappingProxyType(
+@dataclass(frozen=True, eq=False)
+class CallbackDesign:
+    """A function that a case may choose, before its component type and shape are known.
+
+    Attributes:
+        make: writes it; the number chooses an order of operands, or how many there are.
+        orders: how many such numbers there are, from 0 on.
+        takes_scalars: whether scalars are among its operands, which have a source.
+        takes_matrices: whether matrices are.
+        reads_memory: whether it reads a table.
+    """
+
+    make: Callable[[CallbackWriter, int], Callback]
+    orders: int = 1
+    takes_scalars: bool = True
+    takes_matrices: bool = False
+    reads_memory: bool = False
+
+
+CALLBACKS: Mapping[str, CallbackDesign] = MappingProxyType(
     {
-        "place": _place,
-        "position": _position,
-        "mask": _mask,
-        "clamp": _clamp,
-        "scalars": _scalars,
-        "vector": _vector,
-        "struct": _struct,
-        "matrices": _matrices,
-        "mixed": _mixed,
-        "bundled": _bundled,
-        "bias": _bias,
-        "table": _table,
-        "scale": _scale,
-        "nested": _nested,
-        "unused": _unused,
-        "outside": _outside,
+        "place": CallbackDesign(_place, takes_scalars=False),
+        "position": CallbackDesign(_position, takes_scalars=False),
+        "mask": CallbackDesign(_mask, takes_scalars=False),
+        "clamp": CallbackDesign(_clamp),
+        "scalars": CallbackDesign(_scalars, orders=4),
+        "vector": CallbackDesign(_vector, orders=3),
+        "struct": CallbackDesign(_struct, orders=4),
+        "matrices": CallbackDesign(_matrices, orders=3, takes_scalars=False, takes_matrices=True),
+        "mixed": CallbackDesign(_mixed, orders=4, takes_matrices=True),
+        "bundled": CallbackDesign(_bundled, orders=5, takes_matrices=True),
+        "bias": CallbackDesign(_bias, reads_memory=True),
+        "table": CallbackDesign(_table, reads_memory=True),
+        "scale": CallbackDesign(_scale, reads_memory=True),
+        "nested": CallbackDesign(_nested),
+        "unused": CallbackDesign(_unused, takes_matrices=True),
+        "outside": CallbackDesign(_outside, takes_scalars=False),
     }
 )
-"""By the words of the casebook; the number chooses an order of operands, or how many there are."""
+"""By the words of the casebook."""

@@ -1,0 +1,42 @@
+"""Parameters that families of one matrix, and of one matrix and a tensor, share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
+from generators.program.values import MatrixType
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
+
+INTEGERS: Mapping[str, ComponentType] = MappingProxyType({name: COMPONENT_TYPES[name] for name in ("u32", "s32")})
+"""The 32-bit integers."""
+
+Rank = Literal[1, 2, 3, 4, 5]
+"""Dimensions of a tensor."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneMatrix(Scoped):
+    """The parameters of a case that is about matrices of one type."""
+
+    component: ComponentType = parameter("the type of the matrix's elements", labels=COMPONENT_TYPES)
+    use: Use = parameter("the use of the matrix", default="acc", labels=USES)
+    shape: tuple[int, int] = parameter("rows and columns of the matrix", default="16x16", decode=parse_shape)
+
+    @property
+    def matrix_type(self) -> MatrixType:
+        """The type of the matrix."""
+        return MatrixType(self.component, self.scope, *self.shape, self.use)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneTensor(OneMatrix):
+    """The parameters of a case that moves a matrix between a tensor and an array where it has rows in order."""
+
+    source: SOURCE_NAMES = parameter("where the operands of layouts and views come from", default="literal")
+    integer: ComponentType = parameter("the type of these operands; offsets of slices are always s32", default="u32", labels=INTEGERS)
+    storage: StorageClass = parameter("where the tensor is", default="storage_buffer", labels=STORAGE_CLASSES)

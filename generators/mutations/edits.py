@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from generators.errors import GeneratorError
 
 _NAME = re.compile(r"%\w+")
-_KEYS = ("declare", "body", "replace", "functions")
 _AGGREGATES = ("OpTypeStruct", "OpTypeArray", "OpTypeRuntimeArray")
 
 _FUNCTION = "OpFunction"
@@ -26,31 +24,17 @@ class Edits:
         declare: lines before the first function: types, constants, variables.
         body: lines at the end of the entry point, where every matrix is known.
         replace: the beginning of a line, whole words, which exactly one line of the module has -> the lines that take its place,
-            none to remove it.
+            none to remove it; a single line need not be in a list.
         functions: lines at the end of the module: further functions.
     """
 
     declare: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
-    replace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    replace: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.declare or self.body or self.functions or self.replace)
-
-
-def read_edits(data: Mapping[str, Any], what: str) -> Edits:
-    """The edits that ``data`` describes.
-
-    Raises:
-        GeneratorError: it has another key; the message begins with ``what``.
-    """
-    for key in data:
-        if key not in _KEYS:
-            raise GeneratorError(f"{what}: unknown key '{key}'; expected some of {', '.join(_KEYS)}")
-    replace = {old: _lines(new) for old, new in data.get("replace", {}).items()}
-    declare, body, functions = (_lines(data.get(key, ())) for key in ("declare", "body", "functions"))
-    return Edits(declare, body, replace, functions)
 
 
 def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
@@ -59,7 +43,7 @@ def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, str]) -> list[str]:
-    """The module with all edits, in order: replacements, then what is added.
+    """Return the module with all edits, in order: replacements, then what is added.
 
     Args:
         lines: of the module, an instruction each.
@@ -74,7 +58,7 @@ def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, s
     for edit in edits:
         for old, new in edit.replace.items():
             at = _only(found, _named(old, aliases))
-            found[at : at + 1] = [_named(line, aliases) for line in new]
+            found[at : at + 1] = [_named(line, aliases) for line in _lines(new)]
         for place, added in ((_declarations, edit.declare), (_body, edit.body), (len, edit.functions)):
             if added:
                 at = place(found)

@@ -18,6 +18,7 @@ from generators.casebook.family import Family, Product
 from generators.casebook.tiers import Tier, pinned_labels
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
+from generators.parameters.declaration import make_parameters
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
@@ -62,7 +63,7 @@ class Case:
     def parameters(self) -> Any:
         """The typed parameters that the family's builder declares: an object of its class ``Parameters``."""
         declared = self.definition.declared
-        return self.values if declared is None else declared.case(**self.values)
+        return self.values if declared is None else make_parameters(declared.case, self.values)
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -89,7 +90,7 @@ class Case:
             labels = [axis.labels[number] for axis, number in zip(family.subcase_axes, row[start:], strict=True)]
             extra = {axis.name: axis.values[label] for axis, label in zip(family.subcase_axes, labels, strict=True)}
             both = values | extra
-            found.append(("-".join(labels), both if declared is None else declared.subcase(**both)))
+            found.append(("-".join(labels), both if declared is None else make_parameters(declared.subcase, both)))
         if not found:
             raise CasebookError(f"{family.path}: the constraints leave no subcase of {self.id}; exclude the case")
         return found

@@ -46,7 +46,9 @@ def _read(name: str) -> property:
 
 def observing(parameters: type) -> Callable[[Mapping[str, Any]], Any]:
     """Return what makes an object that looks like ``parameters`` and takes each parameter from a mapping when it is read."""
-    return type(parameters.__name__, (_Observed, parameters), {name: _read(name) for name in declarations(parameters)})
+    return type(
+        parameters.__name__, (_Observed, parameters), {one.attribute: _read(name) for name, one in declarations(parameters).items()}
+    )
 
 
 def _as_mapping(values: Mapping[str, Any]) -> Any:
@@ -86,7 +88,7 @@ def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
         default = one.default_value
 
         def predicate(parameters: Any) -> bool:
-            return applies(parameters) or bool(getattr(parameters, one.name) == default)
+            return applies(parameters) or bool(getattr(parameters, one.attribute) == default)
 
         return ConstraintText(f"{one.name} does not apply", predicate=(f"{one.name} applies", predicate))
 

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from functools import cache
+from keyword import iskeyword
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -32,7 +33,8 @@ class Declaration:
     """A declared parameter.
 
     Attributes:
-        name: of the field.
+        name: of the axis.
+        attribute: name of the field: that of the axis, with an underscore after it if it is a word of Python.
         type: of its values.
         means: what it means, in words.
         default: label of the value of cases that do not name the parameter; None if every case names it.
@@ -42,6 +44,7 @@ class Declaration:
     """
 
     name: str
+    attribute: str
     type: Any
     means: str
     default: str | None
@@ -111,9 +114,19 @@ def parameter(
 
 @cache
 def declarations(parameters: type) -> Mapping[str, Declaration]:
-    """Return the declared parameters of a dataclass by name, in order; those of its base classes first."""
+    """Return the declared parameters of a dataclass by the name of their axis, in order; parameters of its base classes first.
+
+    The axis of a field whose name is a word of Python with an underscore after it, such as ``from_``, has that word as its name.
+    """
     types = get_type_hints(parameters)
     found = {}
     for field in dataclasses.fields(parameters):
-        found[field.name] = Declaration(field.name, types[field.name], *field.metadata[_KEY])
+        word = field.name.removesuffix("_")
+        name = word if iskeyword(word) else field.name
+        found[name] = Declaration(name, field.name, types[field.name], *field.metadata[_KEY])
     return found
+
+
+def make_parameters(parameters: type, values: Mapping[str, Any]) -> Any:
+    """Make an object of a dataclass from values by the name of their axis."""
+    return parameters(**{one.attribute: values[name] for name, one in declarations(parameters).items()})

@@ -237,4 +237,4 @@ def test_every_pattern_of_an_8_bit_type_is_converted_in_small_matrices_too():
 def test_a_case_whose_types_no_instruction_converts_is_refused():
     case = find_case(casebook(), case_id("f32", "f16"))
     with pytest.raises(GeneratorError, match="convertible"):
-        case.definition.builder.build(replace(case.parameters, target=TYPES["f32"]))
+        case.definition.builder.build(replace(case.parameters, to=TYPES["f32"]))

@@ -71,15 +71,15 @@ def _has_third(parameters: Parameters) -> bool:
 class Parameters(Scoped):
     """The parameters of a case."""
 
-    source: ComponentType = parameter("component type that is converted", labels=COMPONENT_TYPES)
-    target: ComponentType = parameter("component type of the result", labels=COMPONENT_TYPES)
+    from_: ComponentType = parameter("component type that is converted", labels=COMPONENT_TYPES)
+    to: ComponentType = parameter("component type of the result", labels=COMPONENT_TYPES)
     use: Use = parameter("use of the matrices", default="acc", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
     signs: Literal["types", "crossed"] = parameter("whether the instruction agrees with the signedness of the types", default="types")
     saturation: Literal["none", "largest"] = parameter(
         "whether conversions to 8-bit floats saturate to the largest one",
         default="none",
-        applies=lambda parameters: is_float8(parameters.target),
+        applies=lambda parameters: is_float8(parameters.to),
     )
     form: Form = parameter("what is converted, and where the result goes", default="alone")
     third: ComponentType = parameter("the third type of two conversions", default="f32", labels=COMPONENT_TYPES, applies=_has_third)
@@ -103,7 +103,7 @@ def _conversion(source: ComponentType, target: ComponentType, crossed: bool) -> 
 
 def _pairs(parameters: Parameters) -> tuple[tuple[ComponentType, ComponentType], ...]:
     """Return source and target of each conversion: one, or for a chain and for two targets of one source, two."""
-    source, target = parameters.source, parameters.target
+    source, target = parameters.from_, parameters.to
     match parameters.form:
         case "back":
             return (source, target), (target, source)
@@ -143,7 +143,7 @@ def _row(parameters: Parameters) -> PropertyRow | None:
     """Return the row of the multiply-add that the converted matrix enters, or whose result is converted; None where there is none."""
     rows, columns = parameters.shape
     if parameters.form == "before":
-        factor = parameters.target
+        factor = parameters.to
         result = _FACTORS.get(factor.name)
         if result is None or parameters.use is Use.ACCUMULATOR:
             return None
@@ -151,7 +151,7 @@ def _row(parameters: Parameters) -> PropertyRow | None:
         other = 8 if 8 in (rows, columns) and (rows == columns or parameters.use is Use.A) else 16
         m, n, k = (rows, other, columns) if parameters.use is Use.A else (other, columns, rows)
         return PropertyRow(m, n, k, factor, factor, result, result, saturating=False)
-    result = parameters.source
+    result = parameters.from_
     sums = _SUMS.get(result.name)
     if sums is None or parameters.use is not Use.ACCUMULATOR:
         return None
@@ -193,7 +193,7 @@ def matrices(parameters: Parameters) -> Matrices:
     Raises:
         GeneratorError: the case has a multiply-add that no known row allows.
     """
-    source, target, use, shape = parameters.source, parameters.target, parameters.use, parameters.shape
+    source, target, use, shape = parameters.from_, parameters.to, parameters.use, parameters.shape
     loaded, stored = parameters.layouts
     count = (parameters.instances, 1)
 
@@ -229,7 +229,7 @@ def _convertible(parameters: Parameters) -> bool:
 
 
 def _third(parameters: Parameters) -> bool:
-    return parameters.form not in _THIRD or parameters.third not in (parameters.source, parameters.target)
+    return parameters.form not in _THIRD or parameters.third not in (parameters.from_, parameters.to)
 
 
 def _by_types(parameters: Parameters) -> bool:

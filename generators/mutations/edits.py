@@ -1,4 +1,4 @@
-"""Edits of a module's text: what a rule's YAML says is changed in a good module."""
+"""Edits of a module's text: the changes that a rule's YAML makes to a good module."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, s
 
 
 def _declarations(lines: Sequence[str]) -> int:
-    """Where the first function begins."""
+    """Return the line where the first function begins."""
     return next(number for number, line in enumerate(lines) if _instruction(line)[:1] == [_FUNCTION])
 
 
 def _body(lines: Sequence[str]) -> int:
-    """Where the entry point ends."""
+    """Return the line where the entry point ends."""
     return _only(lines, _RETURN)
 
 
 def _declared(definition: str, lines: Sequence[str]) -> str:
-    """The id of the type that is declared so already, since no type may be declared twice; empty if there is none."""
+    """Return the id of the type that is declared so already, since no type may be declared twice; empty if there is none."""
     if not definition.startswith("OpType") or definition.startswith(_AGGREGATES):
         return ""
     return next((line.partition(" = ")[0] for line in lines if line.partition(" = ")[2] == definition), "")
@@ -101,10 +101,10 @@ def _only(lines: Sequence[str], beginning: str) -> int:
         number for number, line in enumerate(lines) if _instruction(line)[: len(words)] == words or line.split()[: len(words)] == words
     ]
     if len(places) != 1:
-        raise GeneratorError(f"{len(places)} lines of the module begin with '{beginning}'; expected exactly one, so that it is known which")
+        raise GeneratorError(f"{len(places)} lines of the module begin with '{beginning}'; expected exactly one")
     return places[0]
 
 
 def _instruction(line: str) -> list[str]:
-    """The words after ``%result =``."""
+    """Return the words after ``%result =``."""
     return line.partition(" = ")[2].split() if " = " in line else line.split()

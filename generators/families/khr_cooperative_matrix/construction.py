@@ -111,7 +111,7 @@ def _fillings(parameters: Parameters) -> dict[str, Filling]:
     return {f"m{i}": filling(component, bits, parameters.instances, origin, start + i) for i in range(_MATRICES[parameters.form])}
 
 
-class _Writer:
+class _MatrixWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -198,7 +198,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. A subcase gives the scalars that come from outside of the shader."""
-    writer = _Writer(parameters)
+    writer = _MatrixWriter(parameters)
     if parameters.form in _LOOPS:
         writer.loop()
     else:

@@ -127,7 +127,7 @@ class Limits:
 
 
 def _odd(value: float) -> tuple[int, int]:
-    """``value`` as an odd number times two to an exponent."""
+    """Return ``value`` as an odd number times two to an exponent."""
     fraction, exponent = math.frexp(abs(value))
     digits = int(math.ldexp(fraction, 53))
     low = (digits & -digits).bit_length() - 1
@@ -211,7 +211,7 @@ def _types(parameters: Parameters) -> set[ComponentType]:
 
 
 def _shares(parameters: Parameters) -> bool:
-    """One scalar makes several matrices of one component; null has no scalar."""
+    """Tell whether the operands can share: one scalar makes several matrices of one component; null has no scalar."""
     if parameters.scalar == "own":
         return True
     several = len(parameters.constructed) > 1 and len(_types(parameters)) == 1
@@ -223,7 +223,7 @@ def _computable(parameters: Parameters) -> bool:
 
 
 def _carries(parameters: Parameters) -> bool:
-    """A loop adds to a matrix of the types of C and of Result."""
+    """Tell whether a loop can carry its sum: its type is the type of C and of Result."""
     return parameters.form != "loop" or parameters.row.c is parameters.row.result
 
 
@@ -244,7 +244,7 @@ def _tiles(component: ComponentType, shape: tuple[int, int], layout: Layout, ins
     return Tiles(component, rows, columns, layout, stride, pitch, 1, pitch * instances)
 
 
-class _Writer:
+class _ProductWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -336,7 +336,7 @@ def _draw(row: PropertyRow, name: str, within: Limits | None, instances: int, rn
 
 def build(parameters: Parameters) -> Built:
     """Build a case. A subcase gives loaded operands, and the scalars that come from outside of the shader."""
-    writer = _Writer(parameters)
+    writer = _ProductWriter(parameters)
     if parameters.form == "loop":
         writer.loop()
     else:

@@ -241,7 +241,7 @@ def _multiplies(parameters: Parameters) -> bool:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     if parameters.storage is not StorageClass.WORKGROUP:
         return True
     found = matrices(parameters)
@@ -303,7 +303,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _ConversionWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -414,7 +414,7 @@ def build(parameters: Parameters) -> Built:
     Raises:
         GeneratorError: no instruction, or no known row, does what the case asks for.
     """
-    writer = _Writer(parameters)
+    writer = _ConversionWriter(parameters)
     match parameters.form:
         case "before":
             writer.before()

@@ -28,7 +28,7 @@ _SCALED = ("times_scalar", "chain")
 _SEVERAL = ("chain", "contraction")
 
 _SCALAR_SEED, _DEFAULT_SEED = 20, 21
-"""Of the scalar that a case fixes, and of the default of its specialization constant."""
+"""Seeds of the scalar that a case fixes, and of the default of its specialization constant."""
 
 Operation = Literal[Operator, "negate", "times_scalar", "chain", "contraction"]
 """A binary operator, negation, a scalar factor, a chain of them, or x * y - z, which a compiler may contract."""
@@ -87,7 +87,7 @@ def _tiles(parameters: Parameters, layout: Layout) -> Tiles:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     if parameters.storage is not StorageClass.WORKGROUP:
         return True
     arrays = len(_operands(parameters)) + len(_results(parameters))
@@ -95,7 +95,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _operation_fits(parameters: Parameters) -> bool:
-    """OpFDiv and contraction are for floats, the other divisions for integers, OpUDiv for types without sign."""
+    """Tell whether the operation takes the type: OpFDiv and contraction take floats, OpSDiv integers, OpUDiv integers without sign."""
     component, operation = parameters.component, parameters.operation
     if operation in ("divide", "contraction"):
         return component.is_float
@@ -135,7 +135,7 @@ def fixed_scalar(component: ComponentType, operation: str, seed: int = _SCALAR_S
     return inputs.chain(component, (1,), rng)[2] if operation == "chain" else inputs.scalar(component, rng)
 
 
-class _Writer:
+class _ArithmeticWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -213,7 +213,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. The operands of its operation and pattern are drawn for every scope instance."""
-    writer = _Writer(parameters)
+    writer = _ArithmeticWriter(parameters)
     component, operation, tiles, loaded = parameters.component, parameters.operation, writer.load_tiles, writer.operands
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:

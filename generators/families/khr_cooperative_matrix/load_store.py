@@ -23,8 +23,8 @@ from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass, Use
 
 _WORKGROUP_BYTES = 12 * 1024
-"""The most that one workgroup array of this family takes: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB that
-every device has for workgroup memory."""
+"""Bytes of the largest workgroup array of this family: two of them, and 8 KiB that a driver may reserve, fit in the 32 KiB of workgroup
+memory that every device has."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Parameters(Scoped):
     store_storage: StorageClass = parameter("where the target is", default="storage_buffer", labels=STORAGE_CLASSES, applies=_stores)
     load_pointee: PointeeName = parameter("what the pointer of the load points to", default="component", applies=_loads)
     store_pointee: PointeeName = parameter("what the pointer of the store points to", default="component", applies=_stores)
-    load_stride: Stride = parameter("between rows (columns) of the source", default="padded", applies=_loads)
-    store_stride: StoreStride = parameter("between rows (columns) of the target", default="padded", applies=_stores)
+    load_stride: Stride = parameter("distance between rows (columns) of the source", default="padded", applies=_loads)
+    store_stride: StoreStride = parameter("distance between rows (columns) of the target", default="padded", applies=_stores)
     source: SOURCE_NAMES = parameter("where strides and first elements come from", default="literal")
     integer: ComponentType = parameter("integer type of the strides", default="u32", labels=_INTEGERS)
     first: Literal["zero", "minimal", "far"] = parameter("where in its array the first matrix begins", default="zero")

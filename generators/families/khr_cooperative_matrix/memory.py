@@ -26,7 +26,7 @@ from generators.program.workgroup import Handover
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
 _WORKGROUPS = 3
-"""Workgroups of a dispatch whose last one reads what all have written."""
+"""Workgroups of a dispatch in which the last one reads what all have written."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
 _EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
@@ -84,7 +84,7 @@ class Tile:
 
 
 def _tile(parameters: Parameters) -> Tile:
-    """Every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
+    """Return the tiles of a case: every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
     rows, columns = parameters.shape
     granule = 16 // parameters.component.bytes
     lines, line = (rows, columns) if parameters.written is Layout.ROW_MAJOR else (columns, rows)
@@ -93,7 +93,7 @@ def _tile(parameters: Parameters) -> Tile:
 
 
 def _stride(parameters: Parameters, tile: Tile, layout: Layout) -> int:
-    """A tight tile read in the other layout has the lines of that layout."""
+    """Return the stride of a tile in ``layout``: a tight tile read in the other layout has the lines of that layout."""
     if parameters.padding == "padded" or layout is parameters.written:
         return tile.stride
     rows, columns = parameters.shape
@@ -117,7 +117,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = MappingProxyType
 
 @dataclass(frozen=True)
 class Parts:
-    """What every form is made of: the ``source`` of all data, the ``handed`` array and the ``target``, each with tiles of one kind."""
+    """The parts of every form: the ``source`` of all data, the shared array ``handed`` and the ``target``, each with tiles of one kind."""
 
     builder: ProgramBuilder
     parameters: Parameters
@@ -189,7 +189,7 @@ class Parts:
 
 
 def _between_instances(parts: Parts, scope: MemoryScope) -> None:
-    """A matrix is stored, and after a barrier loaded again: by the same instance, or by that as far from the last one."""
+    """Store a matrix, and load it again after a barrier: in the same instance, or in the instance as far from the last one."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     at = parts.place("own")
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
@@ -200,7 +200,7 @@ def _between_instances(parts: Parts, scope: MemoryScope) -> None:
 
 
 def _dispatch(parts: Parts) -> None:
-    """Each workgroup stores its matrices, and the last one to arrive loads them all."""
+    """Store matrices in each workgroup, and load them all in the last workgroup to arrive."""
     builder, handed, source, target = parts.builder, parts.handed(), parts.source(), parts.target()
     counter = builder.array("counter", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout")
     at = parts.place("own")
@@ -215,7 +215,7 @@ def _dispatch(parts: Parts) -> None:
 
 
 def _plain_to_matrix(parts: Parts) -> None:
-    """Single elements are written, each by another invocation than the index of its source says, then matrices are loaded."""
+    """Write single elements, each by another invocation than the one with the index of its source, then load matrices."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     parts.builder.copy(handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
@@ -224,8 +224,8 @@ def _plain_to_matrix(parts: Parts) -> None:
 
 
 def _matrix_to_plain(parts: Parts, around: bool) -> None:
-    """Matrices are stored over what plain stores wrote before, then single elements are read: by the invocation that wrote the
-    plain one (``around``), which must not remember it, or by another."""
+    """Store matrices over the elements of earlier plain stores, then read single elements: by the invocation that wrote the plain element
+    (``around``), which must not remember it, or by another."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
     parts.builder.copy(handed, fill)
@@ -237,7 +237,7 @@ def _matrix_to_plain(parts: Parts, around: bool) -> None:
 
 
 def _in_place(parts: Parts) -> None:
-    """A matrix is loaded and stored to where it came from, in another layout."""
+    """Load a matrix and store it to where it came from, in another layout."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     parts.builder.copy(handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
@@ -250,7 +250,7 @@ def _in_place(parts: Parts) -> None:
 
 
 def _tiles(parts: Parts) -> None:
-    """All tiles of an instance are loaded from one array before the first of them is stored, the last one first."""
+    """Load all tiles of an instance from one array, then store them, the last one first."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     parts.builder.copy(handed, source)
     parts.builder.barrier(handover=parts.handover)
@@ -260,7 +260,7 @@ def _tiles(parts: Parts) -> None:
 
 
 def _array_stride(parts: Parts) -> None:
-    """The ArrayStride of both arrays is three elements, and elements lie side by side all the same (KHR-PTR-03)."""
+    """Load and store through an ArrayStride of three elements, which must be ignored (KHR-PTR-03)."""
     builder, pointee = parts.builder, Pointee(parts.type.component)
     length, stride = parts.tile.length(1), 3 * parts.type.component.bytes
     storage = parts.parameters.storage

@@ -164,7 +164,7 @@ def pipelines(parameters: Parameters) -> list[Pipeline]:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all pipelines of a case share because it is literal in their module, in components.
+    """Literals that all pipelines of a case share, in components.
 
     Attributes:
         load, store: the least strides: literal ones are the same in every pipeline.
@@ -207,7 +207,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _varies_by_constant(parameters: Parameters) -> bool:
-    """Only a specialization constant can differ between pipelines of one module."""
+    """Tell whether specialization constants alone differ between pipelines."""
     if parameters.use_from == "literal" and parameters.use.varies:
         return False
     if parameters.scope_from == "literal" and parameters.scope.varies:
@@ -236,7 +236,7 @@ def _twin_source(parameters: Parameters) -> ConstantSource:
 
 
 def _twins(parameters: Parameters) -> bool:
-    """A twin differs in a constant that is specialized, and is one of a module with one pipeline."""
+    """Tell whether the twin can exist: it differs in a constant that is specialized, in a module with one pipeline."""
     if not _has_twin(parameters):
         return True
     if parameters.twin == "use" and parameters.use.values == (Use.ACCUMULATOR,):
@@ -255,7 +255,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _PipelineWriter:
     """Writes the program of one pipeline."""
 
     def __init__(self, parameters: Parameters, all_: list[Pipeline], shared: Frame, own: Pipeline) -> None:
@@ -365,4 +365,4 @@ def build(parameters: Parameters) -> Built:
         data = pattern_bits(parameters.pattern, parameters.component, source.count, rng).view(np.uint8)
         return Subcase(name, {"source": data} | fills(program, rng))
 
-    return Built(constants.together([_Writer(parameters, all_, shared, own).write() for own in all_]), draw)
+    return Built(constants.together([_PipelineWriter(parameters, all_, shared, own).write() for own in all_]), draw)

@@ -126,7 +126,7 @@ def _varies_by_constant(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits_workgroup_memory": _fits, "varies_by_constant": _varies_by_constant}
 
 
-class _Writer:
+class _PipelineWriter:
     """Writes the program of one pipeline, whose neighbours are ``big`` or not."""
 
     def __init__(self, parameters: Parameters, big: bool, label: str) -> None:
@@ -210,7 +210,7 @@ def build(parameters: Parameters) -> Built:
     The source has the pattern, every other array random bits of its type, so an array that overlaps another shows.
     """
     labels = pipeline_labels({"neighbour_size": parameters.neighbour_size})
-    writers = [_Writer(parameters, parameters.neighbour_size.of(number), label) for number, label in enumerate(labels)]
+    writers = [_PipelineWriter(parameters, parameters.neighbour_size.of(number), label) for number, label in enumerate(labels)]
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = {}

@@ -165,7 +165,7 @@ def tiles(all_: list[Pipeline], own: Pipeline, literal_strides: bool) -> dict[st
 
 
 def _varies_by_constant(parameters: Parameters) -> bool:
-    """Only a specialization constant can differ between pipelines of one module."""
+    """Tell whether specialization constants alone differ between pipelines."""
     if parameters.sizes.varies and parameters.ids in ("mixed", "literal"):
         return False
     if parameters.layouts.varies and parameters.layout_from == "literal":
@@ -179,7 +179,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _PipelineWriter:
     """Writes the program of one pipeline: the ``own``-th of all."""
 
     def __init__(self, parameters: Parameters, all_: list[Pipeline], placed: list[dict[str, Tiles]], own: int) -> None:
@@ -268,4 +268,4 @@ def build(parameters: Parameters) -> Built:
         data = {"a": drawn.a, "b": drawn.b, "c": drawn.c[:, None]}
         return Subcase(name, {array: own_tiles[array].place(np.ascontiguousarray(bits), rng) for array, bits in data.items()})
 
-    return Built(constants.together([_Writer(parameters, all_, placed, number).write() for number in range(len(all_))]), draw)
+    return Built(constants.together([_PipelineWriter(parameters, all_, placed, number).write() for number in range(len(all_))]), draw)

@@ -1,4 +1,4 @@
-"""workgroup_shapes: local sizes, dispatches and subgroup sizes of every shape, each subgroup at work on tiles of its own."""
+"""workgroup_shapes: local sizes, dispatches and subgroup sizes of every shape, with tiles of its own for each subgroup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INVOCATIONS = 1024
 """Invocations of the largest workgroup of today's devices."""
 
 _INSTANCES = 64
-"""The most scope instances of a dispatch: more show nothing new and take longer."""
+"""Scope instances of the largest dispatch: more show nothing new and take longer."""
 
 
 _FULL: Mapping[str, bool | None] = {"if_possible": None, "required": True, "not_required": False}
@@ -94,7 +94,7 @@ class SubcaseParameters(Parameters):
 
 
 def _arranged(parameters: Parameters) -> bool:
-    """Arrangements along two axes split the subgroups in two; along y or z there are at least two subgroups."""
+    """Tell whether the arrangement fits: along two axes it splits the subgroups in two, along y or z it needs at least two."""
     subgroups, arrangement = parameters.subgroups, parameters.arrangement
     return subgroups >= arrangement.least and not (arrangement.halves and subgroups % 2)
 
@@ -115,7 +115,7 @@ def _tiles(parameters: Parameters) -> ProductTiles:
 
 
 def _fits_memory(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     if parameters.storage is not StorageClass.WORKGROUP:
         return True
     tiles = _tiles(parameters)
@@ -134,7 +134,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _TileWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -206,7 +206,7 @@ def _operands(worked: ProductTiles, instances: int, rng: np.random.Generator) ->
 def build(parameters: Parameters) -> Built:
     """Build a case. A multiply-add has exact data; copies have bits that name their position, or random ones. No two instances have the
     same data."""
-    writer = _Writer(parameters)
+    writer = _TileWriter(parameters)
     worked = writer.tiles
     given = worked.a | worked.b | worked.c
 

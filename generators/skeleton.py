@@ -1,4 +1,4 @@
-"""The skeleton of a new family: a YAML file and a builder that teach by being complete and small."""
+"""The skeleton of a new family: a YAML file and a builder, complete and small, to learn from and to change."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _YAML = Template("""\
 family: $name
 specification: $specification
 builder: $name  # generators/families/$folder/$name.py
-# Ids from cases/requirements/$folder.yaml that a failing case of this family would show to be broken; those of some cases alone
-# as {id: …, when: {layout: [row]}}.
+# Ids from cases/requirements/$folder.yaml that a failing case of this family would show to be broken; {id: …, when: {layout: [row]}} where
+# only some cases would.
 covers: []
 plan: |
-  What is tested, and why these axes: someone who reads only the plans must be able to judge whether the suite is complete.
+  What is tested, and why with these axes. Someone who reads only the plans must be able to judge whether the suite is complete.
 # Missing coverage, a line each; 'cts coverage' lists it.
 todo:
   - write the plan, the axes and the builder, and name what is covered
-# Each combination of values is a case. The labels, in this order, make its id; 'label: value' names values that are not
-# plain words. The first value is the one that a product has if it does not mention the axis.
+# Each combination of labels is a case. The labels, in this order, make its id. The builder's class Parameters declares each axis: it says
+# what a label means. Products that do not mention an axis take its first label.
 axes:
   component: [f16, f32, s8]
   layout: [row, column]
-  padding: {tight: 0, padded: 16}
-# What cannot be, and why: when/require, exclude, or a predicate of the builder.
+  padding: [tight, padded]
+# Which cases cannot exist, and why: when/require, exclude, or a predicate of the builder.
 constraints:
   - predicate: stride_is_whole
     because: a stride counts whole elements
@@ -43,73 +43,87 @@ products:
     axes: {component: all, layout: all, padding: all}
     smoke: 1
     nightly: 2
-# The dispatches of each case: one for each combination of these.
+# The dispatches of each case: one for each combination of these, which the builder's class SubcaseParameters declares.
 subcases:
   pattern: [index, bits]
 """)
 
 _BUILDER = Template('''\
-"""$name: what its cases do.
-
-Axis values are those of cases/$folder/$name.yaml.
-"""
+"""$name: what its cases do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from generators.parameters.vocabulary import Values
 from generators.inputs.patterns import index_coded, random_bits
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import LAYOUTS
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType
-from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
 
-_LAYOUTS = {"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR}
 _SIZE = 16
 
 
-def _stride_is_whole(values: Values) -> bool:
-    return bool(values["padding"] % COMPONENT_TYPES[values["component"]].bytes == 0)
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case: an axis of the YAML for each. The default is the label of cases that do not name the parameter."""
+
+    component: ComponentType = parameter("component type of the matrix", labels=COMPONENT_TYPES)
+    layout: Layout = parameter("layout of load and store", default="row", labels=LAYOUTS)
+    padding: int = parameter("bytes after each line", default="tight", labels={"tight": 0, "padded": 16})
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"stride_is_whole": _stride_is_whole}
-"""A predicate must depend on nothing but the values that it reads."""
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "bits"] = parameter("the bits of the source")
 
 
-def program(values: Values) -> Program:
-    """The program of a case: here a matrix is loaded and stored again."""
-    component = COMPONENT_TYPES[values["component"]]
-    stride = _SIZE + values["padding"] // component.bytes
+def _stride_is_whole(parameters: Parameters) -> bool:
+    return parameters.padding % parameters.component.bytes == 0
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"stride_is_whole": _stride_is_whole}
+"""A predicate must depend on nothing except the parameters that it reads, some of which may be unknown still."""
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: here a matrix is loaded and stored again."""
+    component, layout = parameters.component, parameters.layout
+    stride = _SIZE + parameters.padding // component.bytes
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("source", Pointee(component), _SIZE * stride, StorageClass.STORAGE_BUFFER, "input")
     target = builder.array("target", Pointee(component), _SIZE * stride, StorageClass.STORAGE_BUFFER, "output")
     type_ = MatrixType(component, Scope.SUBGROUP, _SIZE, _SIZE, Use.ACCUMULATOR)
-    layout = _LAYOUTS[values["layout"]]
     matrix = builder.load("matrix", type_, source, builder.literal(0), builder.literal(stride), layout)
     builder.store(matrix, target, builder.literal(0), builder.literal(stride), layout)
-    return builder.build()
 
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        # The data of one dispatch: every operand must change the expected result.
+        count = program.array("source").count
+        bits = index_coded(component, count) if parameters.pattern == "index" else random_bits(component, count, rng)
+        return Subcase(name, {"source": bits.view(np.uint8)})
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """The data of one dispatch. Every operand must change the expected result."""
-    component = COMPONENT_TYPES[values["component"]]
-    count = program.array("source").count
-    bits = index_coded(component, count) if values["pattern"] == "index" else random_bits(component, count, rng)
-    return Subcase(name, {"source": bits.view(np.uint8)})
+    return Built(builder.build(), draw)
 ''')
 
 
 def new_family(root: Path, name: str, specification: str) -> tuple[Path, Path]:
-    """Writes a YAML file and a builder for a new family, which load and run as they are.
+    """Write a YAML file and a builder for a new family, which load and run as they are.
 
     Args:
         root: the checkout.
         name: of the family, in snake_case.
-        specification: its name, or that of its folder below ``cases``.
+        specification: its name, or the name of its folder below ``cases``.
 
     Returns:
         The YAML file and the builder.

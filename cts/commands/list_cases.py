@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.choice import chosen_cases, configure_choice
-from cts.commands.context import print_json
+from cts.commands.context import plain_values, print_json
 from cts.run.plan import one_of
 from generators.casebook import Tier
 
@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
                 print(f"{count:8d}  {name}")
     elif options.json:
         cases = [case for family in chosen.values() for case in family]
-        print_json([{"id": case.id, "family": case.family, "values": case.values, "requirements": case.requirements} for case in cases])
+        print_json(
+            [{"id": case.id, "family": case.family, "values": plain_values(case), "requirements": case.requirements} for case in cases]
+        )
     else:
         for family in chosen.values():
             for case in family:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cts.commands.context import casebook, print_json
+from cts.commands.context import casebook, plain_values, print_json
 from cts.kinds.table import KINDS
 from generators.casebook import find_case
 
@@ -31,13 +31,11 @@ def run(options: argparse.Namespace) -> int:
     kind = KINDS[family.kind]
     details = kind.show(case, [name for name in _SECTIONS if getattr(options, name)])
     if options.json:
-        head = {"id": case.id, "family": family.name, "values": dict(case.values), "requirements": case.requirements}
+        head = {"id": case.id, "family": family.name, "values": plain_values(case), "requirements": case.requirements}
         print_json(head | details)
         return 0
     print(case.id)
-    # A value that is no word is known by its label.
-    words = zip(case.values.items(), case.labels, strict=True)
-    print("  " + ", ".join(f"{axis} {label if isinstance(value, dict | list) else value}" for (axis, value), label in words))
+    print("  " + ", ".join(f"{axis} {value}" for axis, value in plain_values(case).items()))
     print("  covers " + ", ".join(case.requirements))
     for line in kind.lines(details):
         print(line)

@@ -7,13 +7,16 @@ SignedZeroInfNanPreserve; float patterns leave those out and keep denormals in.
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal, get_args
 
 import numpy as np
 
 from generators.types import ComponentType
 
-PATTERNS = ("index", "index_high", "bits", "extremes")
-"""The names by which axes choose a pattern."""
+Pattern = Literal["index", "index_high", "bits", "extremes"]
+"""The names of patterns."""
+
+PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 
 _LOW_PERIOD, _HIGH_PERIOD = 241, 239
 """Primes, and less than the number of finite patterns of any 8-bit type, so that no stride of a power of two aliases."""
@@ -98,7 +101,7 @@ def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
 
 
 def pattern_bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """One of PATTERNS; ``index_high`` is half 1 of ``index``. Unsigned integers of the component's width, shape (count,)."""
+    """Return the bits of a pattern; ``index_high`` is half 1 of ``index``. Unsigned integers of the component's width, shape (count,)."""
     match pattern:
         case "index":
             return index_coded(component, count)

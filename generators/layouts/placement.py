@@ -1,8 +1,9 @@
-"""How the arrays of a program get into workgroup memory and out of it."""
+"""Arrays of a program, and how their contents get into workgroup memory and out of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,12 +12,14 @@ from generators.program.memory import Array, Pointee
 from generators.program.program import Program
 from generators.types import ComponentType, StorageClass
 
-POINTEES = ("component", "vec2", "vec4", "u32", "uvec4")
-"""What an axis of pointees takes."""
+PointeeName = Literal["component", "vec2", "vec4", "u32", "uvec4"]
+"""What an array's pointer points to: the component of its matrices, vectors of it, or u32 and vectors of that."""
+
+POINTEES: tuple[PointeeName, ...] = get_args(PointeeName)
 
 
-def pointee_of(name: str, component: ComponentType) -> Pointee:
-    """The pointee that an axis names, of an array of ``component``: itself, vectors of it, or u32 and vectors of that."""
+def pointee_of(name: PointeeName, component: ComponentType) -> Pointee:
+    """Return the pointee of an array of matrices of ``component``."""
     match name:
         case "component":
             return Pointee(component)
@@ -31,7 +34,7 @@ def pointee_of(name: str, component: ComponentType) -> Pointee:
 
 
 def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Array:
-    """An input array that matrices are loaded from. In workgroup memory it is filled from a buffer called ``name``, and a barrier
+    """Declare an input array that matrices are loaded from. In workgroup memory it is filled from a buffer called ``name``, and a barrier
     follows."""
     if storage is not StorageClass.WORKGROUP:
         return builder.array(name, pointee, length, storage, "input")
@@ -44,26 +47,26 @@ def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, 
 
 @dataclass(frozen=True)
 class Target:
-    """An output: ``array`` is where matrices are stored, ``buffer`` what the host reads."""
+    """An output: matrices are stored in ``array``, and the host reads ``buffer``."""
 
     array: Array
     buffer: Array
 
     def finish(self, builder: ProgramBuilder) -> None:
-        """After the last store: workgroup memory goes out to the buffer, after a barrier."""
+        """After the last store, copy workgroup memory to the buffer, after a barrier."""
         if self.array is not self.buffer:
             builder.barrier()
             builder.copy(self.buffer, self.array)
 
 
 def fill_name(name: str) -> str:
-    """The input that an output in workgroup memory starts with."""
+    """Return the name of the input that an output in workgroup memory starts with."""
     return f"{name}_fill"
 
 
 def stage_out(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Target:
-    """An output array that matrices are stored to. In workgroup memory it starts with the contents of an input called
-    ``fill_name(name)``, so that what a store leaves alone is seen."""
+    """Declare an output array that matrices are stored to. In workgroup memory it starts with the contents of an input called
+    ``fill_name(name)``, which shows what a store leaves alone."""
     if storage is not StorageClass.WORKGROUP:
         array = builder.array(name, pointee, length, storage, "output")
         return Target(array, array)
@@ -76,6 +79,6 @@ def stage_out(builder: ProgramBuilder, name: str, pointee: Pointee, length: int,
 
 
 def fills(program: Program, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Random contents for every fill of ``program``, uint8 by name."""
+    """Draw random contents for every fill of ``program``, uint8 by name."""
     names = [array for array in program.arrays if array.name.endswith("_fill")]
     return {array.name: rng.integers(0, 256, array.bytes, np.uint8) for array in names}

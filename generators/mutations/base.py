@@ -24,7 +24,7 @@ class BaseModule:
         lines: its instructions.
         aliases: names that do not depend on the row -> ids. For each letter of a, b, c: ``%type_a``, ``%component_a``, ``%scope_a``,
             ``%rows_a``, ``%columns_a``, ``%use_a`` (of the matrix type), ``%place_a`` (the pointer that is loaded from) and its type
-            ``%pointer_a``, ``%layout_a``, ``%stride_a``; those of the store: ``%place_d``, ``%layout_d``, ``%stride_d``; and ``%operands``,
+            ``%pointer_a``, ``%layout_a``, ``%stride_a``; for the store: ``%place_d``, ``%layout_d``, ``%stride_d``; and ``%operands``,
             the mask of the multiply-add, nothing where it has none. The matrices are ``%matrix_a``,
             ``%matrix_b``, ``%matrix_c`` and ``%product``.
     """
@@ -34,7 +34,7 @@ class BaseModule:
 
 
 def base_module(row: PropertyRow, operands: MatrixOperands | None = None) -> BaseModule:
-    """The module for one property row at subgroup scope, whose C and Result have one type.
+    """Return the module for one property row at subgroup scope, whose C and Result have one type.
 
     Args:
         row: sizes and component types.

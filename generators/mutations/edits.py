@@ -1,16 +1,14 @@
-"""Edits of a module's text: what a rule's YAML says is changed in a good module."""
+"""Edits of a module's text: the changes that a rule's YAML makes to a good module."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from generators.errors import GeneratorError
 
 _NAME = re.compile(r"%\w+")
-_KEYS = ("declare", "body", "replace", "functions")
 _AGGREGATES = ("OpTypeStruct", "OpTypeArray", "OpTypeRuntimeArray")
 
 _FUNCTION = "OpFunction"
@@ -26,31 +24,17 @@ class Edits:
         declare: lines before the first function: types, constants, variables.
         body: lines at the end of the entry point, where every matrix is known.
         replace: the beginning of a line, whole words, which exactly one line of the module has -> the lines that take its place,
-            none to remove it.
+            none to remove it; a single line need not be in a list.
         functions: lines at the end of the module: further functions.
     """
 
     declare: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
-    replace: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    replace: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.declare or self.body or self.functions or self.replace)
-
-
-def read_edits(data: Mapping[str, Any], what: str) -> Edits:
-    """The edits that ``data`` describes.
-
-    Raises:
-        GeneratorError: it has another key; the message begins with ``what``.
-    """
-    for key in data:
-        if key not in _KEYS:
-            raise GeneratorError(f"{what}: unknown key '{key}'; expected some of {', '.join(_KEYS)}")
-    replace = {old: _lines(new) for old, new in data.get("replace", {}).items()}
-    declare, body, functions = (_lines(data.get(key, ())) for key in ("declare", "body", "functions"))
-    return Edits(declare, body, replace, functions)
 
 
 def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
@@ -59,7 +43,7 @@ def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, str]) -> list[str]:
-    """The module with all edits, in order: replacements, then what is added.
+    """Return the module with all edits, in order: replacements, then what is added.
 
     Args:
         lines: of the module, an instruction each.
@@ -74,7 +58,7 @@ def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, s
     for edit in edits:
         for old, new in edit.replace.items():
             at = _only(found, _named(old, aliases))
-            found[at : at + 1] = [_named(line, aliases) for line in new]
+            found[at : at + 1] = [_named(line, aliases) for line in _lines(new)]
         for place, added in ((_declarations, edit.declare), (_body, edit.body), (len, edit.functions)):
             if added:
                 at = place(found)
@@ -91,17 +75,17 @@ def edited(lines: Sequence[str], edits: Iterable[Edits], aliases: Mapping[str, s
 
 
 def _declarations(lines: Sequence[str]) -> int:
-    """Where the first function begins."""
+    """Return the line where the first function begins."""
     return next(number for number, line in enumerate(lines) if _instruction(line)[:1] == [_FUNCTION])
 
 
 def _body(lines: Sequence[str]) -> int:
-    """Where the entry point ends."""
+    """Return the line where the entry point ends."""
     return _only(lines, _RETURN)
 
 
 def _declared(definition: str, lines: Sequence[str]) -> str:
-    """The id of the type that is declared so already, since no type may be declared twice; empty if there is none."""
+    """Return the id of the type that is declared so already, since no type may be declared twice; empty if there is none."""
     if not definition.startswith("OpType") or definition.startswith(_AGGREGATES):
         return ""
     return next((line.partition(" = ")[0] for line in lines if line.partition(" = ")[2] == definition), "")
@@ -117,10 +101,10 @@ def _only(lines: Sequence[str], beginning: str) -> int:
         number for number, line in enumerate(lines) if _instruction(line)[: len(words)] == words or line.split()[: len(words)] == words
     ]
     if len(places) != 1:
-        raise GeneratorError(f"{len(places)} lines of the module begin with '{beginning}'; expected exactly one, so that it is known which")
+        raise GeneratorError(f"{len(places)} lines of the module begin with '{beginning}'; expected exactly one")
     return places[0]
 
 
 def _instruction(line: str) -> list[str]:
-    """The words after ``%result =``."""
+    """Return the words after ``%result =``."""
     return line.partition(" = ")[2].split() if " = " in line else line.split()

@@ -1,129 +1,153 @@
-"""What the families of specialization constants share: the values of a case's pipelines, and constants that hold one of them."""
+"""Specialization constants: parameters with a value for each pipeline of a module, and constants that hold one of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Generic, Literal, TypeVar
 
-from generators.errors import GeneratorError
-from generators.parameters.vocabulary import Values
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.program import Program
 from generators.program.values import Operand
 from generators.types import ComponentType, Layout, Scope, Use
 
-FROM = ("specialization", "literal")
+T = TypeVar("T")
+
+ConstantSource = Literal["specialization", "literal"]
 """Where a constant comes from."""
 
-
-def labels(value: object) -> tuple[str, ...]:
-    """The parts of ``a+b+c``: one for each pipeline of the module."""
-    return tuple(str(value).split("+"))
+CACHES: Mapping[str, bool] = MappingProxyType({"none": False, "round_trip": True})
+"""Whether pipelines are made from the data of a pipeline cache that has them already."""
 
 
-def pipelines(values: Values, varying: Sequence[str]) -> list[dict[str, str]]:
-    """For each pipeline of a case, the labels of the axes ``varying``: as many as the axis with most parts has; the others repeat
-    theirs."""
-    parts = {name: labels(values[name]) for name in varying}
-    return [{name: part[i % len(part)] for name, part in parts.items()} for i in range(max(map(len, parts.values())))]
+@dataclass(frozen=True)
+class Varying(Generic[T]):
+    """The values of a parameter in the pipelines of one module.
+
+    Attributes:
+        values: in order; a module with more pipelines repeats them.
+        words: what the YAML calls them.
+    """
+
+    values: tuple[T, ...]
+    words: tuple[str, ...]
+
+    def of(self, pipeline: int) -> T:
+        """Return the value in a pipeline, by number."""
+        return self.values[pipeline % len(self.values)]
+
+    def word(self, pipeline: int) -> str:
+        """Return what the YAML calls the value in a pipeline."""
+        return self.words[pipeline % len(self.words)]
+
+    @property
+    def is_single(self) -> bool:
+        """Tell whether one value is given for all pipelines."""
+        return len(self.values) == 1
+
+    @property
+    def varies(self) -> bool:
+        """Tell whether two pipelines have different values."""
+        return len(set(self.values)) > 1
 
 
-def described(pipeline: Mapping[str, str], values: Values) -> str:
-    """The label of a pipeline: what varies among those of its module; empty if nothing does."""
-    return ",".join(f"{name}={part}" for name, part in pipeline.items() if len(labels(values[name])) > 1)
+def varying(decode: Callable[[str], T]) -> Callable[[str], Varying[T]]:
+    """Return what decodes ``a+b``, a value for each pipeline; ``decode`` takes one of them, and raises what a parameter's ``decode`` may
+    raise."""
+
+    def decode_all(text: str) -> Varying[T]:
+        words = tuple(text.split("+"))
+        return Varying(tuple(map(decode, words)), words)
+
+    return decode_all
+
+
+def pipeline_labels(parameters: Mapping[str, Varying[Any]]) -> list[str]:
+    """Return a label for each pipeline of a module: the values that vary, by name; empty if none does.
+
+    There are as many pipelines as the parameter with most values has.
+    """
+    named = [(name, parameter) for name, parameter in parameters.items() if not parameter.is_single]
+    count = max(len(parameter.values) for parameter in parameters.values())
+    return [",".join(f"{name}={parameter.word(pipeline)}" for name, parameter in named) for pipeline in range(count)]
 
 
 def together(programs: Sequence[Program]) -> Program:
-    """One program with the others that share its module."""
+    """Return one program with the others that share its module."""
     return replace(programs[0], others=tuple(programs[1:]))
 
 
 def default_among(candidates: Sequence[int], taken: Sequence[int]) -> int:
-    """The first candidate that is not taken; the first of all where all are."""
+    """Return the first candidate that is not taken; the first of all where all are."""
     return next((candidate for candidate in candidates if candidate not in taken), candidates[0])
 
 
 def other_extent(taken: Sequence[int]) -> int:
-    """A number of rows or columns that is not taken."""
+    """Return a number of rows or columns that is not taken."""
     return next(n for n in range(8, 8 * (len(taken) + 2), 8) if n not in taken)
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Gives out what a program's types and instructions take: literals and specialization constants.
+    """Gives out the literals and specialization constants of a program's types and instructions.
 
     Attributes:
         builder: of the program.
-        values: where each constant comes from, by the axis of its kind (``rows_from`` …).
     """
 
     builder: ProgramBuilder
-    values: Values
 
-    def number(self, kind: str, name: str, value: int, default: int) -> int | Operand:
-        """An extent called ``name``, from where the axis ``kind``_from says."""
-        return value if self.values[f"{kind}_from"] == "literal" else self.builder.operand(name, U32, "specialization", value, default)
+    def number(self, source: ConstantSource, name: str, value: int, default: int) -> int | Operand:
+        """Return an extent called ``name``."""
+        return value if source == "literal" else self.scalar(source, name, value, default)
 
-    def scalar(self, kind: str, name: str, value: int, default: int) -> Operand:
-        """The same for the operand of an instruction."""
-        return self.builder.operand(name, U32, self.values[f"{kind}_from"], value, default)
+    def scalar(self, source: ConstantSource, name: str, value: int, default: int) -> Operand:
+        """Return the operand of an instruction."""
+        return self.builder.operand(name, U32, source, value, default)
 
-    def scope(self, value: Scope, default: int) -> Scope | Operand:
-        """The scope of the program's matrices."""
-        found = self.number("scope", "matrix_scope", value, default)
-        return found if isinstance(found, Operand) else value
+    def scope(self, source: ConstantSource, value: Scope, default: int) -> Scope | Operand:
+        """Return the scope of the program's matrices."""
+        return value if source == "literal" else self.scalar(source, "matrix_scope", value, default)
 
-    def use(self, name: str, value: Use, default: int) -> Use | Operand:
-        """A use called ``name``."""
-        found = self.number("use", name, value, default)
-        return found if isinstance(found, Operand) else value
+    def use(self, source: ConstantSource, name: str, value: Use, default: int) -> Use | Operand:
+        """Return a use called ``name``."""
+        return value if source == "literal" else self.scalar(source, name, value, default)
 
-    def layout(self, name: str, value: Layout, default: int) -> Layout | Operand:
-        """A memory layout called ``name``."""
-        found = self.number("layout", name, value, default)
-        return found if isinstance(found, Operand) else value
+    def layout(self, source: ConstantSource, name: str, value: Layout, default: int) -> Layout | Operand:
+        """Return a memory layout called ``name``."""
+        return value if source == "literal" else self.scalar(source, name, value, default)
 
 
 @dataclass(frozen=True)
-class Room:
-    """The place of a matrix, in components: ``stride`` between its lines, and what it takes from its first to its last element."""
+class Footprint:
+    """A matrix in memory, in components: ``stride`` between its lines, and ``span`` from its first to its last element."""
 
     stride: int
     span: int
 
 
-def room(component: ComponentType, shape: tuple[int, int], layout: Layout, padding: int, least: int = 0) -> Room:
-    """Lines ``padding`` granules of 16 bytes apart, or ``least`` components if that is more (KHR-ALIGN-01 asks for 16 bytes at most)."""
+def footprint(component: ComponentType, shape: tuple[int, int], layout: Layout, padding: int, least: int = 0) -> Footprint:
+    """Return lines ``padding`` granules of 16 bytes apart, or ``least`` components if that is more (KHR-ALIGN-01 asks for 16 bytes at
+    most)."""
     lines, line = shape if layout is Layout.ROW_MAJOR else (shape[1], shape[0])
     granule = granule_of(component)
     stride = max(-(-line // granule) * granule + padding * granule, least)
-    return Room(stride, stride * (lines - 1) + line)
+    return Footprint(stride, stride * (lines - 1) + line)
 
 
 def granule_of(component: ComponentType) -> int:
-    """Components in 16 bytes."""
+    """Return how many components 16 bytes have."""
     return max(1, 16 // component.bytes)
 
 
 def rounded_up(count: int, component: ComponentType) -> int:
-    """``count`` components, to whole 16 bytes."""
+    """Round ``count`` components up to whole 16 bytes."""
     granule = granule_of(component)
     return math.ceil(count / granule) * granule
 
 
-def parse_shape(text: str) -> tuple[int, int]:
-    """Rows and columns of ``RxC``.
-
-    Raises:
-        GeneratorError: it is none.
-    """
-    rows, by, columns = text.partition("x")
-    if not by or not rows.isdecimal() or not columns.isdecimal():
-        raise GeneratorError(f"'{text}' is no shape; write rows x columns, for example 16x8")
-    return int(rows), int(columns)
-
-
-def counts_instances(values: Values) -> bool:
-    """The instance of a scope that is not known cannot be counted."""
-    return len(set(labels(values["scope"]))) == 1 or str(values["subgroups"]) == "1"
+def counts_instances(scope: Varying[Scope], subgroups: Varying[int]) -> bool:
+    """Tell whether a shader can number its scope instances: it cannot where the scope is not known."""
+    return not scope.varies or subgroups.values == (1,)

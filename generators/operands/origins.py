@@ -1,10 +1,11 @@
-"""Where a matrix comes from that is not loaded: the words of the axis ``origin``, and what each of them makes."""
+"""Where a matrix that is not loaded comes from, and the operations that make it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from types import MappingProxyType
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,21 +15,61 @@ from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.memory import Pointee
 from generators.program.program import Program
 from generators.program.values import Matrix, MatrixType, Operand, ScalarValue, Source
-from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
+from generators.types import ComponentType, StorageClass
 
-_CONSTANTS = ("constant", "specialization", "literal_specialization", "replicated", "replicated_specialization")
-CONSTANT_ORIGINS = (*_CONSTANTS, "null")
-_SPECIALIZED = ("specialization", "replicated_specialization")
-_SPLATS = ("literal", "specialization", "push_constant", "buffer", "computed", "element")
+ScalarSource = Literal["literal", "specialization", "push_constant", "buffer", "computed", "element"]
+"""Where the scalar of a matrix comes from: an operand; ``computed``, the sum of a push constant and a scalar from a buffer, for integers;
+or the ``element`` of an array that belongs to the scope instance, which makes instances differ."""
 
-ORIGINS = (*_CONSTANTS, "null", *(f"splat_{source}" for source in _SPLATS), *(f"replicate_{source}" for source in _SPLATS))
-"""``constant`` to ``replicated_specialization``: constant composites, of a literal or of a specialization constant; ``null``; composites
-constructed in the function (``splat``, ``replicate``) of a scalar that is a literal, a specialization constant, from a push constant or a
-buffer, ``computed`` (the sum of a push constant and a scalar from a buffer, for integers), or the ``element`` of an array that belongs
-to the scope instance, so that instances have different values."""
 
-INTEGERS = tuple(name for name, component in COMPONENT_TYPES.items() if not component.is_float)
-"""The components of which scalars can be computed."""
+@dataclass(frozen=True)
+class Origin:
+    """Where a matrix comes from that is not loaded.
+
+    Attributes:
+        kind: a constant, null, or a composite constructed in the function.
+        source: where its scalar comes from; null has none. Constants have a literal or a specialization constant.
+        replicates: whether an instruction of SPV_EXT_replicated_composites makes it.
+        specializes: whether it is a specialization constant composite of a literal.
+    """
+
+    kind: Literal["constant", "null", "composite"]
+    source: ScalarSource = "literal"
+    replicates: bool = False
+    specializes: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """Tell whether a variable may start with it."""
+        return self.kind != "composite"
+
+    @property
+    def is_null(self) -> bool:
+        """Tell whether it is null."""
+        return self.kind == "null"
+
+    @property
+    def varies(self) -> bool:
+        """Tell whether scope instances have different values."""
+        return self.source == "element"
+
+
+CONSTANT = Origin("constant")
+_SOURCES: tuple[ScalarSource, ...] = get_args(ScalarSource)
+
+ORIGINS: Mapping[str, Origin] = MappingProxyType(
+    {
+        "constant": CONSTANT,
+        "specialization": Origin("constant", "specialization"),
+        "literal_specialization": Origin("constant", specializes=True),
+        "replicated": Origin("constant", replicates=True),
+        "replicated_specialization": Origin("constant", "specialization", replicates=True),
+        "null": Origin("null"),
+    }
+    | {f"splat_{source}": Origin("composite", source) for source in _SOURCES}
+    | {f"replicate_{source}": Origin("composite", source, replicates=True) for source in _SOURCES}
+)
+"""By the words of parameters."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +91,11 @@ class Filling:
 
 
 def default_bits(component: ComponentType) -> int:
-    """The default in the module of a specialization constant of data, which is the value of none."""
+    """Return the default of a specialization constant of data, a value that no case has."""
     return bits_of(component, 2.5) if component.is_float else int.from_bytes(bytes(range(0x2A, 0x2A + component.bytes)), "big")
 
 
-def varies(origin: str) -> bool:
-    """Whether scope instances have different values."""
-    return origin.endswith("_element")
-
-
-def replicates(origin: str) -> bool:
-    """Whether an instruction of SPV_EXT_replicated_composites makes the matrix."""
-    return origin.startswith("replicate")
-
-
-def _scalar(builder: ProgramBuilder, name: str, filling: Filling, source: str) -> ScalarValue:
+def _scalar(builder: ProgramBuilder, name: str, filling: Filling, source: ScalarSource) -> ScalarValue:
     component = filling.component
     if source == "computed":
         base = builder.operand(f"{name}_base", component, "push_constant")
@@ -75,61 +106,48 @@ def _scalar(builder: ProgramBuilder, name: str, filling: Filling, source: str) -
     return _operand(builder, name, filling, source)
 
 
-def _operand(builder: ProgramBuilder, name: str, filling: Filling, source: str) -> Operand:
-    return builder.operand(f"{name}_value", filling.component, cast(Source, source), filling.value, default_bits(filling.component))
-
-
-def _constant_source(origin: str) -> Source:
-    return "specialization" if origin in _SPECIALIZED else "literal"
-
-
-def _manner(origin: str) -> tuple[bool, bool]:
-    """Whether the instruction replicates, and whether it specializes a literal."""
-    return origin.startswith("replicated"), origin == "literal_specialization"
+def _operand(builder: ProgramBuilder, name: str, filling: Filling, source: Source) -> Operand:
+    return builder.operand(f"{name}_value", filling.component, source, filling.value, default_bits(filling.component))
 
 
 def construct(
-    builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: str, shared: ScalarValue | None = None
+    builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: Origin, shared: ScalarValue | None = None
 ) -> Matrix:
-    """A matrix filled with ``filling``, or null.
+    """Construct a matrix filled with ``filling``, or null.
 
     Args:
         builder: where it is added.
         name: of the matrix, and of what its scalar comes from.
         type_: of the matrix.
         filling: its value. For an element there is one for every scope instance.
-        origin: one of ORIGINS.
+        origin: where it comes from.
         shared: the scalar of another matrix, to be used again; None for one of its own.
     """
-    if origin == "null":
+    if origin.is_null:
         return builder.null(name, type_)
-    if origin in _CONSTANTS:
-        value = _operand(builder, name, filling, _constant_source(origin)) if shared is None else shared
-        assert isinstance(value, Operand), f"{name}: a constant is made of a constant"
-        return builder.constant(name, type_, value, *_manner(origin))
-    instruction, source = origin.split("_", 1)
-    scalar = _scalar(builder, name, filling, source) if shared is None else shared
-    return builder.splat(name, type_, scalar, instruction == "replicate")
+    scalar = _scalar(builder, name, filling, origin.source) if shared is None else shared
+    if origin.is_constant:
+        assert isinstance(scalar, Operand), f"{name}: a constant is made of a constant"
+        return builder.constant(name, type_, scalar, origin.replicates, origin.specializes)
+    return builder.splat(name, type_, scalar, origin.replicates)
 
 
-def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: str) -> MatrixConstant | MatrixNull:
-    """The constant matrix, for a variable to start with; ``origin`` is one of CONSTANT_ORIGINS."""
-    if origin == "null":
+def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: Origin) -> MatrixConstant | MatrixNull:
+    """Return the constant matrix, or null, for a variable to start with."""
+    if origin.is_null:
         return MatrixNull(Matrix(name, type_))
-    return MatrixConstant(Matrix(name, type_), _operand(builder, name, filling, _constant_source(origin)), *_manner(origin))
+    scalar = _scalar(builder, name, filling, origin.source)
+    assert isinstance(scalar, Operand), f"{name}: a constant is made of a constant"
+    return MatrixConstant(Matrix(name, type_), scalar, origin.replicates, origin.specializes)
 
 
-def scalar_for(builder: ProgramBuilder, name: str, filling: Filling, origin: str) -> ScalarValue | None:
-    """The scalar that several matrices of one component share; None for null, which has none."""
-    if origin == "null":
-        return None
-    if origin in _CONSTANTS:
-        return _operand(builder, name, filling, _constant_source(origin))
-    return _scalar(builder, name, filling, origin.split("_", 1)[1])
+def scalar_for(builder: ProgramBuilder, name: str, filling: Filling, origin: Origin) -> ScalarValue | None:
+    """Return the scalar that several matrices of one component share; None for null, which has none."""
+    return None if origin.is_null else _scalar(builder, name, filling, origin.source)
 
 
 def feed(fillings: Mapping[str, Filling], program: Program) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """Arrays and operands of a subcase that give the matrices of ``construct`` their values."""
+    """Return arrays and operands of a subcase that give the matrices of ``construct`` their values."""
     arrays: dict[str, np.ndarray] = {}
     operands: dict[str, int] = {}
     declared = {array.name for array in program.arrays}
@@ -145,6 +163,6 @@ def feed(fillings: Mapping[str, Filling], program: Program) -> tuple[dict[str, n
     return arrays, operands
 
 
-def filling(component: ComponentType, bits: Sequence[int], instances: int, origin: str, turn: int = 0) -> Filling:
-    """A filling with the ``turn``-th of ``bits``; where instances differ, instance i has the i-th after it."""
-    return Filling(component, tuple(bits[(turn + (i if varies(origin) else 0)) % len(bits)] for i in range(instances)))
+def filling(component: ComponentType, bits: Sequence[int], instances: int, origin: Origin, turn: int = 0) -> Filling:
+    """Return a filling with the ``turn``-th of ``bits``; where instances differ, instance i has the i-th after it."""
+    return Filling(component, tuple(bits[(turn + (i if origin.varies else 0)) % len(bits)] for i in range(instances)))

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from generators.errors import CtsError
+from generators.parameters.mappings import convert
 
 _KEY = "declaration"
 
@@ -79,7 +80,7 @@ class Declaration:
             except (CtsError, ValueError, KeyError) as error:
                 raise NotAValue(f"'{self.name}' does not take '{label}': {error}") from error
         try:
-            return msgspec.convert(data, self.type)
+            return convert(data, self.type)
         except msgspec.ValidationError as error:
             taken = f"; it takes {', '.join(map(str, get_args(self.type)))}" if get_origin(self.type) is Literal else f": {error}"
             raise NotAValue(f"'{self.name}' does not take '{label}'{taken}") from error

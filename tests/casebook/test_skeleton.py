@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from generators.casebook import build, expand, load_casebook, load_family
 from generators.errors import CasebookError
 from generators.skeleton import new_family
 from tests.suite import pin
+
+CHECKOUT = Path(__file__).parents[2]
 
 
 def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,10 +26,25 @@ def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(paths[1].parent)])
     family = pin(load_casebook(root).family("fresh_family"))
     assert len(expand(family, "smoke")) >= 3
+    assert {axis.name: axis.default for axis in family.axes} == {"component": None, "layout": "row", "padding": "tight"}
     for case in expand(family, "full"):
         built = build(case)
-        program = built.program
+        program, parameters = built.program, case.parameters
+        assert program.array("source").pointee.component is parameters.component
+        assert program.array("source").bytes == 16 * (16 * parameters.component.bytes + parameters.padding)
         assert [subcase.inputs["source"].nbytes for subcase in built.subcases()] == [program.array("source").bytes] * 2
+
+
+def test_the_builder_is_in_the_style_of_the_others(root: Path) -> None:
+    _, builder = new_family(root, "fresh", "SPV_KHR_cooperative_matrix")
+    for command in (["check"], ["format", "--check"]):
+        checked = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--no-cache", "--config", str(CHECKOUT / "pyproject.toml"), str(builder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_the_folder_names_the_specification_too(root: Path) -> None:

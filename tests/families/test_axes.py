@@ -26,8 +26,19 @@ CASES = Path(__file__).resolve().parents[2] / "cases"
         ("load_store", "shape: [16x16, 8x8,", "shape: [16x16, 8,", r"axes.shape\[1\]: .*'8'"),
         ("load_store", "pattern: [index,", "pattern: [idnex,", r"subcases.pattern\[0\]: .*'idnex'.*extremes"),
         ("muladd", "  subgroups: [1,", "  subgroups: [true,", r"axes.subgroups\[0\]: .*does not take 'true'"),
-        ("load_store", "  shape: ", "  flavour: [sweet]\n  shape: ", "reads no axis 'flavour'; it reads "),
-        ("load_store", "  memory: [none, explicit_none", "  memorie: [none, explicit_none", "needs an axis 'memory'"),
+        ("load_store", "  shape: ", "  flavour: [sweet]\n  shape: ", "declares no parameter 'flavour'; it declares "),
+        (
+            "load_store",
+            "  memory: [none, explicit_none",
+            "  memorie: [none, explicit_none",
+            "declares no parameter 'memorie'; it declares .*memory",
+        ),
+        (
+            "load_store",
+            "  component: [f16, f32, f64, bf16, e4m3, e5m2, s8, s16, s32, s64, u8, u16, u32, u64]\n",
+            "",
+            "declares a parameter 'component' without a default, so it needs values here",
+        ),
     ],
 )
 def test_a_value_that_the_builder_does_not_take_is_named_with_its_place(tmp_path, family, old, new, message):

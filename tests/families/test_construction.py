@@ -194,10 +194,10 @@ def blind_spots(family, tier, step=1):
     found = []
     for case in expand(casebook().family(family), tier)[::step]:
         program, subcase = built(case.id)
-        if int(case.values["trips"]) == 0:
+        if case.parameters.trips == 0:
             continue
         for defect in construction_defects(program):
-            if defect.id == "splat.scalar_of_first_instance" and not case.values["origin"].endswith("_element"):
+            if defect.id == "splat.scalar_of_first_instance" and not case.parameters.origin.varies:
                 continue
             if not is_seen(case.id, evaluate(program, subcase, defect.substitutes)):
                 found.append((case.id, defect.text))

@@ -5,6 +5,7 @@ import pytest
 from cts.reference.evaluate import evaluate
 from cts.verdict.diagnose import known_defects
 from generators.casebook import build, expand, find_case
+from generators.types import Layout
 from tests.families.evidence import chosen, seen, unseen
 from tests.suite import casebook
 
@@ -119,14 +120,17 @@ def test_a_stride_kept_in_16_bits_is_not_one_that_is_ignored():
     assert len(set(placed.values())) == len(placed) == 2
 
 
-@pytest.mark.parametrize("layout", ["row", "column"])
+@pytest.mark.parametrize("layout", Layout)
 def test_the_smoke_tier_has_addresses_that_only_narrow_lines_allow(layout):
     """Below 16 bytes of alignment: lines of eight 8-bit elements, from the least place that Vulkan allows."""
-    found = [case.values for case in expand(casebook().family("load_store"), "smoke") if case.values["first"] == "minimal"]
-    short = {"row": ("8x8", "16x8"), "column": ("8x8", "8x16")}[layout]
+    cases = [case.parameters for case in expand(casebook().family("load_store"), "smoke")]
+    short = {Layout.ROW_MAJOR: ((8, 8), (16, 8)), Layout.COLUMN_MAJOR: ((8, 8), (8, 16))}[layout]
     assert any(
-        values["component"] in ("e4m3", "e5m2", "s8", "u8") and values["load"] == values["store"] == layout and values["shape"] in short
-        for values in found
+        parameters.first == "minimal"
+        and parameters.component.bits == 8
+        and parameters.load is parameters.store is layout
+        and parameters.shape in short
+        for parameters in cases
     )
 
 
@@ -135,7 +139,7 @@ def test_the_smoke_tier_shows_a_stride_whose_bytes_are_kept_in_16_bits(access):
     far = [
         case
         for case in expand(casebook().family("load_store"), "smoke")
-        if "huge" in (case.values["load_stride"], case.values["store_stride"])
+        if "huge" in (case.parameters.load_stride, case.parameters.store_stride)
     ]
     found = [one for case in far for one in seen(case.id, "load_store.stride_in_16_bits", access=access)]
     assert any(one.is_visible for one in found)

@@ -5,6 +5,7 @@ import pytest
 from cts.defects.constants import constant_defects
 from cts.defects.elementwise import elementwise_defects
 from generators.casebook import expand
+from generators.types import Scope, Use
 from tests.families.evidence import seen, unseen
 from tests.suite import casebook
 
@@ -52,9 +53,8 @@ def test_a_scalar_left_at_its_default_shows(component, operation):
 
 def test_the_smoke_tier_has_each_operation_in_types_and_shapes_of_todays_devices():
     """lavapipe: 8x8 of f16 and 8-bit integers, accumulators of f32 and 32-bit integers; NVIDIA: the same types in 16x16 and others."""
-    found = {
-        (c.values["operation"], c.values["shape"] == "8x8") for c in expand(casebook().family("elementwise"), "smoke") if _is_real(c.values)
-    }
+    cases = [case.parameters for case in expand(casebook().family("elementwise"), "smoke")]
+    found = {(parameters.operation, parameters.shape == (8, 8)) for parameters in cases if _is_real(parameters)}
     operations = {
         "add",
         "subtract",
@@ -71,12 +71,12 @@ def test_the_smoke_tier_has_each_operation_in_types_and_shapes_of_todays_devices
     assert {operation for operation, small in found if not small} == operations
 
 
-def _is_real(values):
-    narrow, wide = values["component"] in ("f16", "s8", "u8"), values["component"] in ("f32", "s32", "u32")
-    if values["scope"] != "subgroup":
+def _is_real(parameters):
+    name, shape = parameters.component.name, parameters.shape
+    if parameters.scope is not Scope.SUBGROUP:
         return False
-    if values["use"] == "acc":
-        return (wide or values["component"] == "f16") and values["shape"] in ("8x8", "16x16", "16x8")
-    if values["component"] == "f16":
-        return values["shape"] in (("8x8", "16x16", "16x8") if values["use"] == "a" else ("8x8", "16x16", "16x8", "8x16"))
-    return narrow and values["shape"] in (("8x8", "16x32") if values["use"] == "a" else ("8x8", "32x16", "32x8"))
+    if parameters.use is Use.ACCUMULATOR:
+        return name in ("f16", "f32", "s32", "u32") and shape in ((8, 8), (16, 16), (16, 8))
+    if name == "f16":
+        return shape in ((8, 8), (16, 16), (16, 8)) or (parameters.use is Use.B and shape == (8, 16))
+    return name in ("s8", "u8") and shape in (((8, 8), (16, 32)) if parameters.use is Use.A else ((8, 8), (32, 16), (32, 8)))

@@ -62,7 +62,7 @@ def test_a_constant_left_at_its_default_shows(kind):
         built = build(case)
         program = built.program
         operand = next((o for o in program.operands if o.name == kind), None)
-        if operand is None or operand.default == operand.value or program.others or case.values["twin"] != "none":
+        if operand is None or operand.default == operand.value or program.others or case.parameters.twin != "none":
             continue
         plan = arrange(built)
         assert any(shows(program, subcase, left_at_default(program, kind)) for subcase in plan.subcases), case.id
@@ -88,7 +88,7 @@ def test_programs_of_different_modules_are_refused():
 
 
 def test_every_pipeline_has_the_subcases_of_the_case():
-    case = next(case for case in expand(casebook().family("specialization"), "smoke") if case.values["subgroups"] == "1+4+2")
+    case = next(case for case in expand(casebook().family("specialization"), "smoke") if case.parameters.subgroups.words == ("1", "4", "2"))
     built = build(case)
     program = built.program
     plan = arrange(built)

@@ -9,8 +9,8 @@ import pytest
 from cts.devices.validator.device import Answer
 from cts.kinds.static import what_is_wrong
 from generators.casebook import CaseKind, TestKind, build_module, expand
-from generators.errors import GeneratorError
-from generators.families.khr_cooperative_matrix.static_rules import ELEMENTS, element, read_rule
+from generators.mutations.rules import ELEMENTS, Parameters, element
+from generators.parameters.declaration import NotAValue, declarations
 from generators.property_rows import parse_row
 from generators.spirv.disassemble import disassemble
 from tests.suite import casebook
@@ -25,9 +25,8 @@ FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.STAT
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_case_covers_the_requirement_of_its_rule_and_no_other(name):
     family = casebook().family(name)
-    rules = {label: read_rule(value) for label, value in family.axes[0].values.items()}
-    assert all(case.requirements == (rules[case.labels[0]].requirement,) for case in expand(family, "smoke"))
-    assert all(rule.text and not re.search(rule.says, "") for rule in rules.values())
+    assert all(case.requirements == (case.parameters.rule.requirement,) for case in expand(family, "smoke"))
+    assert all(rule.rule and not re.search(rule.says, "") for rule in family.axes[0].values.values())
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -65,15 +64,16 @@ def test_a_validator_that_says_yes_or_no_to_everything_is_found_out(name):
     [
         ({"sais": "x"}, "unknown key 'sais'"),
         ({"legal": {"body": ["OpNop"]}}, "are the same"),
-        ({"elements": ["f16"]}, "not f16"),
-        ({"broken": {"insert": []}}, "unknown key 'insert'"),
+        ({"elements": ["f16"]}, "Invalid enum value 'f16'"),
+        ({"broken": {"insert": []}}, "unknown key 'insert'; expected some of declare, body, replace, functions"),
     ],
 )
 def test_a_rule_that_cannot_be_read_says_why(change, why):
-    with pytest.raises(GeneratorError, match=why):
-        read_rule(RULE | change)
-    with pytest.raises(GeneratorError, match="key 'says' is missing"):
-        read_rule({key: value for key, value in RULE.items() if key != "says"})
+    rule = declarations(Parameters)["rule"]
+    with pytest.raises(NotAValue, match=why):
+        rule.value(RULE | change, "some")
+    with pytest.raises(NotAValue, match="missing required field `says`"):
+        rule.value({key: value for key, value in RULE.items() if key != "says"}, "some")
 
 
 def test_rows_are_grouped_by_what_their_elements_are():

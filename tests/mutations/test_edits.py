@@ -9,7 +9,7 @@ import pytest
 
 from generators.errors import GeneratorError
 from generators.mutations.base import base_module
-from generators.mutations.edits import Edits, edited, read_edits
+from generators.mutations.edits import Edits, edited
 from generators.mutations.matrix2 import matrix2_base
 from generators.property_rows import parse_row
 from generators.spirv.assemble import assemble
@@ -110,9 +110,8 @@ def test_a_replacement_that_fits_several_lines_is_an_error():
         edited([*LINES, "OpReturn"], [Edits(replace={"OpReturn": ()})], {})
 
 
-def test_unknown_keys_are_errors():
-    with pytest.raises(GeneratorError, match="the rule: unknown key 'insert'; expected some of declare, body, replace"):
-        read_edits({"insert": "OpNop"}, "the rule")
+def test_a_single_line_need_not_be_in_a_list():
+    assert edited(LINES, [Edits(replace={"OpReturn": "OpKill"})], {}) == edited(LINES, [Edits(replace={"OpReturn": ("OpKill",)})], {})
 
 
 @pytest.mark.parametrize(

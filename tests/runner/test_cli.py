@@ -63,7 +63,7 @@ def test_a_case_shows_the_requirements_that_it_exercises_alone(capsys):
 def test_show_as_json_has_all_values(case, capsys):
     run("show", case.id, "--expected", "--inputs", "--json")
     shown = json.loads(capsys.readouterr().out)
-    assert shown["values"]["component"] == case.values["component"]
+    assert shown["values"]["component"] == case.parameters.component.name
     assert len(shown["inputs"]) == len(shown["expected"]) == len(case.subcases)
 
 

@@ -1,55 +1,94 @@
-"""construction: matrices that are not loaded, stored as they are or handed on by a loop.
-
-Axis values are those of cases/khr_cooperative_matrix/construction.yaml.
-"""
+"""construction: matrices that are not loaded, stored as they are or carried by a loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from generators.inputs.exactness import largest_finite, smallest_normal
 from generators.numerics.component_bits import bits_of
-from generators.operands.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, initializer, replicates
-from generators.parameters.vocabulary import LAYOUTS, SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.operands.origins import CONSTANT, ORIGINS, Filling, Origin, construct, feed, filling, initializer
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Initializer
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _OTHER = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
 
-VALUES = ("bytes", "ones", "high", "low", "least")
+Value = Literal["bytes", "ones", "high", "low", "least"]
+"""The value of a matrix; see ``value_bits``."""
+
+VALUES: tuple[Value, ...] = get_args(Value)
+
+Form = Literal["single", "twice", "several", "exchanged", "replaced", "undefined"]
+"""One matrix; stored twice; several of them; and carried by a loop: they change places, another takes the place of the first, or of an
+undefined one."""
+
 _LOOPS = ("exchanged", "replaced", "undefined")
+_MATRICES: Mapping[Form, int] = {"single": 1, "twice": 1, "several": 3, "exchanged": 2, "replaced": 2, "undefined": 2}
+"""How many matrices each form constructs."""
 
-AXES: TakenValues = {
-    "origin": ORIGINS,
-    "holder": ("none", "function", "private", "function_array", "private_array"),
-    "component": COMPONENT_TYPES.keys(),
-    "use": USES.keys(),
-    "shape": SHAPE,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "value": VALUES,
-    "form": ("single", "twice", "several", *_LOOPS),
-    "layout": LAYOUTS.keys(),
-    "trips": range(100),
-    "trip_source": SOURCES,
+
+@dataclass(frozen=True)
+class Holder:
+    """A variable that starts with a constant: its storage class, and whether it is an array, of which the last element is used."""
+
+    storage: Literal["function", "private"]
+    array: bool
+
+
+_HOLDERS: Mapping[str, Holder | None] = {
+    "none": None,
+    "function": Holder("function", False),
+    "private": Holder("private", False),
+    "function_array": Holder("function", True),
+    "private_array": Holder("private", True),
 }
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
-    "holds_constants": lambda values: values["holder"] == "none" or values["origin"] in CONSTANT_ORIGINS,
+
+def _loops(parameters: Parameters) -> bool:
+    return parameters.form in _LOOPS
+
+
+def _has_a_value(parameters: Parameters) -> bool:
+    """Tell whether a matrix of the case is not null."""
+    return not parameters.origin.is_null or parameters.form not in ("single", "twice")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    origin: Origin = parameter("where the matrices come from", labels=ORIGINS)
+    component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
+    holder: Holder | None = parameter("the variable that starts with the matrix", default="none", labels=_HOLDERS)
+    use: Use = parameter("use of the matrices", default="a", labels=USES)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    value: Value = parameter("the value of the first matrix", default="bytes", applies=_has_a_value)
+    form: Form = parameter("what becomes of the matrices", default="single")
+    layout: Layout = parameter("layout of the stores", default="row", labels=LAYOUTS)
+    trips: int = parameter("iterations of the loop", default=3, applies=_loops)
+    trip_source: SOURCE_NAMES = parameter("where the trip count comes from", default="literal", applies=_loops)
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "holds_constants": lambda parameters: parameters.holder is None or parameters.origin.is_constant,
 }
 
 
-def value_bits(value: str, component: ComponentType, origin: str = "constant") -> int:
-    """The bits of a value by its name: ``bytes`` negative and every byte another, ``ones`` all bits of an integer or -1.0, ``high`` the
-    largest float or the largest signed integer, ``low`` their opposite, ``least`` 1 or the smallest float that ``origin`` keeps: a
-    denormal, but a normal one if it replicates, whose instructions Vulkan lets flush denormals (facts.md C16)."""
+def value_bits(value: Value, component: ComponentType, origin: Origin = CONSTANT) -> int:
+    """Return the bits of a value: ``bytes`` is negative and has no byte twice, ``ones`` has all bits of an integer or is -1.0, ``high`` is
+    the largest float or the largest signed integer, ``low`` its opposite, ``least`` 1 or the smallest float that ``origin`` keeps: a
+    denormal, but a normal one if it replicates, since Vulkan lets those instructions flush denormals (facts.md C16)."""
     width = component.bits
     match value:
         case "bytes":
@@ -60,56 +99,53 @@ def value_bits(value: str, component: ComponentType, origin: str = "constant") -
             return bits_of(component, largest_finite(component)) if component.is_float else (1 << width - 1) - 1
         case "low":
             return bits_of(component, -largest_finite(component)) if component.is_float else 1 << width - 1
-        case _:
-            return bits_of(component, smallest_normal(component)) if component.is_float and replicates(origin) else 1
+        case "least":
+            return bits_of(component, smallest_normal(component)) if component.is_float and origin.replicates else 1
 
 
-def _fillings(values: Values) -> dict[str, Filling]:
-    """The value of each constructed matrix, by its name: of several in one shader each has another."""
-    component = COMPONENT_TYPES[values["component"]]
-    bits = [value_bits(value, component, values["origin"]) for value in VALUES]
-    start = VALUES.index(values["value"])
-    count = {"several": 3, "exchanged": 2, "replaced": 2, "undefined": 2}.get(values["form"], 1)
-    return {f"m{i}": filling(component, bits, instances(values), values["origin"], start + i) for i in range(count)}
+def _fillings(parameters: Parameters) -> dict[str, Filling]:
+    """Return the value of each constructed matrix, by its name: the matrices of one shader have different values."""
+    component, origin = parameters.component, parameters.origin
+    bits = [value_bits(value, component, origin) for value in VALUES]
+    start = VALUES.index(parameters.value)
+    return {f"m{i}": filling(component, bits, parameters.instances, origin, start + i) for i in range(_MATRICES[parameters.form])}
 
 
-class _Writer:
+class _MatrixWriter:
     """Writes the program of one case."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        rows, columns = shape_of(values)
-        component = COMPONENT_TYPES[values["component"]]
-        self.type = MatrixType(component, SCOPES[values["scope"]], rows, columns, USES[values["use"]])
-        self.builder = ProgramBuilder(self.type.scope_value, subgroups=int(values["subgroups"]))
-        self.fillings = _fillings(values)
-        self.layout = LAYOUTS[values["layout"]]
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.type = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
+        self.builder = ProgramBuilder(self.type.scope_value, subgroups=parameters.subgroups)
+        self.fillings = _fillings(parameters)
+        self.layout = parameters.layout
         if self.builder.instances > 1:
             self.builder.instance_index()
 
     def make(self, name: str) -> Matrix:
-        """The constructed matrix of that name. Only the first is null; the others of its shader are constants."""
-        origin = self.values["origin"]
-        origin = "constant" if origin == "null" and name != "m0" else origin
-        if self.values["holder"] != "none":
-            return self.hold(name, origin)
+        """Construct the matrix of that name. Only the first is null; the others of its shader are constants."""
+        origin = self.parameters.origin
+        if origin.is_null and name != "m0":
+            origin = CONSTANT
+        if self.parameters.holder is not None:
+            return self.hold(name, origin, self.parameters.holder)
         return construct(self.builder, name, self.type, self.fillings[name], origin)
 
-    def hold(self, name: str, origin: str) -> Matrix:
-        """What a variable, or the last element of an array, was initialized with."""
-        builder, (storage, *array) = self.builder, self.values["holder"].split("_")
-        assert storage in ("function", "private")
+    def hold(self, name: str, origin: Origin, holder: Holder) -> Matrix:
+        """Return what a variable, or the last element of an array, was initialized with."""
+        builder = self.builder
         start = initializer(builder, f"{name}_initial", self.type, self.fillings[name], origin)
-        if not array:
-            return builder.get_matrix(name, builder.variable(f"{name}_variable", self.type, storage, start))
+        if not holder.array:
+            return builder.get_matrix(name, builder.variable(f"{name}_variable", self.type, holder.storage, start))
         other = Filling(self.type.component, (value_bits("bytes", self.type.component) ^ 1,))
-        first = initializer(builder, f"{name}_first", self.type, other, "constant")
-        both: Initializer = "null" if origin == "null" else (first, start)
-        variable = builder.variable(f"{name}_variable", ArrayType(self.type, 2), storage, both)
+        first = initializer(builder, f"{name}_first", self.type, other, CONSTANT)
+        both: Initializer = "null" if origin.is_null else (first, start)
+        variable = builder.variable(f"{name}_variable", ArrayType(self.type, 2), holder.storage, both)
         return builder.get_matrix(name, variable, 1)
 
     def store(self, matrix: Matrix, name: str, layout: Layout) -> None:
-        """Stores ``matrix`` to an array of its own, with space between the rows (columns) and between scope instances."""
+        """Store ``matrix`` to an array of its own, with space between the rows (columns) and between scope instances."""
         builder, component = self.builder, self.type.component
         rows, columns = self.type.shape
         runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
@@ -122,18 +158,18 @@ class _Writer:
         builder.store(matrix, array, first, builder.literal(stride), layout)
 
     def straight(self) -> None:
-        """Matrices that are stored as they are."""
+        """Store matrices as they are."""
         matrices = [self.make(name) for name in self.fillings]
         for i, matrix in enumerate(matrices):
             self.store(matrix, f"d{i}", self.layout)
-        if self.values["form"] == "twice":
+        if self.parameters.form == "twice":
             self.store(matrices[0], "again", _OTHER[self.layout])
 
     def loop(self) -> None:
-        """Matrices that a loop carries: they change places, or another takes the place of the first, or of an undefined one."""
-        builder, form = self.builder, self.values["form"]
-        trips = int(self.values["trips"])
-        trip_count = builder.operand("trip_count", U32, self.values["trip_source"], trips, trips + 1)
+        """Carry matrices through a loop: they change places, or another takes the place of the first, or of an undefined one."""
+        builder, form = self.builder, self.parameters.form
+        trips = self.parameters.trips
+        trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, trips, trips + 1)
         carried: list[Carried] = []
         first, second = (Matrix(f"current{i}", self.type) for i in range(2))
         match form:
@@ -160,19 +196,18 @@ class _Writer:
             self.store(initial[0], "initial", self.layout)
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    writer = _Writer(values)
-    if values["form"] in _LOOPS:
+def build(parameters: Parameters) -> Built:
+    """Build a case. A subcase gives the scalars that come from outside of the shader."""
+    writer = _MatrixWriter(parameters)
+    if parameters.form in _LOOPS:
         writer.loop()
     else:
         writer.straight()
-    return writer.builder.build()
 
+    def draw(name: str, parameters: Parameters, program: Program, _: np.random.Generator) -> Subcase:
+        arrays, operands = feed(writer.fillings, program)
+        if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
+            operands["trip_count"] = parameters.trips
+        return Subcase(name, arrays, operands)
 
-def subcase(name: str, values: Values, program: Program, _: np.random.Generator) -> Subcase:
-    """The scalars that come from outside of the shader."""
-    arrays, operands = feed(_fillings(values), program)
-    if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
-        operands["trip_count"] = int(values["trips"])
-    return Subcase(name, arrays, operands)
+    return Built(writer.builder.build(), draw)

@@ -1,21 +1,21 @@
-"""construction_operands: matrices that are not loaded, as operands of a multiply-add.
-
-Axis values are those of cases/khr_cooperative_matrix/construction_operands.yaml.
-"""
+"""construction_operands: matrices that are not loaded, as operands of a multiply-add."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from generators.inputs.exactness import accumulation_precision
 from generators.layouts.tiles import Tiles
-from generators.operands.origins import INTEGERS, ORIGINS, Filling, construct, feed, filling, scalar_for
-from generators.parameters.vocabulary import LAYOUT_LETTERS, OPERAND_USES, SOURCES, SUBGROUPS, TakenValues, Values
+from generators.operands.origins import ORIGINS, Filling, Origin, construct, feed, filling, scalar_for
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import LAYOUT_LETTERS, OPERAND_USES, SOURCE_NAMES
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
@@ -24,27 +24,41 @@ from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass
 
 _TWINS = {"f16": "bf16", "bf16": "f16", "s8": "u8", "u8": "s8", "e4m3": "e5m2", "e5m2": "e4m3", "s16": "u16", "u16": "s16"}
-"""Types of the same width, which a compiler may take for each other."""
+"""Types of the same width, which a compiler may confuse."""
 
-VALUES = ("first", "second", "third")
+_VALUES = {"first": 0, "second": 1, "third": 2}
+"""Word -> number of the value in ``_values_of``."""
+
 _FLOATS = (-0.75, -1.0, 0.625)
 
-AXES: TakenValues = {
-    "row": None,
-    "origin": ORIGINS,
-    "constructed": ("a", "b", "c", "ab", "ac", "bc", "abc"),
-    "scalar": ("own", "shared"),
-    "form": ("single", "loop", "twins"),
-    "value": VALUES,
-    "subgroups": SUBGROUPS,
-    "layout": LAYOUT_LETTERS.keys(),
-    "trips": range(100),
-    "trip_source": SOURCES,
-}
+_CONSTRUCTED = {names: tuple(names) for names in ("a", "b", "c", "ab", "ac", "bc", "abc")}
+
+
+def _loops(parameters: Parameters) -> bool:
+    return parameters.form == "loop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    row: PropertyRow = parameter("the property row", decode=parse_row)
+    origin: Origin = parameter("where the constructed operands come from", labels=ORIGINS)
+    constructed: tuple[str, ...] = parameter("the operands that are constructed, of a, b and c", default="a", labels=_CONSTRUCTED)
+    scalar: Literal["own", "shared"] = parameter("whether constructed operands share one scalar", default="own")
+    form: Literal["single", "loop", "twins"] = parameter(
+        "one multiply-add, a loop that begins with the constructed operands, or a second multiply-add in types of the same width",
+        default="single",
+    )
+    value: int = parameter("number of the value of the first constructed operand", default="first", labels=_VALUES)
+    subgroups: int = parameter("subgroups of the workgroup", default=1)
+    layout: Layout = parameter("layout of loads and stores", default="r", labels=LAYOUT_LETTERS)
+    trips: int = parameter("iterations of the loop", default=3, applies=_loops)
+    trip_source: SOURCE_NAMES = parameter("where the trip count comes from", default="literal", applies=_loops)
 
 
 def _values_of(component: ComponentType) -> tuple[int, ...]:
-    """Bits of the constructed matrices: integers with the sign set, floats of both signs with few digits, so that sums are exact."""
+    """Return the bits of constructed matrices: integers with the sign set, floats of both signs with few digits, to keep sums exact."""
     if component.is_float:
         return tuple(int(np.array(value).astype(component.dtype).view(component.bits_dtype)) for value in _FLOATS)
     return (
@@ -59,7 +73,7 @@ def _number(component: ComponentType, bits: int) -> float:
 
 
 def twin(row: PropertyRow) -> PropertyRow | None:
-    """The row whose factors have the other type of the same width, or None."""
+    """Return the row whose factors have the other type of the same width, or None."""
     if row.a is not row.b or row.a.name not in _TWINS:
         return None
     other = COMPONENT_TYPES[_TWINS[row.a.name]]
@@ -69,36 +83,31 @@ def twin(row: PropertyRow) -> PropertyRow | None:
     return replace(row, a=other, b=other, c=result, result=result)
 
 
-def _row(values: Values) -> PropertyRow:
-    return parse_row(values["row"])
-
-
-def _rows(values: Values) -> dict[str, PropertyRow]:
-    """The multiply-adds of a case, by the suffix of their matrices' names."""
-    row = _row(values)
-    if values["form"] != "twins":
+def _rows(parameters: Parameters) -> dict[str, PropertyRow]:
+    """Return the multiply-adds of a case, by the suffix of their matrices' names."""
+    row = parameters.row
+    if parameters.form != "twins":
         return {"": row}
     other = twin(row)
     assert other is not None, "the constraint 'has_twin' must exclude this case"
     return {"": row, "_twin": other}
 
 
-def _fillings(values: Values, row: PropertyRow) -> dict[str, Filling]:
-    """The values of the constructed operands: of each another, unless they share a scalar."""
-    start, shared, origin = VALUES.index(values["value"]), values["scalar"] == "shared", values["origin"]
-    count = int(values["subgroups"])
+def _own_fillings(parameters: Parameters, row: PropertyRow) -> dict[str, Filling]:
+    """Return the values of the constructed operands, which differ unless they share a scalar."""
+    shared, origin, count = parameters.scalar == "shared", parameters.origin, parameters.subgroups
+    components = {"a": row.a, "b": row.b, "c": row.c}
     found = {}
-    for turn, name in enumerate("abc"):
-        if name in values["constructed"]:
-            component = {"a": row.a, "b": row.b, "c": row.c}[name]
-            found[name] = filling(component, _values_of(component), count, origin, start + (0 if shared else turn))
+    for number, (name, component) in enumerate(components.items()):
+        if name in parameters.constructed:
+            found[name] = filling(component, _values_of(component), count, origin, parameters.value + (0 if shared else number))
     return found
 
 
-def _all_fillings(values: Values) -> dict[str, Filling]:
-    """By the name of the matrix. A twin has the bits of the other's factors, in its own types."""
-    rows = _rows(values)
-    found = _fillings(values, rows[""])
+def _fillings(parameters: Parameters) -> dict[str, Filling]:
+    """Return the values by the name of the matrix. A twin has the bits of the other's factors, in its own types."""
+    rows = _rows(parameters)
+    found = _own_fillings(parameters, rows[""])
     for suffix, row in rows.items():
         if suffix:
             types = {"a": row.a, "b": row.b, "c": row.c}
@@ -118,29 +127,35 @@ class Limits:
 
 
 def _odd(value: float) -> tuple[int, int]:
-    """``value`` as an odd number times two to an exponent."""
+    """Return ``value`` as an odd number times two to an exponent."""
     fraction, exponent = math.frexp(abs(value))
     digits = int(math.ldexp(fraction, 53))
     low = (digits & -digits).bit_length() - 1
     return digits >> low, exponent - 53 + low
 
 
-def limits(values: Values, row: PropertyRow, fillings: Mapping[str, Filling]) -> Limits | None:
-    """Integers so small that every sum is exact in every order; None if there are none.
+def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterations: int) -> Limits | None:
+    """Return integers so small that every sum is exact in every order; None if there are none.
 
-    All is counted in one quantum: products are integers times two to the sum of the factors' exponents, and so is C.
+    Everything is counted in one quantum: products are integers times two to the sum of the factors' exponents, and so is C.
+
+    Args:
+        row: of the multiply-add.
+        fillings: values of the constructed operands.
+        null: whether the constructed operands are null instead.
+        iterations: how many multiply-adds follow each other.
     """
     budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
-    terms = row.k * (max(1, int(values["trips"])) if values["form"] == "loop" else 1)
+    terms = row.k * iterations
     magnitude, exponent = {"a": 0, "b": 0, "c": 0}, {"a": 0, "b": 0}
     for name in ("a", "b"):
-        if name in fillings and values["origin"] != "null":
+        if name in fillings and not null:
             parts = [_odd(_number(fillings[name].component, bits)) for bits in fillings[name].bits]
             exponent[name] = min(e for _, e in parts)
             magnitude[name] = max(m << e - exponent[name] for m, e in parts)
     quantum = exponent["a"] + exponent["b"]
     scale = 1
-    if "c" in fillings and values["origin"] != "null":
+    if "c" in fillings and not null:
         parts = [_odd(_number(row.c, bits)) for bits in fillings["c"].bits]
         lowest = min(quantum, *(e for _, e in parts))
         scale, magnitude["c"] = 1 << quantum - lowest, max(m << e - lowest for m, e in parts)
@@ -170,46 +185,53 @@ def limits(values: Values, row: PropertyRow, fillings: Mapping[str, Filling]) ->
     return Limits(limit_a, limit_b, limit_c, exponent["a"], exponent["b"])
 
 
-def _exact(values: Values) -> bool:
-    row = _row(values)
+def _limits(parameters: Parameters) -> dict[str, Limits | None]:
+    """Return the limits of each multiply-add of a case of floats, by the suffix of its matrices' names."""
+    found, null = _fillings(parameters), parameters.origin.is_null
+    iterations = max(1, parameters.trips) if parameters.form == "loop" else 1
+    return {
+        suffix: limits(row, {name: found[name + suffix] for name in "abc" if name + suffix in found}, null, iterations)
+        for suffix, row in _rows(parameters).items()
+    }
+
+
+def _exact(parameters: Parameters) -> bool:
+    row = parameters.row
     if not row.result.is_float:
         return not row.saturating
-    if values["form"] == "twins" and twin(row) is None:
+    if parameters.form == "twins" and twin(row) is None:
         return True
-    found = _all_fillings(values)
-    for suffix, each in _rows(values).items():
-        own = {name: found[name + suffix] for name in "abc" if name + suffix in found}
-        if limits(values, each, own) is None:
-            return False
-    return True
+    return None not in _limits(parameters).values()
 
 
-def _shares(values: Values) -> bool:
-    """One scalar makes several matrices of one component; null has no scalar."""
-    if values["scalar"] == "own":
+def _types(parameters: Parameters) -> set[ComponentType]:
+    """Return the component types of the constructed operands."""
+    row = parameters.row
+    return {{"a": row.a, "b": row.b, "c": row.c}[name] for name in parameters.constructed}
+
+
+def _shares(parameters: Parameters) -> bool:
+    """Tell whether the operands can share: one scalar makes several matrices of one component; null has no scalar."""
+    if parameters.scalar == "own":
         return True
-    row = _row(values)
-    types = {{"a": row.a, "b": row.b, "c": row.c}[name] for name in values["constructed"]}
-    return len(values["constructed"]) > 1 and len(types) == 1 and values["origin"] != "null" and values["form"] == "single"
+    several = len(parameters.constructed) > 1 and len(_types(parameters)) == 1
+    return several and not parameters.origin.is_null and parameters.form == "single"
 
 
-def _computable(values: Values) -> bool:
-    row = _row(values)
-    types = [{"a": row.a, "b": row.b, "c": row.c}[name].name for name in values["constructed"]]
-    return not values["origin"].endswith("_computed") or all(name in INTEGERS for name in types)
+def _computable(parameters: Parameters) -> bool:
+    return parameters.origin.source != "computed" or not any(component.is_float for component in _types(parameters))
 
 
-def _carries(values: Values) -> bool:
-    """What a loop adds to has the types of C and of Result."""
-    row = _row(values)
-    return values["form"] != "loop" or row.c is row.result
+def _carries(parameters: Parameters) -> bool:
+    """Tell whether a loop can carry its sum: its type is the type of C and of Result."""
+    return parameters.form != "loop" or parameters.row.c is parameters.row.result
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "carries": _carries,
     "computable": _computable,
     "exact": _exact,
-    "has_twin": lambda values: values["form"] != "twins" or twin(_row(values)) is not None,
+    "has_twin": lambda parameters: parameters.form != "twins" or twin(parameters.row) is not None,
     "shares": _shares,
 }
 
@@ -222,20 +244,20 @@ def _tiles(component: ComponentType, shape: tuple[int, int], layout: Layout, ins
     return Tiles(component, rows, columns, layout, stride, pitch, 1, pitch * instances)
 
 
-class _Writer:
+class _ProductWriter:
     """Writes the program of one case."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.builder = ProgramBuilder(Scope.SUBGROUP, subgroups=int(values["subgroups"]))
-        self.layout = LAYOUT_LETTERS[values["layout"]]
-        self.fillings = _all_fillings(values)
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.builder = ProgramBuilder(Scope.SUBGROUP, subgroups=parameters.subgroups)
+        self.layout, self.origin = parameters.layout, parameters.origin
+        self.rows, self.fillings = _rows(parameters), _fillings(parameters)
         self.shared: ScalarValue | None = None
         if self.builder.instances > 1:
             self.builder.instance_index()
-        if values["scalar"] == "shared":
-            name = values["constructed"][0]
-            self.shared = scalar_for(self.builder, name, self.fillings[name], values["origin"])
+        if parameters.scalar == "shared":
+            name = parameters.constructed[0]
+            self.shared = scalar_for(self.builder, name, self.fillings[name], self.origin)
 
     def _place(self, name: str, tiles: Tiles) -> ScalarValue:
         builder = self.builder
@@ -247,7 +269,7 @@ class _Writer:
         return MatrixType(component, Scope.SUBGROUP, *shape, OPERAND_USES[name])
 
     def load(self, name: str, suffix: str, row: PropertyRow) -> Matrix:
-        """An operand from an array of its own."""
+        """Load an operand from an array of its own."""
         type_ = self._type(name, row)
         tiles = _tiles(type_.component, type_.shape, self.layout, self.builder.instances)
         label = f"{name}{suffix}"
@@ -256,29 +278,29 @@ class _Writer:
         return self.builder.load(f"matrix_{label}", type_, array, first, stride, self.layout)
 
     def operand(self, name: str, suffix: str, row: PropertyRow) -> Matrix:
-        """An operand, constructed or loaded."""
+        """Return an operand, constructed or loaded."""
         label = f"{name}{suffix}"
         if label not in self.fillings:
             return self.load(name, suffix, row)
-        return construct(self.builder, label, self._type(name, row), self.fillings[label], self.values["origin"], self.shared)
+        return construct(self.builder, label, self._type(name, row), self.fillings[label], self.origin, self.shared)
 
     def store(self, matrix: Matrix, name: str) -> None:
-        """Stores a result."""
+        """Store a result."""
         tiles = _tiles(matrix.type.component, matrix.type.shape, self.layout, self.builder.instances)
         array = self.builder.array(name, Pointee(matrix.type.component), tiles.length, StorageClass.STORAGE_BUFFER, "output")
         self.builder.store(matrix, array, self._place(name, tiles), self.builder.literal(tiles.stride), self.layout)
 
     def straight(self) -> None:
-        """One multiply-add, or two in types of equal width."""
-        for suffix, row in _rows(self.values).items():
+        """Write one multiply-add, or two in types of equal width."""
+        for suffix, row in self.rows.items():
             a, b, c = (self.operand(name, suffix, row) for name in "abc")
             type_ = replace(self._type("c", row), component=row.result)
             self.store(self.builder.muladd(f"product{suffix}", type_, a, b, c, row.operands or None), f"d{suffix}")
 
     def loop(self) -> None:
-        """Constructed operands are what the first iteration takes: C is added to, A and B are loaded for the following ones."""
-        builder, row, trips = self.builder, _row(self.values), int(self.values["trips"])
-        trip_count = builder.operand("trip_count", U32, self.values["trip_source"], trips, trips + 1)
+        """Write a loop whose first iteration takes the constructed operands: C is added to, A and B are loaded for the following ones."""
+        builder, row, trips = self.builder, self.parameters.row, self.parameters.trips
+        trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, trips, trips + 1)
         initial = {name: self.operand(name, "", row) for name in "abc"}
         later = {name: self.load(name, "", row) for name in "ab" if name in self.fillings}
         current = {name: Matrix(f"current_{name}", initial[name].type) for name in (*later, "c")}
@@ -291,22 +313,12 @@ class _Writer:
 
 
 def operand_types(row: PropertyRow) -> dict[str, tuple[ComponentType, tuple[int, int]]]:
-    """Component and shape of A, B and C."""
+    """Return component and shape of A, B and C."""
     return {"a": (row.a, (row.m, row.k)), "b": (row.b, (row.k, row.n)), "c": (row.c, (row.m, row.n))}
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    writer = _Writer(values)
-    if values["form"] == "loop":
-        writer.loop()
-    else:
-        writer.straight()
-    return writer.builder.build()
-
-
 def _draw(row: PropertyRow, name: str, within: Limits | None, instances: int, rng: np.random.Generator) -> np.ndarray:
-    """Values of a loaded operand, (instances, 1, rows, columns): all bits of integers, small numbers of both signs of floats."""
+    """Draw a loaded operand, (instances, 1, rows, columns): all bits of integers, small numbers of both signs of floats."""
     component, shape = operand_types(row)[name]
     size = (instances, 1, *shape)
     if within is None:
@@ -322,19 +334,26 @@ def _draw(row: PropertyRow, name: str, within: Limits | None, instances: int, rn
     return np.asarray(np.ldexp(drawn.astype(np.float64), exponent).astype(component.dtype))
 
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Loaded operands, and the scalars that come from outside of the shader."""
-    found = _all_fillings(values)
-    arrays, operands = feed(found, program)
-    layout = LAYOUT_LETTERS[values["layout"]]
-    inputs = {array.name for array in program.arrays}
-    for suffix, row in _rows(values).items():
-        own = {each: found[each + suffix] for each in "abc" if each + suffix in found}
-        within = limits(values, row, own) if row.result.is_float else None
-        for each, (component, shape) in operand_types(row).items():
-            if f"{each}{suffix}_in" in inputs:
-                tiles = _tiles(component, shape, layout, program.instances)
-                arrays[f"{each}{suffix}_in"] = tiles.place(_draw(row, each, within, program.instances, rng), rng)
-    if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
-        operands["trip_count"] = int(values["trips"])
-    return Subcase(name, arrays, operands)
+def build(parameters: Parameters) -> Built:
+    """Build a case. A subcase gives loaded operands, and the scalars that come from outside of the shader."""
+    writer = _ProductWriter(parameters)
+    if parameters.form == "loop":
+        writer.loop()
+    else:
+        writer.straight()
+    rows, layout = writer.rows, writer.layout
+    found = _limits(parameters) if parameters.row.result.is_float else dict.fromkeys(rows)
+
+    def draw(name: str, parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+        arrays, operands = feed(writer.fillings, program)
+        inputs = {array.name for array in program.arrays}
+        for suffix, row in rows.items():
+            for each, (component, shape) in operand_types(row).items():
+                if f"{each}{suffix}_in" in inputs:
+                    tiles = _tiles(component, shape, layout, program.instances)
+                    arrays[f"{each}{suffix}_in"] = tiles.place(_draw(row, each, found[suffix], program.instances, rng), rng)
+        if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
+            operands["trip_count"] = parameters.trips
+        return Subcase(name, arrays, operands)
+
+    return Built(writer.builder.build(), draw)

@@ -1,14 +1,11 @@
-"""conversion: a matrix of one component type becomes a matrix of another, alone, in chains, and around a multiply-add.
-
-Axis values are those of cases/khr_cooperative_matrix/conversion.yaml.
-"""
+"""conversion: a matrix of one component type becomes a matrix of another, alone, in chains, and around a multiply-add."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -16,71 +13,113 @@ from generators.errors import GeneratorError
 from generators.inputs import conversion_products, conversions
 from generators.inputs.conversions import Step
 from generators.layouts.placement import Target, fills, stage_in, stage_out
-from generators.layouts.tiles import Tiles, first_tile, fit_workgroup_memory
-from generators.parameters.vocabulary import (
-    LAYOUT_LETTERS,
-    SCOPES,
-    SHAPE,
-    STORAGE,
-    SUBGROUPS,
-    USES,
-    TakenValues,
-    Values,
-    instances,
-    shape_of,
-)
+from generators.layouts.tiles import Tiles, first_tile, fit_workgroup_memory, tiled
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import STORAGE_CLASSES, USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.conversion import Conversion, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType
-from generators.property_rows import PropertyRow, parse_row
+from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+
+Form = Literal["alone", "kept", "back", "through", "both", "before", "after"]
+"""One conversion, alone or with the source stored too; there and back; over a third type; to two types; of a factor before a multiply-add;
+and of its result after it."""
 
 _DIRECT = ("alone", "kept")
 _CHAINS = ("back", "through")
+_THIRD = ("through", "both")
 _PRODUCTS = ("before", "after")
-_FORMS = (*_DIRECT, *_CHAINS, "both", *_PRODUCTS)
 
-_FACTORS: Mapping[str, str] = MappingProxyType(
-    {"f16": "f32", "bf16": "f32", "f32": "f32", "f64": "f64", "e4m3": "f32", "e5m2": "f32", "s8": "s32", "u8": "u32"}
+_FACTORS: Mapping[str, ComponentType] = MappingProxyType(
+    {
+        factor: COMPONENT_TYPES[result]
+        for factor, result in (
+            ("f16", "f32"),
+            ("bf16", "f32"),
+            ("f32", "f32"),
+            ("f64", "f64"),
+            ("e4m3", "f32"),
+            ("e5m2", "f32"),
+            ("s8", "s32"),
+            ("u8", "u32"),
+        )
+    }
 )
 """Component type of A and B -> of C and Result, for a multiply-add after the conversion."""
 
-_SUMS: Mapping[str, str] = MappingProxyType({"f16": "f16", "f32": "f16", "f64": "f64", "bf16": "bf16", "s32": "s8", "u32": "u8"})
+_SUMS: Mapping[str, ComponentType] = MappingProxyType(
+    {
+        result: COMPONENT_TYPES[factor]
+        for result, factor in (("f16", "f16"), ("f32", "f16"), ("f64", "f64"), ("bf16", "bf16"), ("s32", "s8"), ("u32", "u8"))
+    }
+)
 """Component type of C and Result -> of A and B, for a multiply-add before the conversion."""
 
+_FACTOR_NAMES: Mapping[Use, Literal["a", "b"]] = {Use.A: "a", Use.B: "b"}
 
-def _type(values: Values, axis: str) -> ComponentType:
-    return COMPONENT_TYPES[values[axis]]
+
+def _has_third(parameters: Parameters) -> bool:
+    return parameters.form in _THIRD
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    from_: ComponentType = parameter("component type that is converted", labels=COMPONENT_TYPES)
+    to: ComponentType = parameter("component type of the result", labels=COMPONENT_TYPES)
+    use: Use = parameter("use of the matrices", default="acc", labels=USES)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    signs: Literal["types", "crossed"] = parameter("whether the instruction agrees with the signedness of the types", default="types")
+    saturation: Literal["none", "largest"] = parameter(
+        "whether conversions to 8-bit floats saturate to the largest one",
+        default="none",
+        applies=lambda parameters: is_float8(parameters.to),
+    )
+    form: Form = parameter("what is converted, and where the result goes", default="alone")
+    third: ComponentType = parameter("the third type of two conversions", default="f32", labels=COMPONENT_TYPES, applies=_has_third)
+    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["bytes", "edges", "random", "overflow", "infinite", "chained", "products"] = parameter("how the elements are drawn")
+    part: int = parameter("which part of a list of values that is longer than the matrix")
 
 
 def _conversion(source: ComponentType, target: ComponentType, crossed: bool) -> Conversion | None:
-    """The instruction that agrees with the types, or the one that does not; None where there is none."""
+    """Return the instruction that agrees with the types, or the one that does not; None where there is none."""
     found = [c for c in allowed_conversions(source, target) if agrees(c, source, target) is not crossed]
     return found[0] if found else None
 
 
-def _pairs(values: Values) -> tuple[tuple[ComponentType, ComponentType], ...]:
-    """Source and target of each conversion: one, or for a chain and for two targets of one source, two."""
-    source, target = _type(values, "from"), _type(values, "to")
-    match values["form"]:
+def _pairs(parameters: Parameters) -> tuple[tuple[ComponentType, ComponentType], ...]:
+    """Return source and target of each conversion: one, or for a chain and for two targets of one source, two."""
+    source, target = parameters.from_, parameters.to
+    match parameters.form:
         case "back":
             return (source, target), (target, source)
         case "through":
-            return (source, _type(values, "third")), (_type(values, "third"), target)
+            return (source, parameters.third), (parameters.third, target)
         case "both":
-            return (source, target), (source, _type(values, "third"))
+            return (source, target), (source, parameters.third)
         case _:
             return ((source, target),)
 
 
-def _steps(values: Values) -> tuple[Step, ...] | None:
-    """The conversions of a case; None where the axes name one that no instruction makes."""
-    crossed = values["signs"] == "crossed"
+def _steps(parameters: Parameters) -> tuple[Step, ...] | None:
+    """Return the conversions of a case; None where the parameters name one that no instruction makes."""
+    crossed = parameters.signs == "crossed"
     found = []
-    for source, target in _pairs(values):
+    for source, target in _pairs(parameters):
         conversion = _conversion(source, target, crossed)
         if conversion is None:
             return None
@@ -88,153 +127,135 @@ def _steps(values: Values) -> tuple[Step, ...] | None:
     return tuple(found)
 
 
-def steps(values: Values) -> tuple[Step, ...]:
-    """The conversions of a case.
+def steps(parameters: Parameters) -> tuple[Step, ...]:
+    """Return the conversions of a case.
 
     Raises:
-        GeneratorError: the axes name one that no instruction makes.
+        GeneratorError: the parameters name one that no instruction makes.
     """
-    found = _steps(values)
+    found = _steps(parameters)
     if found is None:
         raise GeneratorError("conversion: the constraint 'convertible' must exclude this case")
     return found
 
 
-def _row(values: Values) -> PropertyRow | None:
-    """The row of the multiply-add that the converted matrix enters, or whose result is converted; None where there is none."""
-    rows, columns = shape_of(values)
-    if values["form"] == "before":
-        factor = values["to"]
-        result = _FACTORS.get(factor)
-        if result is None or values["use"] == "acc":
+def _row(parameters: Parameters) -> PropertyRow | None:
+    """Return the row of the multiply-add that the converted matrix enters, or whose result is converted; None where there is none."""
+    rows, columns = parameters.shape
+    if parameters.form == "before":
+        factor = parameters.to
+        result = _FACTORS.get(factor.name)
+        if result is None or parameters.use is Use.ACCUMULATOR:
             return None
         # 8 where the known depth is 8: the rows of today's devices
-        other = 8 if 8 in (rows, columns) and (rows == columns or values["use"] == "a") else 16
-        m, n, k = (rows, other, columns) if values["use"] == "a" else (other, columns, rows)
-    else:
-        result = values["from"]
-        sums = _SUMS.get(result)
-        if sums is None or values["use"] != "acc":
-            return None
-        factor = sums
-        depth = 32 if COMPONENT_TYPES[factor].bits == 8 else 16
-        m, n, k = rows, columns, 8 if (rows, columns) == (8, 8) else depth
-    return parse_row(f"{m}x{n}x{k}.{factor}.{factor}.{result}.{result}")
+        other = 8 if 8 in (rows, columns) and (rows == columns or parameters.use is Use.A) else 16
+        m, n, k = (rows, other, columns) if parameters.use is Use.A else (other, columns, rows)
+        return PropertyRow(m, n, k, factor, factor, result, result, saturating=False)
+    result = parameters.from_
+    sums = _SUMS.get(result.name)
+    if sums is None or parameters.use is not Use.ACCUMULATOR:
+        return None
+    depth = 32 if sums.bits == 8 else 16
+    return PropertyRow(rows, columns, 8 if (rows, columns) == (8, 8) else depth, sums, sums, result, result, saturating=False)
 
 
-def row(values: Values) -> PropertyRow:
-    """The row of a case with a multiply-add.
+def row(parameters: Parameters) -> PropertyRow:
+    """Return the row of a case with a multiply-add.
 
     Raises:
         GeneratorError: there is none.
     """
-    found = _row(values)
+    found = _row(parameters)
     if found is None:
         raise GeneratorError("conversion: the constraint 'multiplies' must exclude this case")
     return found
 
 
 @dataclass(frozen=True)
-class Place:
-    """A matrix in memory: its type's component and use, and its tiles."""
+class TiledMatrix:
+    """A matrix in memory: its use, and its tiles."""
 
     use: Use
     tiles: Tiles
 
 
-def _place(values: Values, component: ComponentType, shape: tuple[int, int], use: Use, store: bool = False) -> Place:
-    """Lines with a gap after each, one tile for each scope instance, aligned as Vulkan asks (KHR-ALIGN-01)."""
-    layout = LAYOUT_LETTERS[values["layouts"][int(store)]]
-    rows, columns = shape
-    runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
-    granule = max(1, min(16, run * component.bytes) // component.bytes)
-    stride = run + granule
-    pitch = -(-(stride * (runs - 1) + run) // granule) * granule + granule
-    return Place(use, Tiles(component, rows, columns, layout, stride, pitch, 1, pitch * instances(values)))
-
-
 @dataclass(frozen=True)
-class Plan:
+class Matrices:
     """The matrices that a case loads and stores, by name of the array."""
 
-    sources: dict[str, Place]
-    targets: dict[str, Place]
+    sources: dict[str, TiledMatrix]
+    targets: dict[str, TiledMatrix]
 
 
-def plan(values: Values) -> Plan:
-    """Works out the arrays of a case."""
-    source, target, use, shape = _type(values, "from"), _type(values, "to"), USES[values["use"]], shape_of(values)
+def matrices(parameters: Parameters) -> Matrices:
+    """Return the matrices of a case, each line of which is followed by padding.
 
-    def taken(component: ComponentType) -> Place:
-        return _place(values, component, shape, use, store=True)
+    Raises:
+        GeneratorError: the case has a multiply-add that no known row allows.
+    """
+    source, target, use, shape = parameters.from_, parameters.to, parameters.use, parameters.shape
+    loaded, stored = parameters.layouts
+    count = (parameters.instances, 1)
 
-    given = _place(values, source, shape, use)
-    match values["form"]:
-        case "alone":
-            return Plan({"source": given}, {"converted": taken(target)})
+    def given(component: ComponentType, shape: tuple[int, int] = shape, use: Use = use) -> TiledMatrix:
+        return TiledMatrix(use, tiled(component, shape, loaded, True, count))
+
+    def taken(component: ComponentType, shape: tuple[int, int] = shape, use: Use = use) -> TiledMatrix:
+        return TiledMatrix(use, tiled(component, shape, stored, True, count))
+
+    match parameters.form:
+        case "alone" | "through":
+            return Matrices({"source": given(source)}, {"converted": taken(target)})
         case "kept":
-            return Plan({"source": given}, {"converted": taken(target), "kept": taken(source)})
+            return Matrices({"source": given(source)}, {"converted": taken(target), "kept": taken(source)})
         case "back":
-            return Plan({"source": given}, {"converted": taken(target), "again": taken(source)})
-        case "through":
-            return Plan({"source": given}, {"converted": taken(target)})
+            return Matrices({"source": given(source)}, {"converted": taken(target), "again": taken(source)})
         case "both":
-            return Plan({"source": given}, {"converted": taken(target), "other": taken(_type(values, "third"))})
-    of = row(values)
-    a, b, c = (
-        _place(values, component, size, which)
-        for component, size, which in (
-            (of.a, (of.m, of.k), Use.A),
-            (of.b, (of.k, of.n), Use.B),
-            (of.c, (of.m, of.n), Use.ACCUMULATOR),
-        )
-    )
-    if values["form"] == "after":
-        return Plan({"a": a, "b": b, "c": c}, {"converted": taken(target), "product": taken(source)})
-    result = _place(values, of.result, (of.m, of.n), Use.ACCUMULATOR, store=True)
-    factors = {"a": a, "b": b, "c": c} | {values["use"]: given}
-    return Plan(factors, {"product": result, "kept": taken(source)})
+            return Matrices({"source": given(source)}, {"converted": taken(target), "other": taken(parameters.third)})
+    of = row(parameters)
+    operands = {
+        "a": given(of.a, (of.m, of.k), Use.A),
+        "b": given(of.b, (of.k, of.n), Use.B),
+        "c": given(of.c, (of.m, of.n), Use.ACCUMULATOR),
+    }
+    if parameters.form == "after":
+        return Matrices(operands, {"converted": taken(target), "product": taken(source)})
+    result = taken(of.result, (of.m, of.n), Use.ACCUMULATOR)
+    return Matrices(operands | {_FACTOR_NAMES[use]: given(source)}, {"product": result, "kept": taken(source)})
 
 
-def _convertible(values: Values) -> bool:
-    return _steps(values) is not None
+def _convertible(parameters: Parameters) -> bool:
+    return _steps(parameters) is not None
 
 
-def _saturates(values: Values) -> bool:
-    return values["saturation"] == "none" or is_float8(_type(values, "to"))
+def _third(parameters: Parameters) -> bool:
+    return parameters.form not in _THIRD or parameters.third not in (parameters.from_, parameters.to)
 
 
-def _third(values: Values) -> bool:
-    """Where a third type is named it is third; elsewhere it is the axis's first."""
-    if values["form"] not in ("through", "both"):
-        return bool(values["third"] == "f32")
-    return values["third"] not in (values["from"], values["to"])
+def _by_types(parameters: Parameters) -> bool:
+    return parameters.signs == "types" or parameters.form in _DIRECT
 
 
-def _by_types(values: Values) -> bool:
-    return values["signs"] == "types" or values["form"] in _DIRECT
+def _multiplies(parameters: Parameters) -> bool:
+    return parameters.form not in _PRODUCTS or _row(parameters) is not None
 
 
-def _multiplies(values: Values) -> bool:
-    return values["form"] not in _PRODUCTS or _row(values) is not None
+def _fits(parameters: Parameters) -> bool:
+    """Tell whether workgroup memory holds all arrays."""
+    if parameters.storage is not StorageClass.WORKGROUP:
+        return True
+    found = matrices(parameters)
+    return fit_workgroup_memory(parameters.storage, (one.tiles for one in (*found.sources.values(), *found.targets.values())))
 
 
-def _fits(values: Values) -> bool:
-    """Workgroup memory holds all arrays."""
-    worked = plan(values)
-    return fit_workgroup_memory(
-        StorageClass(values["storage"]), (place.tiles for place in (*worked.sources.values(), *worked.targets.values()))
-    )
-
-
-def _needed(values: Values) -> bool:
-    """Whether there is such data for the case."""
-    pattern, form = values["pattern"], values["form"]
+def _needed(parameters: SubcaseParameters) -> bool:
+    """Tell whether there are such data for the case."""
+    pattern, form = parameters.pattern, parameters.form
     if form in _PRODUCTS:
-        return bool(pattern == "products")
+        return pattern == "products"
     if form in _CHAINS:
-        return bool(pattern == "chained")
-    found = steps(values)
+        return pattern == "chained"
+    found = steps(parameters)
     byte_wide = found[0].source.bits == 8
     match pattern:
         case "bytes":
@@ -249,26 +270,25 @@ def _needed(values: Values) -> bool:
             return False
 
 
-def _part(values: Values) -> bool:
-    """Whether the part has values of a list that the ones before have not."""
-    rows, columns = shape_of(values)
-    return conversions.is_new(values["pattern"], int(values["part"]), rows * columns)
+def _part(parameters: SubcaseParameters) -> bool:
+    """Tell whether the part has values of a list that the parts before it do not have."""
+    rows, columns = parameters.shape
+    return conversions.is_new(parameters.pattern, parameters.part, rows * columns)
 
 
-def _any_step(holds: Callable[[Step], bool]) -> Callable[[Values], bool]:
-    """Whether a conversion of the case is of a kind, for what only such cases cover."""
-    return lambda values: any(holds(step) for step in _steps(values) or ())
+def _any_step(holds: Callable[[Step], bool]) -> Callable[[Parameters], bool]:
+    """Return a predicate: a conversion of the case is of a kind, for requirements that only such cases cover."""
+    return lambda parameters: any(holds(step) for step in _steps(parameters) or ())
 
 
 def _narrows(step: Step) -> bool:
-    """FConvert to a type that has fewer bits, or fewer in its significand."""
+    """Tell whether it is FConvert to a type that has fewer bits, or fewer in its significand."""
     shorter = step.target.bits < step.source.bits or step.target.precision < step.source.precision
     return step.conversion is Conversion.F_TO_F and shorter
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "convertible": _convertible,
-    "saturates": _saturates,
     "third": _third,
     "by_types": _by_types,
     "multiplies": _multiplies,
@@ -282,67 +302,50 @@ PREDICATES: Mapping[str, Callable[[Values], bool]] = {
     "truncates": _any_step(lambda step: step.conversion in (Conversion.F_TO_S, Conversion.F_TO_U)),
 }
 
-AXES: TakenValues = {
-    "from": COMPONENT_TYPES.keys(),
-    "to": COMPONENT_TYPES.keys(),
-    "use": USES.keys(),
-    "shape": SHAPE,
-    "signs": ("types", "crossed"),
-    "saturation": ("none", "largest"),
-    "form": _FORMS,
-    "third": COMPONENT_TYPES.keys(),
-    "layouts": re.compile("[rc]{2}"),
-    "storage": STORAGE,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "pattern": ("bytes", "edges", "random", "overflow", "infinite", "chained", "products"),
-    "part": range(8),
-}
 
-
-class _Writer:
+class _ConversionWriter:
     """Writes the program of one case."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.plan = plan(values)
-        self.steps = steps(values)
-        self.scope = SCOPES[values["scope"]]
-        self.builder = ProgramBuilder(self.scope, subgroups=int(values["subgroups"]))
-        storage = StorageClass(values["storage"])
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.matrices = matrices(parameters)
+        self.steps = steps(parameters)
+        self.row = row(parameters) if parameters.form in _PRODUCTS else None
+        self.scope, storage = parameters.scope, parameters.storage
+        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
         self.sources: dict[str, Array] = {
-            name: stage_in(self.builder, name, Pointee(place.tiles.component), place.tiles.length, storage)
-            for name, place in self.plan.sources.items()
+            name: stage_in(self.builder, name, Pointee(matrix.tiles.component), matrix.tiles.length, storage)
+            for name, matrix in self.matrices.sources.items()
         }
         self.targets: dict[str, Target] = {
-            name: stage_out(self.builder, name, Pointee(place.tiles.component), place.tiles.length, storage)
-            for name, place in self.plan.targets.items()
+            name: stage_out(self.builder, name, Pointee(matrix.tiles.component), matrix.tiles.length, storage)
+            for name, matrix in self.matrices.targets.items()
         }
 
     def load(self, name: str) -> Matrix:
-        """The matrix of array ``name``."""
-        place = self.plan.sources[name]
-        tiles = place.tiles
-        type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, place.use)
+        """Load the matrix of array ``name``."""
+        matrix = self.matrices.sources[name]
+        tiles = matrix.tiles
+        type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, matrix.use)
         stride = self.builder.literal(tiles.stride)
         return self.builder.load(f"matrix_{name}", type_, self.sources[name], first_tile(self.builder, name, tiles), stride, tiles.layout)
 
     def store(self, matrix: Matrix, name: str) -> None:
-        """Stores ``matrix`` to array ``name``."""
-        tiles = self.plan.targets[name].tiles
+        """Store ``matrix`` to array ``name``."""
+        tiles = self.matrices.targets[name].tiles
         self.builder.store(
             matrix, self.targets[name].array, first_tile(self.builder, name, tiles), self.builder.literal(tiles.stride), tiles.layout
         )
 
     def convert(self, name: str, matrix: Matrix, step: Step) -> Matrix:
-        """``matrix`` converted by ``step``, saturating where the case says so and the type can."""
-        saturating = self.values["saturation"] == "largest" and is_float8(step.target)
+        """Convert ``matrix`` by ``step``, saturating where the case says so and the type can."""
+        saturating = self.parameters.saturation == "largest" and is_float8(step.target)
         return self.builder.convert(name, matrix, step.target, step.conversion, saturating)
 
     def conversions(self) -> None:
-        """The forms without a multiply-add."""
+        """Write the forms without a multiply-add."""
         source, first, last = self.load("source"), self.steps[0], self.steps[-1]
-        match self.values["form"]:
+        match self.parameters.form:
             case "through":
                 self.store(self.convert("matrix_converted", self.convert("matrix_between", source, first), last), "converted")
                 return
@@ -353,60 +356,48 @@ class _Writer:
                 self.store(again, "again")
                 return
         converted = self.convert("matrix_converted", source, first)
-        other = self.convert("matrix_other", source, last) if self.values["form"] == "both" else None
+        other = self.convert("matrix_other", source, last) if self.parameters.form == "both" else None
         self.store(converted, "converted")
         if other is not None:
             self.store(other, "other")
-        if self.values["form"] == "kept":
+        if self.parameters.form == "kept":
             self.store(source, "kept")
 
     def before(self) -> None:
-        """A converted matrix is A or B of a multiply-add; the unconverted one is stored too."""
+        """Write a multiply-add whose A or B is a converted matrix; store the unconverted one too."""
         loaded = {name: self.load(name) for name in "abc"}
-        which = self.values["use"]
+        which = _FACTOR_NAMES[self.parameters.use]
         factors = loaded | {which: self.convert("matrix_converted", loaded[which], self.steps[0])}
         self.store(self.multiply(factors), "product")
         self.store(loaded[which], "kept")
 
     def after(self) -> None:
-        """The result of a multiply-add is converted, and stored both ways."""
+        """Write a conversion of the result of a multiply-add, and store both."""
         product = self.multiply({name: self.load(name) for name in "abc"})
         self.store(self.convert("matrix_converted", product, self.steps[0]), "converted")
         self.store(product, "product")
 
     def multiply(self, factors: Mapping[str, Matrix]) -> Matrix:
-        """The multiply-add of the case's row."""
-        of = row(self.values)
+        """Add the multiply-add of the case's row."""
+        of = self.row
+        assert of is not None
         type_ = MatrixType(of.result, self.scope, of.m, of.n, Use.ACCUMULATOR)
         return self.builder.muladd("matrix_product", type_, factors["a"], factors["b"], factors["c"], of.operands or None)
 
     def finish(self) -> Program:
-        """The program, with its outputs copied out of workgroup memory."""
+        """Return the program, with its outputs copied out of workgroup memory."""
         for target in self.targets.values():
             target.finish(self.builder)
         return self.builder.build()
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    writer = _Writer(values)
-    match values["form"]:
-        case "before":
-            writer.before()
-        case "after":
-            writer.after()
-        case _:
-            writer.conversions()
-    return writer.finish()
-
-
-def _bits(values: Values, found: Sequence[Step], count: int, rng: np.random.Generator) -> np.ndarray:
-    """The elements of the source, (count,)."""
-    match values["pattern"]:
+def _bits(parameters: SubcaseParameters, found: Sequence[Step], count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the elements of the source, (count,)."""
+    match parameters.pattern:
         case "bytes":
-            return conversions.fill(conversions.every_byte(found), count, int(values["part"]))
+            return conversions.fill(conversions.every_byte(found), count, parameters.part)
         case "edges":
-            return conversions.fill(conversions.edges(found), count, int(values["part"]))
+            return conversions.fill(conversions.edges(found), count, parameters.part)
         case "random":
             return conversions.random(found, count, rng)
         case "overflow":
@@ -417,18 +408,32 @@ def _bits(values: Values, found: Sequence[Step], count: int, rng: np.random.Gene
             return conversions.chained(found, count, rng)
 
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """The operands of the case's pattern; random bytes between the lines of a matrix."""
-    worked = plan(values)
-    if values["form"] in _PRODUCTS:
-        of, step = row(values), steps(values)[0]
-        if values["form"] == "before":
-            elements = conversion_products.before(of, step, values["use"], program.instances, rng)
+def build(parameters: Parameters) -> Built:
+    """Build a case. Operands have the subcase's pattern, with random bytes between the lines of a matrix.
+
+    Raises:
+        GeneratorError: no instruction, or no known row, does what the case asks for.
+    """
+    writer = _ConversionWriter(parameters)
+    match parameters.form:
+        case "before":
+            writer.before()
+        case "after":
+            writer.after()
+        case _:
+            writer.conversions()
+    found, of, sources = writer.steps, writer.row, writer.matrices.sources
+
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        if of is None:
+            rows, columns = parameters.shape
+            bits = _bits(parameters, found, program.instances * rows * columns, rng)
+            elements = {"source": bits.reshape(program.instances, rows, columns)}
+        elif parameters.form == "before":
+            elements = conversion_products.before(of, found[0], _FACTOR_NAMES[parameters.use], program.instances, rng)
         else:
-            elements = conversion_products.after(of, step, program.instances, rng)
-    else:
-        rows, columns = shape_of(values)
-        bits = _bits(values, steps(values), program.instances * rows * columns, rng)
-        elements = {"source": bits.reshape(program.instances, rows, columns)}
-    arrays = {array: place.tiles.place(elements[array][:, None], rng) for array, place in worked.sources.items()}
-    return Subcase(name, arrays | fills(program, rng))
+            elements = conversion_products.after(of, found[0], program.instances, rng)
+        arrays = {array: matrix.tiles.place(elements[array][:, None], rng) for array, matrix in sources.items()}
+        return Subcase(name, arrays | fills(program, rng))
+
+    return Built(writer.finish(), draw)

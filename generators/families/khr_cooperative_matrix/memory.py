@@ -1,7 +1,6 @@
 """memory: what one invocation writes, others read, through matrices and through plain accesses.
 
-Axis values are those of cases/khr_cooperative_matrix/memory.yaml. An array called ``handed`` lies between the writer and the
-reader; each form says who these are, and what stands between them.
+The writer and the reader share an array called ``handed``; each form says who they are, and what synchronizes them.
 """
 
 from __future__ import annotations
@@ -9,107 +8,119 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
 from generators.inputs.patterns import index_coded, random_bits
 from generators.layouts.tiles import WORKGROUP_BYTES
-from generators.parameters.vocabulary import LAYOUTS, SCOPES, SHAPE, STORAGE, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.program.workgroup import Handover
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
 _WORKGROUPS = 3
-"""Workgroups of a dispatch whose last one reads what all have written."""
+"""Workgroups of a dispatch in which the last one reads what all have written."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
 _EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
 
 
+Form = Literal[
+    "subgroup",
+    "workgroup",
+    "dispatch",
+    "plain_to_matrix",
+    "matrix_to_plain",
+    "plain_around_matrix",
+    "in_place",
+    "tiles",
+    "array_stride",
+]
+"""Who writes and who reads; see the functions that write them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
+    use: Use = parameter("use of the matrices", default="a", labels=USES)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    form: Form = parameter("who writes and who reads", default="subgroup")
+    storage: StorageClass = parameter("where the shared array is", default="workgroup", labels=STORAGE_CLASSES)
+    handover: Handover = parameter("what makes writes available and visible", default="barrier")
+    written: Layout = parameter("layout in which the shared array is written", default="row", labels=LAYOUTS)
+    read: Layout = parameter("layout in which the shared array is read", default="row", labels=LAYOUTS)
+    padding: Literal["tight", "padded"] = parameter("whether lines are followed by padding", default="tight")
+    extra: MemoryAccess = parameter("further memory operands of the accesses to the shared array", default="none", labels=_EXTRAS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "bits"] = parameter("the bits of the source")
+    run: int = parameter("number of the run, since timing differs from run to run")
+
+
 @dataclass(frozen=True)
 class Tile:
-    """A matrix in an array, in components: distance of its lines, of its neighbour, and place of the first tile."""
+    """A matrix in an array, in components: ``stride`` between its lines, ``pitch`` between tiles, and where the ``first`` tile begins."""
 
     stride: int
     pitch: int
     first: int
 
     def length(self, count: int) -> int:
-        """Elements of an array with ``count`` tiles."""
+        """Return the elements of an array with ``count`` tiles."""
         return self.first + count * self.pitch
 
 
-def _component(values: Values) -> ComponentType:
-    return COMPONENT_TYPES[values["component"]]
-
-
-def _tile(values: Values) -> Tile:
-    """Every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
-    rows, columns = shape_of(values)
-    granule = 16 // _component(values).bytes
-    lines, line = (rows, columns) if LAYOUTS[values["written"]] is Layout.ROW_MAJOR else (columns, rows)
-    stride = line + granule if values["padding"] == "padded" else line
+def _tile(parameters: Parameters) -> Tile:
+    """Return the tiles of a case: every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
+    rows, columns = parameters.shape
+    granule = 16 // parameters.component.bytes
+    lines, line = (rows, columns) if parameters.written is Layout.ROW_MAJOR else (columns, rows)
+    stride = line + granule if parameters.padding == "padded" else line
     return Tile(stride, stride * lines + granule, granule)
 
 
-def _stride(values: Values, layout: str) -> int:
-    """A tight tile read in the other layout has the lines of that layout."""
-    if values["padding"] == "padded" or values[layout] == values["written"]:
-        return _tile(values).stride
-    rows, columns = shape_of(values)
-    return columns if LAYOUTS[values[layout]] is Layout.ROW_MAJOR else rows
+def _stride(parameters: Parameters, tile: Tile, layout: Layout) -> int:
+    """Return the stride of a tile in ``layout``: a tight tile read in the other layout has the lines of that layout."""
+    if parameters.padding == "padded" or layout is parameters.written:
+        return tile.stride
+    rows, columns = parameters.shape
+    return columns if layout is Layout.ROW_MAJOR else rows
 
 
-def _count(values: Values) -> int:
-    """Tiles in an array."""
-    per_instance = _TILES if values["form"] == "tiles" else 1
-    return instances(values) * per_instance * (_WORKGROUPS if values["form"] == "dispatch" else 1)
+def _count(parameters: Parameters) -> int:
+    """Return how many tiles an array has."""
+    per_instance = _TILES if parameters.form == "tiles" else 1
+    return parameters.instances * per_instance * (_WORKGROUPS if parameters.form == "dispatch" else 1)
 
 
-def _fits(values: Values) -> bool:
-    return values["storage"] != "workgroup" or _tile(values).length(_count(values)) * _component(values).bytes <= WORKGROUP_BYTES
+def _fits(parameters: Parameters) -> bool:
+    if parameters.storage is not StorageClass.WORKGROUP:
+        return True
+    return _tile(parameters).length(_count(parameters)) * parameters.component.bytes <= WORKGROUP_BYTES
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = MappingProxyType({"fits_workgroup_memory": _fits})
-
-AXES: TakenValues = {
-    "component": COMPONENT_TYPES.keys(),
-    "use": USES.keys(),
-    "shape": SHAPE,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "form": (
-        "subgroup",
-        "workgroup",
-        "dispatch",
-        "plain_to_matrix",
-        "matrix_to_plain",
-        "plain_around_matrix",
-        "in_place",
-        "tiles",
-        "array_stride",
-    ),
-    "storage": STORAGE,
-    "handover": ("barrier", "access"),
-    "written": LAYOUTS.keys(),
-    "read": LAYOUTS.keys(),
-    "padding": ("tight", "padded"),
-    "extra": _EXTRAS.keys(),
-    "pattern": ("index", "bits"),
-    "run": None,
-}
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = MappingProxyType({"fits_workgroup_memory": _fits})
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What every form is made of: the ``source`` of all data, the ``handed`` array and the ``target``, each with tiles of one kind."""
+    """The parts of every form: the ``source`` of all data, the shared array ``handed`` and the ``target``, each with tiles of one kind."""
 
     builder: ProgramBuilder
-    values: Values
+    parameters: Parameters
     type: MatrixType
     tile: Tile
     instance: Scalar | None
@@ -117,139 +128,149 @@ class Parts:
     @property
     def handover(self) -> Handover:
         """What makes writes available and visible."""
-        return "access" if self.values["handover"] == "access" else "barrier"
+        return self.parameters.handover
+
+    @property
+    def written(self) -> Layout:
+        """Layout in which the shared array is written."""
+        return self.parameters.written
+
+    @property
+    def read(self) -> Layout:
+        """Layout in which the shared array is read."""
+        return self.parameters.read
 
     def array(self, name: str, storage: StorageClass, role: Role) -> Array:
-        """An array of tiles."""
-        return self.builder.array(name, Pointee(self.type.component), self.tile.length(_count(self.values)), storage, role)
+        """Declare an array of tiles."""
+        return self.builder.array(name, Pointee(self.type.component), self.tile.length(_count(self.parameters)), storage, role)
 
     def source(self) -> Array:
-        """The input."""
+        """Declare the input."""
         return self.array("source", StorageClass.STORAGE_BUFFER, "input")
 
     def target(self) -> Array:
-        """The output."""
+        """Declare the output."""
         return self.array("target", StorageClass.STORAGE_BUFFER, "output")
 
     def handed(self) -> Array:
-        """The array between: of a buffer, the host sees what became of it."""
-        storage = StorageClass(self.values["storage"])
+        """Declare the shared array. Where it is a buffer, its final contents are judged."""
+        storage = self.parameters.storage
         return self.array("handed", storage, "scratch" if storage is StorageClass.WORKGROUP else "inout")
 
     def place(self, name: str, first: int = 0, step: int = 1) -> ScalarValue:
-        """Where the tile ``first`` + instance * ``step`` begins."""
+        """Return where the tile ``first`` + instance * ``step`` begins."""
         base = self.builder.literal(self.tile.first + first * self.tile.pitch)
         if self.instance is None:
             return base
         return self.builder.offset(name, base, self.instance, step * self.tile.pitch % (1 << 32))
 
     def operand(self, write: bool) -> MemoryOperand | None:
-        """What the case says of its accesses to the handed array."""
-        extra = _EXTRAS[self.values["extra"]]
+        """Return the memory operand of accesses to the shared array."""
+        extra = self.parameters.extra
         if not extra:
             return None
         made = MemoryAccess.MAKE_POINTER_AVAILABLE if write else MemoryAccess.MAKE_POINTER_VISIBLE
-        scope = {"subgroup": MemoryScope.SUBGROUP, "dispatch": MemoryScope.QUEUE_FAMILY}.get(self.values["form"], MemoryScope.WORKGROUP)
+        scope = {"subgroup": MemoryScope.SUBGROUP, "dispatch": MemoryScope.QUEUE_FAMILY}.get(self.parameters.form, MemoryScope.WORKGROUP)
         return MemoryOperand(extra | MemoryAccess.NON_PRIVATE_POINTER | made, scope=scope)
 
-    def stride(self, layout: str) -> ScalarValue:
-        """Between the lines of a tile in the layout of the axis ``layout``."""
-        return self.builder.literal(_stride(self.values, layout))
+    def stride(self, layout: Layout) -> ScalarValue:
+        """Return the stride between the lines of a tile in ``layout``."""
+        return self.builder.literal(_stride(self.parameters, self.tile, layout))
 
-    def load(self, name: str, array: Array, at: ScalarValue, layout: str) -> Matrix:
-        """Loads a tile in the layout of the axis ``layout``."""
+    def load(self, name: str, array: Array, at: ScalarValue, layout: Layout) -> Matrix:
+        """Load a tile in ``layout``."""
         memory = self.operand(write=False) if array.name == "handed" else None
-        return self.builder.load(name, self.type, array, at, self.stride(layout), LAYOUTS[self.values[layout]], memory)
+        return self.builder.load(name, self.type, array, at, self.stride(layout), layout, memory)
 
-    def store(self, matrix: Matrix, array: Array, at: ScalarValue, layout: str) -> None:
-        """Stores a tile in the layout of the axis ``layout``."""
+    def store(self, matrix: Matrix, array: Array, at: ScalarValue, layout: Layout) -> None:
+        """Store a tile in ``layout``."""
         memory = self.operand(write=True) if array.name == "handed" else None
-        self.builder.store(matrix, array, at, self.stride(layout), LAYOUTS[self.values[layout]], memory)
+        self.builder.store(matrix, array, at, self.stride(layout), layout, memory)
 
 
 def _between_instances(parts: Parts, scope: MemoryScope) -> None:
-    """A matrix is stored, and after a barrier loaded again: by the same instance, or by that as far from the last one."""
+    """Store a matrix, and load it again after a barrier: in the same instance, or in the instance as far from the last one."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     at = parts.place("own")
-    parts.store(parts.load("written", source, at, "written"), handed, at, "written")
+    parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     parts.builder.barrier(scope, parts.handover)
-    last = instances(parts.values) - 1
+    last = parts.parameters.instances - 1
     read = parts.place("other", last, -1) if scope is MemoryScope.WORKGROUP else at
-    parts.store(parts.load("read", handed, read, "read"), target, at, "read")
+    parts.store(parts.load("read", handed, read, parts.read), target, at, parts.read)
 
 
 def _dispatch(parts: Parts) -> None:
-    """Each workgroup stores its matrices, and the last one to arrive loads them all."""
+    """Store matrices in each workgroup, and load them all in the last workgroup to arrive."""
     builder, handed, source, target = parts.builder, parts.handed(), parts.source(), parts.target()
     counter = builder.array("counter", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout")
     at = parts.place("own")
-    parts.store(parts.load("written", source, at, "written"), handed, at, "written")
-    per_workgroup = instances(parts.values)
+    parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
+    per_workgroup = parts.parameters.instances
     with builder.last_workgroup(counter) as index:
-        inside = Parts(builder, parts.values, parts.type, parts.tile, index)
+        inside = Parts(builder, parts.parameters, parts.type, parts.tile, index)
         for workgroup in range(_WORKGROUPS):
             begin = workgroup * per_workgroup
-            matrix = inside.load(f"read_{workgroup}", handed, inside.place(f"other_{workgroup}", begin + per_workgroup - 1, -1), "read")
-            inside.store(matrix, target, inside.place(f"place_{workgroup}", begin), "read")
+            matrix = inside.load(f"read_{workgroup}", handed, inside.place(f"other_{workgroup}", begin + per_workgroup - 1, -1), parts.read)
+            inside.store(matrix, target, inside.place(f"place_{workgroup}", begin), parts.read)
 
 
 def _plain_to_matrix(parts: Parts) -> None:
-    """Single elements are written, each by another invocation than the index of its source says, then matrices are loaded."""
+    """Write single elements, each by another invocation than the one with the index of its source, then load matrices."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     parts.builder.copy(handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
     at = parts.place("own")
-    parts.store(parts.load("read", handed, at, "read"), target, at, "read")
+    parts.store(parts.load("read", handed, at, parts.read), target, at, parts.read)
 
 
 def _matrix_to_plain(parts: Parts, around: bool) -> None:
-    """Matrices are stored over what plain stores wrote before, then single elements are read: by the invocation that wrote the
-    plain one (``around``), which must not remember it, or by another."""
+    """Store matrices over the elements of earlier plain stores, then read single elements: by the invocation that wrote the plain element
+    (``around``), which must not remember it, or by another."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
     parts.builder.copy(handed, fill)
     parts.builder.barrier(handover=parts.handover)
     at = parts.place("own")
-    parts.store(parts.load("written", source, at, "written"), handed, at, "written")
+    parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     parts.builder.barrier(handover=parts.handover)
     parts.builder.copy(target, handed, backwards=not around)
 
 
 def _in_place(parts: Parts) -> None:
-    """A matrix is loaded and stored to where it came from, in another layout."""
+    """Load a matrix and store it to where it came from, in another layout."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     parts.builder.copy(handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
     at = parts.place("own")
-    matrix = parts.load("matrix", handed, at, "read")
+    matrix = parts.load("matrix", handed, at, parts.read)
     parts.builder.barrier(handover=parts.handover)
-    parts.store(matrix, handed, at, "written")
+    parts.store(matrix, handed, at, parts.written)
     parts.builder.barrier(handover=parts.handover)
     parts.builder.copy(target, handed)
 
 
 def _tiles(parts: Parts) -> None:
-    """All tiles of an instance are loaded from one array before the first of them is stored, the last one first."""
+    """Load all tiles of an instance from one array, then store them, the last one first."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     parts.builder.copy(handed, source)
     parts.builder.barrier(handover=parts.handover)
-    matrices = [parts.load(f"tile_{tile}", handed, parts.place(f"from_{tile}", tile, _TILES), "read") for tile in range(_TILES)]
+    matrices = [parts.load(f"tile_{tile}", handed, parts.place(f"from_{tile}", tile, _TILES), parts.read) for tile in range(_TILES)]
     for tile in reversed(range(_TILES)):
-        parts.store(matrices[tile], target, parts.place(f"to_{tile}", _TILES - 1 - tile, _TILES), "read")
+        parts.store(matrices[tile], target, parts.place(f"to_{tile}", _TILES - 1 - tile, _TILES), parts.read)
 
 
 def _array_stride(parts: Parts) -> None:
-    """The ArrayStride of both arrays is three elements, and elements lie side by side all the same (KHR-PTR-03)."""
+    """Load and store through an ArrayStride of three elements, which must be ignored (KHR-PTR-03)."""
     builder, pointee = parts.builder, Pointee(parts.type.component)
     length, stride = parts.tile.length(1), 3 * parts.type.component.bytes
-    storage = StorageClass(parts.values["storage"])
+    storage = parts.parameters.storage
     source = builder.array("source", pointee, length, storage, "input", stride)
     target = builder.array("target", pointee, length, storage, "output", stride)
     zero = builder.literal(0)
-    parts.store(parts.load("matrix", source, zero, "read"), target, zero, "written")
+    parts.store(parts.load("matrix", source, zero, parts.read), target, zero, parts.written)
 
 
-_FORMS: Mapping[str, Callable[[Parts], None]] = MappingProxyType(
+_WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
     {
         "subgroup": lambda parts: _between_instances(parts, MemoryScope.SUBGROUP),
         "workgroup": lambda parts: _between_instances(parts, MemoryScope.WORKGROUP),
@@ -264,28 +285,24 @@ _FORMS: Mapping[str, Callable[[Parts], None]] = MappingProxyType(
 )
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    rows, columns = shape_of(values)
-    scope = SCOPES[values["scope"]]
-    dispatch = values["form"] == "dispatch"
-    builder = ProgramBuilder(scope, int(values["subgroups"]), _WORKGROUPS if dispatch else 1)
-    type_ = MatrixType(_component(values), scope, rows, columns, USES[values["use"]])
+def build(parameters: Parameters) -> Built:
+    """Build a case. The source holds the pattern, the other arrays begin with random bits, and the counter with 0."""
+    component = parameters.component
+    builder = ProgramBuilder(parameters.scope, parameters.subgroups, _WORKGROUPS if parameters.form == "dispatch" else 1)
+    type_ = MatrixType(component, parameters.scope, *parameters.shape, parameters.use)
     instance = builder.instance_index() if builder.instances > 1 else None
-    _FORMS[values["form"]](Parts(builder, values, type_, _tile(values), instance))
-    return builder.build()
+    _WRITERS[parameters.form](Parts(builder, parameters, type_, _tile(parameters), instance))
 
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        inputs = {}
+        for array in program.arrays:
+            if array.name == "source":
+                bits = index_coded(component, array.count) if parameters.pattern == "index" else random_bits(component, array.count, rng)
+                inputs[array.name] = bits.view(np.uint8)
+            elif array.name == "counter":
+                inputs[array.name] = np.zeros(array.bytes, np.uint8)
+            elif array.role in ("input", "inout"):
+                inputs[array.name] = random_bits(component, array.count, rng).view(np.uint8)
+        return Subcase(name, inputs)
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """The source holds the pattern, whatever lies in other arrays before is random, and the counter starts with 0."""
-    component = _component(values)
-    inputs = {}
-    for array in program.arrays:
-        if array.name == "source":
-            bits = index_coded(component, array.count) if values["pattern"] == "index" else random_bits(component, array.count, rng)
-            inputs[array.name] = bits.view(np.uint8)
-        elif array.name == "counter":
-            inputs[array.name] = np.zeros(array.bytes, np.uint8)
-        elif array.role in ("input", "inout"):
-            inputs[array.name] = random_bits(component, array.count, rng).view(np.uint8)
-    return Subcase(name, inputs)
+    return Built(builder.build(), draw)

@@ -1,58 +1,86 @@
-"""specialization: what matrix types and their loads and stores are made of comes from specialization constants.
+"""specialization: the operands of matrix types, loads and stores come from specialization constants.
 
-Axis values are those of cases/khr_cooperative_matrix/specialization.yaml. Where a value is ``a+b``, the case has one module and a
-pipeline for each of its parts.
+Where a parameter has several values, the case has one module and a pipeline for each of them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from generators.inputs.patterns import PATTERNS, pattern_bits
+from generators.inputs.patterns import pattern_bits
 from generators.layouts.placement import fills, stage_in, stage_out
 from generators.layouts.tiles import WORKGROUP_BYTES
 from generators.operands import constants
-from generators.operands.constants import FROM, Constants, Room, counts_instances, described, labels, parse_shape, room, rounded_up
-from generators.parameters.vocabulary import LAYOUTS, SCOPES, USES, TakenValues, Values
+from generators.operands.constants import (
+    CACHES,
+    Constants,
+    ConstantSource,
+    Footprint,
+    Varying,
+    counts_instances,
+    footprint,
+    pipeline_labels,
+    rounded_up,
+    varying,
+)
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import LAYOUTS, SCOPES, STORAGE_CLASSES, USES, parse_shape
 from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, Operand, ScalarValue
-from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
 
-_VARYING = ("use", "shape", "scope", "subgroups", "load", "store", "padding")
-_TWINS = ("rows", "columns", "use", "scope")
 
-AXES: TakenValues = {
-    "component": COMPONENT_TYPES.keys(),
-    "use": re.compile(r"(a|b|acc)(\+(a|b|acc))*"),
-    "shape": re.compile(r"[1-9]\d*x[1-9]\d*(\+[1-9]\d*x[1-9]\d*)*"),
-    "scope": re.compile(r"(subgroup|workgroup)(\+(subgroup|workgroup))*"),
-    "subgroups": None,
-    "load": re.compile(r"(row|column)(\+(row|column))*"),
-    "store": re.compile(r"(row|column)(\+(row|column))*"),
-    "padding": None,
-    "storage": ("storage_buffer", "workgroup"),
-    "rows_from": FROM,
-    "columns_from": FROM,
-    "scope_from": FROM,
-    "use_from": FROM,
-    "layout_from": FROM,
-    "stride_from": FROM,
-    "twin": ("none", *_TWINS),
-    "twin_value": ("different", "equal", "default"),
-    "cache": ("none", "round_trip"),
-    "pattern": PATTERNS,
-}
+def _has_twin(parameters: Parameters) -> bool:
+    return parameters.twin != "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
+    use: Varying[Use] = parameter("use of the matrices", default="acc", decode=varying(USES.__getitem__))
+    shape: Varying[tuple[int, int]] = parameter("rows and columns of the matrices", default="16x16", decode=varying(parse_shape))
+    scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying(SCOPES.__getitem__))
+    subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))
+    load: Varying[Layout] = parameter("layout of the loads", default="row", decode=varying(LAYOUTS.__getitem__))
+    store: Varying[Layout] = parameter("layout of the stores", default="column", decode=varying(LAYOUTS.__getitem__))
+    padding: Varying[int] = parameter("granules of 16 bytes between lines", default="1", decode=varying(int))
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+    rows_from: ConstantSource = parameter("where the number of rows comes from", default="specialization")
+    columns_from: ConstantSource = parameter("where the number of columns comes from", default="specialization")
+    scope_from: ConstantSource = parameter("where the scope comes from", default="specialization")
+    use_from: ConstantSource = parameter("where the use comes from", default="specialization")
+    layout_from: ConstantSource = parameter("where the layouts come from", default="specialization")
+    stride_from: ConstantSource = parameter("where the strides come from", default="specialization")
+    twin: Literal["none", "rows", "columns", "use", "scope"] = parameter(
+        "in which constant a second matrix type differs from the first", default="none"
+    )
+    twin_value: Literal["different", "equal", "default"] = parameter(
+        "whether the second type has another value, an equal one from another constant, or the constant's default as a literal",
+        default="different",
+        applies=_has_twin,
+    )
+    cache: bool = parameter("whether pipelines come from the data of a cache", default="none", labels=CACHES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "index_high", "bits"] = parameter("the bits of the source")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A matrix type as one pipeline sees it."""
+class TypeValues:
+    """The operands of a matrix type in one pipeline."""
 
     rows: int
     columns: int
@@ -72,10 +100,10 @@ class Pipeline:
     Attributes:
         types: the matrix type, and its twin where the case has one.
         load, store: layouts. ``padding``: granules between lines. ``subgroups``: in the workgroup.
-        label: what varies.
+        label: the values that vary.
     """
 
-    types: tuple[Shown, ...]
+    types: tuple[TypeValues, ...]
     load: Layout
     store: Layout
     padding: int
@@ -89,15 +117,15 @@ class Pipeline:
 
 
 def _halved(value: int) -> int:
-    """Another number of rows or columns that devices have, too."""
+    """Return another number of rows or columns that devices have too."""
     return value // 2 if value >= 16 else 2 * value
 
 
-def _twin(values: Values, type_: Shown) -> Shown:
-    """The second type; where only the constant's id differs, an equal one."""
-    if values["twin_value"] == "equal":
+def _twin(parameters: Parameters, type_: TypeValues) -> TypeValues:
+    """Return the second type; where only the constant's id differs, an equal one."""
+    if parameters.twin_value == "equal":
         return type_
-    match values["twin"]:
+    match parameters.twin:
         case "rows":
             return replace(type_, rows=_halved(type_.rows))
         case "columns":
@@ -108,21 +136,35 @@ def _twin(values: Values, type_: Shown) -> Shown:
             return replace(type_, scope=Scope.SUBGROUP if type_.scope is Scope.WORKGROUP else Scope.WORKGROUP)
 
 
-def pipelines(values: Values) -> list[Pipeline]:
-    """What each pipeline of a case has."""
+def _varying(
+    parameters: Parameters,
+) -> dict[str, Varying[Any]]:
+    """Return the parameters that may differ between pipelines, by name."""
+    return {
+        "use": parameters.use,
+        "shape": parameters.shape,
+        "scope": parameters.scope,
+        "subgroups": parameters.subgroups,
+        "load": parameters.load,
+        "store": parameters.store,
+        "padding": parameters.padding,
+    }
+
+
+def pipelines(parameters: Parameters) -> list[Pipeline]:
+    """Return the values of each pipeline of a case."""
     found = []
-    for each in constants.pipelines(values, _VARYING):
-        rows, columns = parse_shape(each["shape"])
-        type_ = Shown(rows, columns, USES[each["use"]], SCOPES[each["scope"]])
-        types = (type_,) if values["twin"] == "none" else (type_, _twin(values, type_))
-        label = described(each, values)
-        found.append(Pipeline(types, LAYOUTS[each["load"]], LAYOUTS[each["store"]], int(each["padding"]), int(each["subgroups"]), label))
+    for number, label in enumerate(pipeline_labels(_varying(parameters))):
+        type_ = TypeValues(*parameters.shape.of(number), parameters.use.of(number), parameters.scope.of(number))
+        types = (type_, _twin(parameters, type_)) if _has_twin(parameters) else (type_,)
+        layouts = parameters.load.of(number), parameters.store.of(number)
+        found.append(Pipeline(types, *layouts, parameters.padding.of(number), parameters.subgroups.of(number), label))
     return found
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What all pipelines of a case share because it is literal in their module, in components.
+    """Literals that all pipelines of a case share, in components.
 
     Attributes:
         load, store: the least strides: literal ones are the same in every pipeline.
@@ -137,119 +179,128 @@ class Frame:
     matrices: int
 
 
-def _rooms(values: Values, all_: list[Pipeline], least: tuple[int, int]) -> tuple[list[Room], list[Room]]:
-    component = COMPONENT_TYPES[values["component"]]
+def _footprints(component: ComponentType, all_: list[Pipeline], least: tuple[int, int]) -> tuple[list[Footprint], list[Footprint]]:
     shapes = [(each, type_.shape) for each in all_ for type_ in each.types]
-    loads = [room(component, shape, each.load, each.padding, least[0]) for each, shape in shapes]
-    # Other than the load's, so that one taken for the other shows.
-    stores = [room(component, shape, each.store, each.padding + 1, least[1]) for each, shape in shapes]
+    loads = [footprint(component, shape, each.load, each.padding, least[0]) for each, shape in shapes]
+    # Strides of stores differ from strides of loads, so a device that confuses them shows.
+    stores = [footprint(component, shape, each.store, each.padding + 1, least[1]) for each, shape in shapes]
     return loads, stores
 
 
-def frame(values: Values) -> Frame:
-    """What the pipelines of a case share."""
-    component, all_ = COMPONENT_TYPES[values["component"]], pipelines(values)
-    least = (0, 0)
-    loads, stores = _rooms(values, all_, least)
-    if values["stride_from"] == "literal" or values["twin"] != "none":
+def frame(parameters: Parameters, all_: list[Pipeline]) -> Frame:
+    """Return what the pipelines of a case share."""
+    component, least = parameters.component, (0, 0)
+    loads, stores = _footprints(component, all_, least)
+    if parameters.stride_from == "literal" or _has_twin(parameters):
         least = max(one.stride for one in loads), max(one.stride for one in stores)
-        loads, stores = _rooms(values, all_, least)
+        loads, stores = _footprints(component, all_, least)
     granule = constants.granule_of(component)
     load_pitch, store_pitch = (rounded_up(max(one.span for one in group), component) + granule for group in (loads, stores))
     return Frame(*least, load_pitch, store_pitch, max(each.instances for each in all_) * len(all_[0].types))
 
 
-def _fits(values: Values) -> bool:
-    if values["storage"] == "storage_buffer":
+def _fits(parameters: Parameters) -> bool:
+    if parameters.storage is StorageClass.STORAGE_BUFFER:
         return True
-    shared = frame(values)
-    return (shared.load_pitch + shared.store_pitch) * shared.matrices * COMPONENT_TYPES[values["component"]].bytes <= WORKGROUP_BYTES
+    shared = frame(parameters, pipelines(parameters))
+    return (shared.load_pitch + shared.store_pitch) * shared.matrices * parameters.component.bytes <= WORKGROUP_BYTES
 
 
-def _varies_by_constant(values: Values) -> bool:
-    """Only a specialization constant can differ between pipelines of one module."""
-    fixed = {
-        "use": values["use_from"],
-        "scope": values["scope_from"],
-        "load": values["layout_from"],
-        "store": values["layout_from"],
-        "padding": values["stride_from"],
-    }
-    for axis, source in fixed.items():
-        if source == "literal" and len(set(labels(values[axis]))) > 1:
-            return False
-    shapes = [parse_shape(one) for one in labels(values["shape"])]
-    return all(
-        values[f"{kind}_from"] == "specialization" or len({shape[i] for shape in shapes}) == 1 for i, kind in enumerate(("rows", "columns"))
-    )
-
-
-def _twins(values: Values) -> bool:
-    """A twin differs in a constant that is specialized, and is one of a module with one pipeline."""
-    kind = values["twin"]
-    if kind == "none":
-        return bool(values["twin_value"] == "different")
-    single = all(len(labels(values[axis])) == 1 for axis in _VARYING)
-    if values["use"] == "acc" and kind == "use":
+def _varies_by_constant(parameters: Parameters) -> bool:
+    """Tell whether specialization constants alone differ between pipelines."""
+    if parameters.use_from == "literal" and parameters.use.varies:
         return False
-    if kind == "scope":
+    if parameters.scope_from == "literal" and parameters.scope.varies:
+        return False
+    if parameters.layout_from == "literal" and (parameters.load.varies or parameters.store.varies):
+        return False
+    if parameters.stride_from == "literal" and parameters.padding.varies:
+        return False
+    shapes = parameters.shape.values
+    if parameters.rows_from == "literal" and len({rows for rows, _ in shapes}) > 1:
+        return False
+    return parameters.columns_from != "literal" or len({columns for _, columns in shapes}) == 1
+
+
+def _twin_source(parameters: Parameters) -> ConstantSource:
+    """Return where the constant comes from in which the twin differs."""
+    match parameters.twin:
+        case "rows":
+            return parameters.rows_from
+        case "columns":
+            return parameters.columns_from
+        case "use":
+            return parameters.use_from
+        case _:
+            return parameters.scope_from
+
+
+def _twins(parameters: Parameters) -> bool:
+    """Tell whether the twin can exist: it differs in a constant that is specialized, in a module with one pipeline."""
+    if not _has_twin(parameters):
+        return True
+    if parameters.twin == "use" and parameters.use.values == (Use.ACCUMULATOR,):
+        return False
+    if parameters.twin == "scope" and parameters.subgroups.values != (1,):
         # The place of an instance's matrix is counted in instances of one scope.
-        single = single and str(values["subgroups"]) == "1"
-    return single and bool(values[f"{kind}_from"] == "specialization")
+        return False
+    return _twin_source(parameters) == "specialization" and all(one.is_single for one in _varying(parameters).values())
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
     "varies_by_constant": _varies_by_constant,
     "twins": _twins,
-    "counts_instances": counts_instances,
+    "counts_instances": lambda parameters: counts_instances(parameters.scope, parameters.subgroups),
 }
 
 
-class _Writer:
+class _PipelineWriter:
     """Writes the program of one pipeline."""
 
-    def __init__(self, values: Values, all_: list[Pipeline], own: Pipeline) -> None:
-        self.values, self.all, self.own = values, all_, own
-        self.component = COMPONENT_TYPES[values["component"]]
-        self.frame = frame(values)
+    def __init__(self, parameters: Parameters, all_: list[Pipeline], shared: Frame, own: Pipeline) -> None:
+        self.parameters, self.all, self.frame, self.own = parameters, all_, shared, own
+        self.component = parameters.component
         self.builder = ProgramBuilder(own.types[0].scope, subgroups=own.subgroups)
-        self.constants = Constants(self.builder, values)
+        self.constants = Constants(self.builder)
 
     def types(self) -> list[MatrixType]:
-        """The matrix type, and its twin: equal but for the one constant in which it differs."""
-        give, own = self.constants, self.own.types[0]
-        shown = [type_ for each in self.all for type_ in each.types]
+        """Return the matrix type, and its twin, which is equal except for the one constant in which it differs."""
+        give, own, parameters = self.constants, self.own.types[0], self.parameters
+        rows_from, columns_from, use_from = parameters.rows_from, parameters.columns_from, parameters.use_from
         # A literal twin has the value that the other's constant has by default.
-        literal = self.values["twin_value"] == "default"
-        shown_before = [each.types[0] for each in self.all] if literal else shown
+        literal = parameters.twin_value == "default"
+        taken = [each.types[0] for each in self.all] if literal else [type_ for each in self.all for type_ in each.types]
         defaults = {
-            "rows": constants.other_extent([type_.rows for type_ in shown_before]),
-            "columns": constants.other_extent([type_.columns for type_ in shown_before]),
-            "use": constants.default_among((Use.ACCUMULATOR, Use.A, Use.B), [type_.use for type_ in shown_before]),
+            "rows": constants.other_extent([type_.rows for type_ in taken]),
+            "columns": constants.other_extent([type_.columns for type_ in taken]),
+            "use": constants.default_among((Use.ACCUMULATOR, Use.A, Use.B), [type_.use for type_ in taken]),
         }
         twin = self.own.types[-1]
         if literal:
             defaults |= {"rows": twin.rows, "columns": twin.columns, "use": twin.use}
-            defaults |= {kind: defaults_of for kind, defaults_of in self._plain_defaults().items() if kind != self.values["twin"]}
+            defaults |= {kind: default for kind, default in self._plain_defaults().items() if kind != parameters.twin}
+        scopes = constants.default_among((Scope.WORKGROUP, Scope.SUBGROUP), [each.types[0].scope for each in self.all])
         first = MatrixType(
             self.component,
-            give.scope(own.scope, constants.default_among((Scope.WORKGROUP, Scope.SUBGROUP), [each.types[0].scope for each in self.all])),
-            give.number("rows", "rows", own.rows, defaults["rows"]),
-            give.number("columns", "columns", own.columns, defaults["columns"]),
-            give.use("use", own.use, defaults["use"]),
+            give.scope(parameters.scope_from, own.scope, scopes),
+            give.number(rows_from, "rows", own.rows, defaults["rows"]),
+            give.number(columns_from, "columns", own.columns, defaults["columns"]),
+            give.use(use_from, "use", own.use, defaults["use"]),
         )
-        match self.values["twin"]:
+        match parameters.twin:
             case "none":
                 return [first]
             case "rows":
-                return [first, replace(first, rows=twin.rows if literal else give.number("rows", "twin_rows", twin.rows, defaults["rows"]))]
+                rows = twin.rows if literal else give.number(rows_from, "twin_rows", twin.rows, defaults["rows"])
+                return [first, replace(first, rows=rows)]
             case "columns":
-                columns = twin.columns if literal else give.number("columns", "twin_columns", twin.columns, defaults["columns"])
+                columns = twin.columns if literal else give.number(columns_from, "twin_columns", twin.columns, defaults["columns"])
                 return [first, replace(first, columns=columns)]
             case "use":
-                return [first, replace(first, use=twin.use if literal else give.use("twin_use", twin.use, defaults["use"]))]
-            case _:
+                use = twin.use if literal else give.use(use_from, "twin_use", twin.use, defaults["use"])
+                return [first, replace(first, use=use)]
+            case "scope":
                 return [first, replace(first, scope=twin.scope)]
 
     def _plain_defaults(self) -> dict[str, int]:
@@ -262,22 +313,22 @@ class _Writer:
 
     def _layout(self, direction: str) -> Layout | Operand:
         value = getattr(self.own, direction)
-        taken = [getattr(each, direction) for each in self.all]
-        return self.constants.layout(f"{direction}_layout", value, constants.default_among(tuple(Layout), taken))
+        default = constants.default_among(tuple(Layout), [getattr(each, direction) for each in self.all])
+        return self.constants.layout(self.parameters.layout_from, f"{direction}_layout", value, default)
 
     def _stride(self, direction: str) -> ScalarValue:
         least, padding = (self.frame.load, 0) if direction == "load" else (self.frame.store, 1)
 
         def of(each: Pipeline) -> int:
-            return room(self.component, each.types[0].shape, getattr(each, direction), each.padding + padding, least).stride
+            return footprint(self.component, each.types[0].shape, getattr(each, direction), each.padding + padding, least).stride
 
         default = max(map(of, self.all)) + constants.granule_of(self.component)
-        return self.constants.scalar("stride", f"{direction}_stride", of(self.own), default)
+        return self.constants.scalar(self.parameters.stride_from, f"{direction}_stride", of(self.own), default)
 
     def write(self) -> Program:
-        """The program: each matrix from its place in the source to its place in the target."""
+        """Write the program: each matrix goes from its place in the source to its place in the target."""
         builder, shared = self.builder, self.frame
-        storage = StorageClass(self.values["storage"])
+        storage = self.parameters.storage
         pointee = Pointee(self.component)
         source = stage_in(builder, "source", pointee, shared.load_pitch * shared.matrices, storage)
         target = stage_out(builder, "target", pointee, shared.store_pitch * shared.matrices, storage)
@@ -294,21 +345,24 @@ class _Writer:
             builder.store(matrix, target.array, first, store_stride, store)
         target.finish(builder)
         built = builder.build()
-        return replace(built, label=self.own.label, pipeline_cache=self.values["cache"] == "round_trip")
+        return replace(built, label=self.own.label, pipeline_cache=self.parameters.cache)
 
     def _first(self, direction: str, number: int, step: int, pitch: int, counted: bool) -> ScalarValue:
         start = self.builder.literal(number * pitch)
         return self.builder.offset(f"{direction}_{number}", start, self.builder.instance_index(), step) if counted else start
 
 
-def program(values: Values) -> Program:
-    """The program of a case's first pipeline, with those of the others."""
-    all_ = pipelines(values)
-    return constants.together([_Writer(values, all_, own).write() for own in all_])
+def build(parameters: Parameters) -> Built:
+    """Build the program of a case's first pipeline, with the programs of the others.
 
+    The whole source, padding included, holds the pattern, so a wrong address or size reads a wrong value.
+    """
+    all_ = pipelines(parameters)
+    shared = frame(parameters, all_)
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """The whole source, padding included, holds the pattern, so that a wrong address or size reads a wrong value."""
-    source = program.array("source")
-    data = pattern_bits(values["pattern"], COMPONENT_TYPES[values["component"]], source.count, rng).view(np.uint8)
-    return Subcase(name, {"source": data} | fills(program, rng))
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        source = program.array("source")
+        data = pattern_bits(parameters.pattern, parameters.component, source.count, rng).view(np.uint8)
+        return Subcase(name, {"source": data} | fills(program, rng))
+
+    return Built(constants.together([_PipelineWriter(parameters, all_, shared, own).write() for own in all_]), draw)

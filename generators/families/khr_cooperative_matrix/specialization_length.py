@@ -1,26 +1,25 @@
-"""specialization_length: workgroup arrays whose length is a specialization constant, or one that a specialization constant selects.
-
-Axis values are those of cases/khr_cooperative_matrix/specialization_length.yaml.
-"""
+"""specialization_length: workgroup arrays whose length is a specialization constant, or one that a specialization constant selects."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from generators.inputs.patterns import pattern_bits
+from generators.inputs.patterns import Pattern, pattern_bits
 from generators.layouts.tiles import WORKGROUP_BYTES
 from generators.operands import constants
-from generators.operands.constants import Room, described, parse_shape, room, rounded_up
-from generators.parameters.vocabulary import LAYOUTS, SCOPES, SHAPE, SUBGROUPS, USES, TakenValues, Values
+from generators.operands.constants import CACHES, Footprint, Varying, footprint, pipeline_labels, rounded_up, varying
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Extent, MatrixType, Selected
-from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
+from generators.program.values import Extent, MatrixType, ScalarValue, Selected
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _BIG = {"before": 37, "between": 91, "after": 53}
 """Lengths of the neighbours where they are long and odd."""
@@ -33,110 +32,129 @@ POLICY = (
     "that element 0 of one is a place for a matrix, whatever lies before it, is the policy of this suite"
 )
 
-_NAMES: Mapping[str, tuple[str, ...]] = {
+_NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "none": (),
     "before": ("before",),
     "between": ("between",),
     "all": ("before", "between", "after"),
 }
+"""Word -> names of the arrays before, between and after the arrays of the matrices."""
 
-AXES: TakenValues = {
-    "component": COMPONENT_TYPES.keys(),
-    "use": USES.keys(),
-    "shape": SHAPE,
-    "scope": SCOPES.keys(),
-    "subgroups": SUBGROUPS,
-    "load": LAYOUTS.keys(),
-    "store": LAYOUTS.keys(),
-    "length": ("literal", "specialization", "selected"),
-    "neighbours": _NAMES.keys(),
-    "neighbour": COMPONENT_TYPES.keys(),
-    "neighbour_length": ("literal", "specialization", "selected"),
-    "neighbour_size": re.compile(r"(one|big)(\+(one|big))*"),
-    "cache": ("none", "round_trip"),
-    "placement": ("aligned", "odd"),
-    "pattern": ("index", "bits"),
-}
+LengthSource = Literal["selected", "specialization", "literal"]
+"""Where a length comes from: a specialization constant that selects one of two, one that is the length, or a literal."""
+
+_SIZES: Mapping[str, bool] = {"one": False, "big": True}
+"""Word -> whether a neighbour is big, or has the length of one element."""
+
+
+def _has_neighbours(parameters: Parameters) -> bool:
+    return bool(parameters.neighbours)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
+    use: Use = parameter("use of the matrices", default="acc", labels=USES)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    load: Layout = parameter("layout of the load", default="row", labels=LAYOUTS)
+    store: Layout = parameter("layout of the store", default="column", labels=LAYOUTS)
+    length: LengthSource = parameter("where the lengths of the matrices' arrays come from", default="selected")
+    neighbours: tuple[str, ...] = parameter("the other workgroup arrays", default="all", labels=_NEIGHBOURS)
+    neighbour: ComponentType = parameter(
+        "component type of the other arrays", default="u8", labels=COMPONENT_TYPES, applies=_has_neighbours
+    )
+    neighbour_length: LengthSource = parameter("where their lengths come from", default="selected", applies=_has_neighbours)
+    neighbour_size: Varying[bool] = parameter(
+        "whether their lengths are big", default="one", decode=varying(_SIZES.__getitem__), applies=_has_neighbours
+    )
+    cache: bool = parameter("whether pipelines come from the data of a cache", default="none", labels=CACHES)
+    placement: Literal["aligned", "odd"] = parameter("whether lengths let the next array be aligned", default="aligned")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "bits"] = parameter("the bits of the source")
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Where the matrices lie in each array, in components: the place of each, from one instance to the next, and the lengths."""
+    """Where the matrices are in each array, in components: each matrix, from one instance to the next, and the lengths of the arrays."""
 
-    load: Room
-    store: Room
+    load: Footprint
+    store: Footprint
     load_pitch: int
     store_pitch: int
     source: int
     target: int
 
 
-def _length(values: Values, component: ComponentType, least: int) -> int:
-    """The length of an array that needs ``least`` elements: itself, or so many that whatever follows can be aligned as well."""
-    unit = 1 if values["placement"] == "odd" else _BASE // component.bytes
+def _length(parameters: Parameters, component: ComponentType, least: int) -> int:
+    """Return the length of an array that needs ``least`` elements: itself, or rounded up so the array after it can be aligned as well."""
+    unit = 1 if parameters.placement == "odd" else _BASE // component.bytes
     return -(-least // unit) * unit
 
 
-def sizes(values: Values) -> Sizes:
-    """The sizes of a case. The arrays end one element behind a matrix, so that lengths are odd where nothing rounds them up."""
-    component, shape = COMPONENT_TYPES[values["component"]], parse_shape(values["shape"])
-    instances = int(values["subgroups"]) if SCOPES[values["scope"]] is Scope.SUBGROUP else 1
-    load, store = room(component, shape, LAYOUTS[values["load"]], 1), room(component, shape, LAYOUTS[values["store"]], 2)
+def sizes(parameters: Parameters) -> Sizes:
+    """Return the sizes of a case. The arrays end one element after a matrix, so lengths are odd where nothing rounds them up."""
+    component, shape, instances = parameters.component, parameters.shape, parameters.instances
+    load, store = footprint(component, shape, parameters.load, 1), footprint(component, shape, parameters.store, 2)
     load_pitch, store_pitch = rounded_up(load.span, component), rounded_up(store.span, component)
     return Sizes(
         load,
         store,
         load_pitch,
         store_pitch,
-        _length(values, component, load_pitch * (instances - 1) + load.span + 1),
-        _length(values, component, store_pitch * (instances - 1) + store.span + 1),
+        _length(parameters, component, load_pitch * (instances - 1) + load.span + 1),
+        _length(parameters, component, store_pitch * (instances - 1) + store.span + 1),
     )
 
 
-def _fits(values: Values) -> bool:
-    found = sizes(values)
-    neighbour = COMPONENT_TYPES[values["neighbour"]]
-    neighbours = sum(_length(values, neighbour, big) for big in _BIG.values()) * neighbour.bytes
-    return (found.source + found.target) * COMPONENT_TYPES[values["component"]].bytes + neighbours <= WORKGROUP_BYTES
+def _fits(parameters: Parameters) -> bool:
+    found, neighbour = sizes(parameters), parameters.neighbour
+    neighbours = sum(_length(parameters, neighbour, big) for big in _BIG.values()) * neighbour.bytes
+    return (found.source + found.target) * parameters.component.bytes + neighbours <= WORKGROUP_BYTES
 
 
-def _varies_by_constant(values: Values) -> bool:
-    return values["neighbour_length"] != "literal" or "+" not in values["neighbour_size"]
+def _varies_by_constant(parameters: Parameters) -> bool:
+    return parameters.neighbour_length != "literal" or parameters.neighbour_size.is_single
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {"fits_workgroup_memory": _fits, "varies_by_constant": _varies_by_constant}
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits_workgroup_memory": _fits, "varies_by_constant": _varies_by_constant}
 
 
-class _Writer:
-    """Writes the program of one pipeline; ``size`` is that of its neighbours."""
+class _PipelineWriter:
+    """Writes the program of one pipeline, whose neighbours are ``big`` or not."""
 
-    def __init__(self, values: Values, size: str, label: str) -> None:
-        self.values, self.size, self.label = values, size, label
-        self.component = COMPONENT_TYPES[values["component"]]
-        self.builder = ProgramBuilder(SCOPES[values["scope"]], subgroups=int(values["subgroups"]))
+    def __init__(self, parameters: Parameters, big: bool, label: str) -> None:
+        self.parameters, self.big, self.label = parameters, big, label
+        self.component = parameters.component
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
 
-    def _length(self, kind: str, name: str, value: int, other: int) -> Extent:
-        """The length ``value``, as the axis says; ``other`` is the least that it could be, and what a constant gives by default."""
-        match self.values[kind]:
+    def _length(self, source: LengthSource, name: str, value: int, other: int) -> Extent:
+        """Return the length ``value``; ``other`` is the least that it could be, and the default of a constant."""
+        match source:
             case "literal":
                 return value
             case "specialization":
                 return self.builder.operand(f"{name}_length", U32, "specialization", value, other)
-            case _:
-                # Its default gives what this case does not have.
+            case "selected":
+                # Its default selects the length that this case does not have.
                 return Selected(self.builder.operand(f"{name}_flag", U32, "specialization", 1, 0), value, other)
 
     def _neighbour_length(self, name: str) -> tuple[Extent, int]:
-        neighbour = COMPONENT_TYPES[self.values["neighbour"]]
-        big, one = _length(self.values, neighbour, _BIG[name]), _length(self.values, neighbour, 1)
-        count = big if self.size == "big" else one
-        varies = "+" in self.values["neighbour_size"]
-        if self.values["neighbour_length"] == "selected":
-            default = 0 if self.size == "big" or varies else 1
-            flag = self.builder.operand(f"{name}_flag", U32, "specialization", int(self.size == "big"), default)
+        parameters, neighbour = self.parameters, self.parameters.neighbour
+        big, one = _length(parameters, neighbour, _BIG[name]), _length(parameters, neighbour, 1)
+        count = big if self.big else one
+        if parameters.neighbour_length == "selected":
+            default = 0 if self.big or not parameters.neighbour_size.is_single else 1
+            flag = self.builder.operand(f"{name}_flag", U32, "specialization", int(self.big), default)
             return Selected(flag, big, one), count
-        # One that none of the pipelines has.
-        return self._length("neighbour_length", name, count, 3), count
+        # A length that none of the pipelines has.
+        return self._length(parameters.neighbour_length, name, count, 3), count
 
     def _scratch(self, name: str, pointee: Pointee, length: Extent) -> Array:
         return self.builder.array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch")
@@ -145,23 +163,23 @@ class _Writer:
         return self.builder.array(name, pointee, count, StorageClass.STORAGE_BUFFER, "input" if role == "input" else "output")
 
     def write(self) -> Program:
-        """The program: everything goes into workgroup memory, matrices from one array to another, and everything comes back."""
-        builder, values, found = self.builder, self.values, sizes(self.values)
-        pointee, aside = Pointee(self.component), Pointee(COMPONENT_TYPES[values["neighbour"]])
+        """Write the program: everything goes into workgroup memory, matrices from one array to another, and everything comes back."""
+        builder, parameters, found = self.builder, self.parameters, sizes(self.parameters)
+        pointee, aside = Pointee(self.component), Pointee(parameters.neighbour)
         kept: list[tuple[Array, Array, Array]] = []
 
         def keep(name: str) -> None:
-            if name in _NAMES[values["neighbours"]]:
+            if name in parameters.neighbours:
                 length, count = self._neighbour_length(name)
                 given, back = self._buffer(name, aside, count, "input"), self._buffer(f"{name}_back", aside, count, "output")
                 kept.append((self._scratch(name, aside, length), given, back))
 
         keep("before")
         given = self._buffer("source", pointee, found.source, "input")
-        source = self._scratch("source", pointee, self._length("length", "source", found.source, 5))
+        source = self._scratch("source", pointee, self._length(parameters.length, "source", found.source, 5))
         keep("between")
         fill, back = self._buffer("target_fill", pointee, found.target, "input"), self._buffer("target", pointee, found.target, "output")
-        target = self._scratch("target", pointee, self._length("length", "target", found.target, 7))
+        target = self._scratch("target", pointee, self._length(parameters.length, "target", found.target, 7))
         keep("after")
 
         for scratch, buffer, _ in kept:
@@ -169,37 +187,37 @@ class _Writer:
         builder.copy(target, fill)
         builder.copy(source, given)
         builder.barrier()
-        rows, columns = parse_shape(values["shape"])
-        type_ = MatrixType(self.component, SCOPES[values["scope"]], rows, columns, USES[values["use"]])
-        first_load, first_store = builder.literal(0), builder.literal(0)
+        type_ = MatrixType(self.component, parameters.scope, *parameters.shape, parameters.use)
+        load_at: ScalarValue = builder.literal(0)
+        store_at: ScalarValue = load_at
         if builder.instances > 1:
             index = builder.instance_index()
-            load_at = builder.offset("load_first", first_load, index, found.load_pitch)
-            store_at = builder.offset("store_first", first_store, index, found.store_pitch)
-            matrix = builder.load("matrix", type_, source, load_at, builder.literal(found.load.stride), LAYOUTS[values["load"]])
-            builder.store(matrix, target, store_at, builder.literal(found.store.stride), LAYOUTS[values["store"]])
-        else:
-            matrix = builder.load("matrix", type_, source, first_load, builder.literal(found.load.stride), LAYOUTS[values["load"]])
-            builder.store(matrix, target, first_store, builder.literal(found.store.stride), LAYOUTS[values["store"]])
+            load_at = builder.offset("load_first", load_at, index, found.load_pitch)
+            store_at = builder.offset("store_first", store_at, index, found.store_pitch)
+        matrix = builder.load("matrix", type_, source, load_at, builder.literal(found.load.stride), parameters.load)
+        builder.store(matrix, target, store_at, builder.literal(found.store.stride), parameters.store)
         builder.barrier()
         builder.copy(back, target)
         for scratch, _, buffer in kept:
             builder.copy(buffer, scratch)
-        policy = POLICY if values["placement"] == "odd" else ""
-        return replace(builder.build(policy), label=self.label, pipeline_cache=values["cache"] == "round_trip")
+        policy = POLICY if parameters.placement == "odd" else ""
+        return replace(builder.build(policy), label=self.label, pipeline_cache=parameters.cache)
 
 
-def program(values: Values) -> Program:
-    """The program of a case's first pipeline, with those of the others."""
-    each = constants.pipelines(values, ("neighbour_size",))
-    return constants.together([_Writer(values, one["neighbour_size"], described(one, values)).write() for one in each])
+def build(parameters: Parameters) -> Built:
+    """Build the program of a case's first pipeline, with the programs of the others.
 
+    The source has the pattern, every other array random bits of its type, so an array that overlaps another shows.
+    """
+    labels = pipeline_labels({"neighbour_size": parameters.neighbour_size})
+    writers = [_PipelineWriter(parameters, parameters.neighbour_size.of(number), label) for number, label in enumerate(labels)]
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """The source has the pattern, every other array random bits of its type, so that one that overlaps another shows."""
-    inputs = {}
-    for array in program.arrays:
-        if array.role == "input":
-            pattern = values["pattern"] if array.name == "source" else "bits"
-            inputs[array.name] = pattern_bits(pattern, array.pointee.component, array.count, rng).view(np.uint8)
-    return Subcase(name, inputs)
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        inputs = {}
+        for array in program.arrays:
+            if array.role == "input":
+                pattern: Pattern = parameters.pattern if array.name == "source" else "bits"
+                inputs[array.name] = pattern_bits(pattern, array.pointee.component, array.count, rng).view(np.uint8)
+        return Subcase(name, inputs)
+
+    return Built(constants.together([writer.write() for writer in writers]), draw)

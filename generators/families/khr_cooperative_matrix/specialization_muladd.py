@@ -1,15 +1,14 @@
 """specialization_muladd: a multiply-add all of whose types come from specialization constants.
 
-Axis values are those of cases/khr_cooperative_matrix/specialization_muladd.yaml. Where a value is ``a+b``, the case has one module and
-a pipeline for each of its parts.
+Where a parameter has several values, the case has one module and a pipeline for each of them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,47 +16,96 @@ from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
 from generators.layouts.tiles import Tiles
 from generators.operands import constants
-from generators.operands.constants import FROM, Constants, counts_instances, described, labels, room, rounded_up
-from generators.parameters.vocabulary import LAYOUT_LETTERS, OPERAND_USES, SCOPES, TakenValues, Values
+from generators.operands.constants import (
+    CACHES,
+    Constants,
+    ConstantSource,
+    Varying,
+    counts_instances,
+    footprint,
+    pipeline_labels,
+    rounded_up,
+    varying,
+)
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import OPERAND_USES, SCOPES, layouts_of
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
-from generators.property_rows import PropertyRow, parse_row
-from generators.types import ComponentType, Layout, Scope, StorageClass
+from generators.property_rows import PropertyRow
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass
 
-_VARYING = ("sizes", "scope", "subgroups", "layouts")
 _SIDES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 
-_FLOATS: Mapping[str, Callable[[Chain, np.random.Generator], Operands]] = {
+Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
+"""Component types of A, B, C and Result."""
+
+Draw = Callable[[Chain, np.random.Generator], Operands]
+PatternName = Literal["full", "cancel", "permutation"]
+
+_FLOATS: Mapping[PatternName, Draw] = {
     "full": products.exact,
     "cancel": products.cancelling_exact,
     "permutation": partial(products.identity, which="permutation"),
 }
-_INTEGERS: Mapping[str, Callable[[Chain, np.random.Generator], Operands]] = {
+_INTEGERS: Mapping[PatternName, Draw] = {
     "full": integers.wrapping,
     "cancel": integers.edges,
     "permutation": integers.selecting,
 }
 
-AXES: TakenValues = {
-    "types": re.compile(r"\w+(\.\w+){3}"),
-    "sizes": re.compile(r"\d+x\d+x\d+(\+\d+x\d+x\d+)*"),
-    "scope": re.compile(r"(subgroup|workgroup)(\+(subgroup|workgroup))*"),
-    "subgroups": None,
-    "layouts": re.compile(r"[rc]{4}(\+[rc]{4})*"),
-    "ids": ("shared", "own", "mixed", "literal"),
-    "scope_from": FROM,
-    "layout_from": FROM,
-    "stride_from": FROM,
-    "cache": ("none", "round_trip"),
-    "pattern": _FLOATS.keys(),
-}
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a multiply-add: A is ``m`` x ``k``, B ``k`` x ``n``."""
+
+    m: int
+    n: int
+    k: int
+
+
+def _parse_sizes(text: str) -> Sizes:
+    """Return the sizes that ``MxNxK`` names; raises ValueError."""
+    m, n, k = (int(size) for size in text.split("x"))
+    return Sizes(m, n, k)
+
+
+def _parse_types(text: str) -> Types:
+    """Return the component types of A, B, C and Result that ``A.B.C.Result`` names; raises ValueError or KeyError."""
+    a, b, c, result = (COMPONENT_TYPES[name] for name in text.split("."))
+    return a, b, c, result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    types: Types = parameter("component types of A, B, C and Result", decode=_parse_types)
+    sizes: Varying[Sizes] = parameter("sizes of the multiply-add", default="16x16x16", decode=varying(_parse_sizes))
+    scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying(SCOPES.__getitem__))
+    subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))
+    layouts: Varying[tuple[Layout, ...]] = parameter("of A, B, C and Result", default="rccr", decode=varying(layouts_of(4)))
+    ids: Literal["shared", "own", "mixed", "literal"] = parameter(
+        "whether types share the constants of their sizes, have their own, or A has literals, or all have", default="shared"
+    )
+    scope_from: ConstantSource = parameter("where the scope comes from", default="specialization")
+    layout_from: ConstantSource = parameter("where the layouts come from", default="specialization")
+    stride_from: ConstantSource = parameter("where the strides come from", default="specialization")
+    cache: bool = parameter("whether pipelines come from the data of a cache", default="none", labels=CACHES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: PatternName = parameter("how the data are drawn")
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The values of one pipeline: its property row, scope, subgroups, the layouts of A, B, C and Result, and what varies."""
+    """The values of one pipeline: its property row, scope, subgroups, the layouts of A, B, C and Result, and a label of what varies."""
 
     row: PropertyRow
     scope: Scope
@@ -71,91 +119,94 @@ class Pipeline:
         return self.subgroups if self.scope is Scope.SUBGROUP else 1
 
     def extent(self, side: str) -> int:
-        """M, N or K."""
+        """Return M, N or K."""
         return {"m": self.row.m, "n": self.row.n, "k": self.row.k}[side]
 
     def shape(self, name: str) -> tuple[int, int]:
-        """Rows and columns of A, B, C or Result."""
+        """Return rows and columns of A, B, C or Result."""
         rows, columns = _SIDES["c" if name == "d" else name]
         return self.extent(rows), self.extent(columns)
 
     def component(self, name: str) -> ComponentType:
-        """The component type of A, B, C or Result."""
+        """Return the component type of A, B, C or Result."""
         return {"a": self.row.a, "b": self.row.b, "c": self.row.c, "d": self.row.result}[name]
 
 
-def pipelines(values: Values) -> list[Pipeline]:
-    """What each pipeline of a case has."""
-    return [
-        Pipeline(
-            parse_row(f"{each['sizes']}.{values['types']}"),
-            SCOPES[each["scope"]],
-            int(each["subgroups"]),
-            {name: LAYOUT_LETTERS[letter] for name, letter in zip("abcd", each["layouts"], strict=True)},
-            described(each, values),
-        )
-        for each in constants.pipelines(values, _VARYING)
-    ]
+def pipelines(parameters: Parameters) -> list[Pipeline]:
+    """Return the values of each pipeline of a case."""
+    varied: dict[str, Varying[Any]] = {
+        "sizes": parameters.sizes,
+        "scope": parameters.scope,
+        "subgroups": parameters.subgroups,
+        "layouts": parameters.layouts,
+    }
+    found = []
+    for number, label in enumerate(pipeline_labels(varied)):
+        sizes, layouts = parameters.sizes.of(number), dict(zip("abcd", parameters.layouts.of(number), strict=True))
+        row = PropertyRow(sizes.m, sizes.n, sizes.k, *parameters.types, saturating=False)
+        found.append(Pipeline(row, parameters.scope.of(number), parameters.subgroups.of(number), layouts, label))
+    return found
 
 
-def tiles(values: Values, own: Pipeline) -> dict[str, Tiles]:
-    """Where the matrices of a pipeline lie: pitches, and strides where they are literal, are those of all pipelines."""
-    all_ = pipelines(values)
+def tiles(all_: list[Pipeline], own: Pipeline, literal_strides: bool) -> dict[str, Tiles]:
+    """Return where the matrices of a pipeline are: pitches, and strides where they are literal, are shared by all pipelines."""
     found = {}
     for padding, name in enumerate("abcd"):
         component = own.component(name)
 
-        def place(each: Pipeline, least: int, name: str = name, padding: int = padding) -> constants.Room:
-            return room(each.component(name), each.shape(name), each.layouts[name], padding, least)
+        def place(each: Pipeline, least: int, name: str = name, padding: int = padding) -> constants.Footprint:
+            return footprint(each.component(name), each.shape(name), each.layouts[name], padding, least)
 
-        least = max(place(each, 0).stride for each in all_) if values["stride_from"] == "literal" else 0
+        least = max(place(each, 0).stride for each in all_) if literal_strides else 0
         pitch = rounded_up(max(place(each, least).span for each in all_), component)
         count = max(each.instances for each in all_)
         found[name] = Tiles(component, *own.shape(name), own.layouts[name], place(own, least).stride, pitch, 1, pitch * count)
     return found
 
 
-def _varies_by_constant(values: Values) -> bool:
-    """Only a specialization constant can differ between pipelines of one module."""
-    sizes_vary = len(set(labels(values["sizes"]))) > 1 and values["ids"] in ("mixed", "literal")
-    layouts_vary = len(set(labels(values["layouts"]))) > 1 and values["layout_from"] == "literal"
-    scopes_vary = len(set(labels(values["scope"]))) > 1 and values["scope_from"] == "literal"
-    return not (sizes_vary or layouts_vary or scopes_vary)
+def _varies_by_constant(parameters: Parameters) -> bool:
+    """Tell whether specialization constants alone differ between pipelines."""
+    if parameters.sizes.varies and parameters.ids in ("mixed", "literal"):
+        return False
+    if parameters.layouts.varies and parameters.layout_from == "literal":
+        return False
+    return not (parameters.scope.varies and parameters.scope_from == "literal")
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "varies_by_constant": _varies_by_constant,
-    "counts_instances": counts_instances,
+    "counts_instances": lambda parameters: counts_instances(parameters.scope, parameters.subgroups),
 }
 
 
-class _Writer:
-    """Writes the program of one pipeline."""
+class _PipelineWriter:
+    """Writes the program of one pipeline: the ``own``-th of all."""
 
-    def __init__(self, values: Values, all_: list[Pipeline], own: Pipeline) -> None:
-        self.values, self.all, self.own = values, all_, own
-        self.builder = ProgramBuilder(own.scope, subgroups=own.subgroups)
-        self.constants = Constants(self.builder, values)
+    def __init__(self, parameters: Parameters, all_: list[Pipeline], placed: list[dict[str, Tiles]], own: int) -> None:
+        self.parameters, self.all, self.placed = parameters, all_, placed
+        self.own, self.tiles = all_[own], placed[own]
+        self.builder = ProgramBuilder(self.own.scope, subgroups=self.own.subgroups)
+        self.constants = Constants(self.builder)
         scopes = constants.default_among((Scope.WORKGROUP, Scope.SUBGROUP), [each.scope for each in all_])
-        self.scope = self.constants.scope(own.scope, scopes)
+        self.scope = self.constants.scope(parameters.scope_from, self.own.scope, scopes)
         self.sides: dict[str, Operand] = {}
 
     def extent(self, name: str, side: str) -> Extent:
-        """Rows or columns of a matrix type.
+        """Return rows or columns of a matrix type.
 
-        Constants of one side have one default, so that the types of a module that nobody specializes fit each other (KHR-MAD-01);
+        Constants of one side have one default, which makes the types of a module fit each other that nobody specializes (KHR-MAD-01);
         where a type has a literal, that is its value.
         """
         value = self.own.extent(side)
         default = constants.other_extent([each.extent(side) for each in self.all])
-        match self.values["ids"]:
+        match self.parameters.ids:
             case "literal":
                 return value
             case "shared":
                 return self._side(side, value, default)
             case "own":
                 return self._side(f"{name}_{side}", value, default)
-            case _:
+            case "mixed":
                 return value if name == "a" else self._side(side, value, default if side == "n" else value)
 
     def _side(self, name: str, value: int, default: int) -> Operand:
@@ -164,28 +215,28 @@ class _Writer:
         return self.sides[name]
 
     def type(self, name: str) -> MatrixType:
-        """The type of A, B, C or Result."""
+        """Return the type of A, B, C or Result."""
         kind = "c" if name == "d" else name
         rows, columns = _SIDES[kind]
         return MatrixType(self.own.component(name), self.scope, self.extent(kind, rows), self.extent(kind, columns), OPERAND_USES[kind])
 
     def _layout(self, name: str) -> Layout | Operand:
-        taken = [each.layouts[name] for each in self.all]
-        return self.constants.layout(f"{name}_layout", self.own.layouts[name], constants.default_among(tuple(Layout), taken))
+        default = constants.default_among(tuple(Layout), [each.layouts[name] for each in self.all])
+        return self.constants.layout(self.parameters.layout_from, f"{name}_layout", self.own.layouts[name], default)
 
     def _place(self, name: str, tile: Tiles, counted: bool) -> tuple[ScalarValue, ScalarValue]:
         builder = self.builder
-        most = max(tiles(self.values, each)[name].stride for each in self.all)
-        stride = self.constants.scalar("stride", f"{name}_stride", tile.stride, most + constants.granule_of(tile.component))
+        default = max(each[name].stride for each in self.placed) + constants.granule_of(tile.component)
+        stride = self.constants.scalar(self.parameters.stride_from, f"{name}_stride", tile.stride, default)
         first: ScalarValue = builder.literal(0)
         if counted:
             first = builder.arithmetic(f"{name}_first", "multiply", builder.instance_index(), builder.literal(tile.pitch))
         return first, stride
 
     def write(self) -> Program:
-        """The program: three loads, one multiply-add, one store."""
+        """Write the program: three loads, one multiply-add, one store."""
         builder, storage = self.builder, StorageClass.STORAGE_BUFFER
-        placed = tiles(self.values, self.own)
+        placed = self.tiles
         counted = max(each.instances for each in self.all) > 1
         loaded: dict[str, Matrix] = {}
         for name in "abc":
@@ -198,20 +249,23 @@ class _Writer:
         result = builder.muladd("product", self.type("d"), loaded["a"], loaded["b"], loaded["c"], flags or None)
         first, stride = self._place("d", placed["d"], counted)
         builder.store(result, target, first, stride, self._layout("d"))
-        return replace(builder.build(), label=self.own.label, pipeline_cache=self.values["cache"] == "round_trip")
+        return replace(builder.build(), label=self.own.label, pipeline_cache=self.parameters.cache)
 
 
-def program(values: Values) -> Program:
-    """The program of a case's first pipeline, with those of the others."""
-    all_ = pipelines(values)
-    return constants.together([_Writer(values, all_, own).write() for own in all_])
+def build(parameters: Parameters) -> Built:
+    """Build the program of a case's first pipeline, with the programs of the others.
 
+    Data are exact in every order and need nearly all bits of the sum; ``permutation`` has products of single elements.
+    """
+    all_ = pipelines(parameters)
+    placed = [tiles(all_, own, parameters.stride_from == "literal") for own in all_]
+    by_label = {own.label: (own, own_tiles) for own, own_tiles in zip(all_, placed, strict=True)}
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """Data that are exact in every order and need nearly all bits of the sum; products of single elements for ``permutation``."""
-    own = next(each for each in pipelines(values) if each.label == program.label)
-    patterns = _FLOATS if own.row.result.is_float else _INTEGERS
-    drawn = patterns[values["pattern"]](Chain(own.row, own.instances, 1), rng)
-    placed = tiles(values, own)
-    data = {"a": drawn.a, "b": drawn.b, "c": drawn.c[:, None]}
-    return Subcase(name, {array: placed[array].place(np.ascontiguousarray(bits), rng) for array, bits in data.items()})
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        own, own_tiles = by_label[program.label]
+        patterns = _FLOATS if own.row.result.is_float else _INTEGERS
+        drawn = patterns[parameters.pattern](Chain(own.row, own.instances, 1), rng)
+        data = {"a": drawn.a, "b": drawn.b, "c": drawn.c[:, None]}
+        return Subcase(name, {array: own_tiles[array].place(np.ascontiguousarray(bits), rng) for array, bits in data.items()})
+
+    return Built(constants.together([_PipelineWriter(parameters, all_, placed, number).write() for number in range(len(all_))]), draw)

@@ -1,13 +1,11 @@
-"""workgroup_shapes: local sizes, dispatches and subgroup sizes of every shape, each subgroup at work on tiles of its own.
-
-Axis values are those of cases/khr_cooperative_matrix/workgroup_shapes.yaml.
-"""
+"""workgroup_shapes: local sizes, dispatches and subgroup sizes of every shape, with tiles of its own for each subgroup."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -17,122 +15,135 @@ from generators.inputs.products import Chain
 from generators.layouts.placement import fills, stage_in, stage_out
 from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.layouts.tiles import Tiles, fit_workgroup_memory
-from generators.parameters.vocabulary import OPERAND_USES, SCOPES, STORAGE, TakenValues, Values, layouts_of
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import OPERAND_USES, STORAGE_CLASSES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.shape import WorkgroupShape
+from generators.program.shape import LocalSize, WorkgroupShape
 from generators.program.values import MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import Scope, StorageClass, Use
+from generators.types import Layout, StorageClass, Use
 
 _INVOCATIONS = 1024
-"""Invocations of the largest workgroup: what devices have today."""
+"""Invocations of the largest workgroup of today's devices."""
 
 _INSTANCES = 64
-"""The most scope instances of a dispatch: more show nothing new and take longer."""
+"""Scope instances of the largest dispatch: more show nothing new and take longer."""
 
 
 _FULL: Mapping[str, bool | None] = {"if_possible": None, "required": True, "not_required": False}
+_SUBGROUP_SIZES: Mapping[str, int | None] = {"device": None} | {str(size): size for size in (4, 8, 16, 32, 64, 128)}
 
 
-def _along(values: Values) -> tuple[int, int]:
-    """Invocations in y and z; what they leave of the subgroups lies along x."""
-    subgroups = int(values["subgroups"])
-    match values["arrangement"]:
-        case "y":
-            return subgroups, 1
-        case "z":
-            return 1, subgroups
-        case "xy":
-            return 2, 1
-        case "xz":
-            return 1, subgroups // 2
-        case "yz":
-            return 2, subgroups // 2
-        case _:
-            return 1, 1
+@dataclass(frozen=True)
+class Arrangement:
+    """How the subgroups of a workgroup are arranged along its axes.
+
+    Attributes:
+        least: subgroups that it needs.
+        halves: whether it splits the subgroups in two.
+        along: subgroups -> invocations in y and z; what they leave of the subgroups is along x.
+    """
+
+    least: int
+    halves: bool
+    along: Callable[[int], tuple[int, int]]
 
 
-def _arranged(values: Values) -> bool:
-    """Arrangements of two axes split the subgroups in two, those of one have two subgroups at least."""
-    subgroups, arrangement = int(values["subgroups"]), values["arrangement"]
-    return arrangement == "x" or (subgroups > 1 if len(arrangement) == 1 else subgroups > 2 and subgroups % 2 == 0)
+_ARRANGEMENTS: Mapping[str, Arrangement] = {
+    "x": Arrangement(1, False, lambda _: (1, 1)),
+    "y": Arrangement(2, False, lambda subgroups: (subgroups, 1)),
+    "z": Arrangement(2, False, lambda subgroups: (1, subgroups)),
+    "xy": Arrangement(4, True, lambda _: (2, 1)),
+    "xz": Arrangement(4, True, lambda subgroups: (1, subgroups // 2)),
+    "yz": Arrangement(4, True, lambda subgroups: (2, subgroups // 2)),
+}
 
 
-def _fits_workgroup(values: Values) -> bool:
-    size = values["subgroup_size"]
-    return size == "device" or int(size) * int(values["subgroups"]) <= _INVOCATIONS
-
-
-def _workgroups(values: Values) -> tuple[int, int, int]:
-    x, y, z = (int(count) for count in values["workgroups"].split("x"))
+def _parse_workgroups(text: str) -> tuple[int, int, int]:
+    """Return the workgroups along x, y and z of a text such as ``2x3x1``; raises ValueError."""
+    x, y, z = (int(count) for count in text.split("x"))
+    if min(x, y, z) < 1:
+        raise ValueError("expected positive counts along x, y and z, such as 2x3x1")
     return x, y, z
 
 
-def _instances(values: Values) -> int:
-    return math.prod(_workgroups(values)) * (int(values["subgroups"]) if SCOPES[values["scope"]] is Scope.SUBGROUP else 1)
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    row: PropertyRow = parameter("the property row", decode=parse_row)
+    form: Literal["copy", "muladd"] = parameter("whether A, B and C are copied, or multiplied and added", default="copy")
+    arrangement: Arrangement = parameter("along which axes the subgroups are arranged", default="x", labels=_ARRANGEMENTS)
+    local_size: LocalSize = parameter("how the module states the local size", default="x_constant")
+    subgroup_size: int | None = parameter("the subgroup size that the pipeline requires", default="device", labels=_SUBGROUP_SIZES)
+    full: bool | None = parameter("whether the pipeline requires full subgroups", default="if_possible", labels=_FULL)
+    workgroups: tuple[int, int, int] = parameter("workgroups along each axis", default="1x1x1", decode=_parse_workgroups)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
+    built_ins: Literal["none", "first", "last"] = parameter("when the subgroup built-ins are stored", default="none")
+    layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rccr", decode=layouts_of(4))
 
 
-def _plan(values: Values) -> ProductTiles:
-    """The tiles of all instances of the dispatch."""
-    return product_tiles(parse_row(values["row"]), layouts_of(4)(values["layouts"]), True, _instances(values))
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "random"] = parameter("the bits of the operands")
 
 
-def _row(values: Values) -> PropertyRow:
-    return parse_row(values["row"])
+def _arranged(parameters: Parameters) -> bool:
+    """Tell whether the arrangement fits: along two axes it splits the subgroups in two, along y or z it needs at least two."""
+    subgroups, arrangement = parameters.subgroups, parameters.arrangement
+    return subgroups >= arrangement.least and not (arrangement.halves and subgroups % 2)
 
 
-def _fits_memory(values: Values) -> bool:
-    """Workgroup memory holds all arrays."""
-    if values["storage"] != "workgroup":
+def _fits_workgroup(parameters: Parameters) -> bool:
+    size = parameters.subgroup_size
+    return size is None or size * parameters.subgroups <= _INVOCATIONS
+
+
+def _instances(parameters: Parameters) -> int:
+    """Return the scope instances of the dispatch."""
+    return math.prod(parameters.workgroups) * parameters.instances
+
+
+def _tiles(parameters: Parameters) -> ProductTiles:
+    """Return the tiles of all instances of the dispatch."""
+    return product_tiles(parameters.row, parameters.layouts, True, _instances(parameters))
+
+
+def _fits_memory(parameters: Parameters) -> bool:
+    """Tell whether workgroup memory holds all arrays."""
+    if parameters.storage is not StorageClass.WORKGROUP:
         return True
-    worked = _plan(values)
-    inputs = [*worked.a.values(), *worked.b.values(), *worked.c.values()]
-    outputs = list(worked.d.values()) if values["form"] == "muladd" else inputs
-    several = math.prod(_workgroups(values)) > 1
-    return fit_workgroup_memory(StorageClass(values["storage"]), inputs if several else inputs + outputs)
+    tiles = _tiles(parameters)
+    inputs = [*tiles.a.values(), *tiles.b.values(), *tiles.c.values()]
+    outputs = list(tiles.d.values()) if parameters.form == "muladd" else inputs
+    several = math.prod(parameters.workgroups) > 1
+    return fit_workgroup_memory(parameters.storage, inputs if several else inputs + outputs)
 
 
-PREDICATES: Mapping[str, Callable[[Values], bool]] = {
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "arranged": _arranged,
     "fits_workgroup": _fits_workgroup,
-    "few_instances": lambda values: _instances(values) <= _INSTANCES,
+    "few_instances": lambda parameters: _instances(parameters) <= _INSTANCES,
     "fits_workgroup_memory": _fits_memory,
-    "wraps": lambda values: not _row(values).saturating,
-}
-
-AXES: TakenValues = {
-    "row": None,
-    "scope": SCOPES.keys(),
-    "form": ("copy", "muladd"),
-    "subgroups": (1, 2, 3, 4, 8, 16),
-    "arrangement": ("x", "y", "z", "xy", "xz", "yz"),
-    "local_size": ("x_constant", "constants", "literals"),
-    "subgroup_size": ("device", 4, 8, 16, 32, 64, 128),
-    "full": _FULL.keys(),
-    "workgroups": re.compile(r"[1-9]\d*x[1-9]\d*x[1-9]\d*"),
-    "storage": STORAGE,
-    "built_ins": ("none", "first", "last"),
-    "layouts": re.compile("[rc]{4}"),
-    "pattern": ("index", "random"),
+    "wraps": lambda parameters: not parameters.row.saturating,
 }
 
 
-def _shape(values: Values) -> WorkgroupShape:
-    y, z = _along(values)
-    size = values["subgroup_size"]
-    return WorkgroupShape(y, z, values["local_size"], None if size == "device" else int(size), _FULL[values["full"]])
-
-
-class _Writer:
+class _TileWriter:
     """Writes the program of one case."""
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.plan = _plan(values)
-        self.scope = SCOPES[values["scope"]]
-        self.builder = ProgramBuilder(self.scope, int(values["subgroups"]), _workgroups(values), _shape(values))
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self.tiles = _tiles(parameters)
+        self.scope = parameters.scope
+        y, z = parameters.arrangement.along(parameters.subgroups)
+        shape = WorkgroupShape(y, z, parameters.local_size, parameters.subgroup_size, parameters.full)
+        self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups, shape)
 
     def _first(self, name: str, tiles: Tiles) -> Operand | Scalar:
         builder = self.builder
@@ -141,21 +152,21 @@ class _Writer:
         return builder.arithmetic(f"{name}_first", "multiply", builder.instance_index(), builder.literal(tiles.pitch))
 
     def write(self) -> Program:
-        """Loads A, B and C; stores each of them, or A x B + C."""
-        builder, worked = self.builder, self.plan
-        storage = StorageClass(self.values["storage"])
+        """Load A, B and C; store each of them, or A x B + C."""
+        builder, parameters, worked = self.builder, self.parameters, self.tiles
+        storage, several = parameters.storage, math.prod(parameters.workgroups) > 1
         # Several workgroups cannot write one buffer from what each has in its own memory.
-        out = StorageClass.STORAGE_BUFFER if storage is StorageClass.WORKGROUP and math.prod(_workgroups(self.values)) > 1 else storage
+        out = StorageClass.STORAGE_BUFFER if storage is StorageClass.WORKGROUP and several else storage
         given = worked.a | worked.b | worked.c
-        taken = worked.d if self.values["form"] == "muladd" else {f"{name}_copy": tiles for name, tiles in given.items()}
+        taken = worked.d if parameters.form == "muladd" else {f"{name}_copy": tiles for name, tiles in given.items()}
         sources = {name: stage_in(builder, name, Pointee(t.component), t.length, storage) for name, t in given.items()}
         targets = {name: stage_out(builder, name, Pointee(t.component), t.length, out) for name, t in taken.items()}
-        known = None
-        if self.values["built_ins"] != "none":
-            size = int(self.values["subgroup_size"])
-            lanes = math.prod(_workgroups(self.values)) * int(self.values["subgroups"]) * size
+        known, size = None, parameters.subgroup_size
+        if parameters.built_ins != "none":
+            assert size is not None, "workgroup_shapes: the constraints must exclude this case"
+            lanes = math.prod(parameters.workgroups) * parameters.subgroups * size
             known = builder.array("subgroups", Pointee(U32, 4), lanes, StorageClass.STORAGE_BUFFER, "output")
-        if known is not None and self.values["built_ins"] == "first":
+        if known is not None and size is not None and parameters.built_ins == "first":
             builder.store_subgroups(known, size)
 
         matrices = {
@@ -170,7 +181,7 @@ class _Writer:
             for name, t in given.items()
         }
         results = {f"{name}_copy": matrix for name, matrix in matrices.items()}
-        if self.values["form"] == "muladd":
+        if parameters.form == "muladd":
             tiles = worked.d["d"]
             type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, Use.ACCUMULATOR)
             operands = worked.row.operands or None
@@ -178,35 +189,36 @@ class _Writer:
         for name, matrix in results.items():
             t = taken[name]
             builder.store(matrix, targets[name].array, self._first(name, t), builder.literal(t.stride), t.layout)
-        if known is not None and self.values["built_ins"] == "last":
+        if known is not None and size is not None and parameters.built_ins == "last":
             builder.store_subgroups(known, size)
         for target in targets.values():
             target.finish(builder)
         return builder.build()
 
 
-def program(values: Values) -> Program:
-    """The program of a case."""
-    return _Writer(values).write()
-
-
 def _operands(worked: ProductTiles, instances: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """A, B and C of every instance, exact under any order of summation, (instances, 1, rows, columns)."""
+    """Draw A, B and C of every instance, exact under any order of summation, (instances, 1, rows, columns)."""
     chain = Chain(worked.row, instances, 1, 1)
     drawn = (products.exact if worked.row.result.is_float else integers.wrapping)(chain, rng)
     return {"a": drawn.a, "b": drawn.b, "c": drawn.c[:, None]}
 
 
-def subcase(name: str, values: Values, program: Program, rng: np.random.Generator) -> Subcase:
-    """For a multiply-add exact data; for copies bits that name their position, or random ones: no two instances have the same."""
-    worked = _plan(values)
+def build(parameters: Parameters) -> Built:
+    """Build a case. A multiply-add has exact data; copies have bits that name their position, or random ones. No two instances have the
+    same data."""
+    writer = _TileWriter(parameters)
+    worked = writer.tiles
     given = worked.a | worked.b | worked.c
-    arrays: dict[str, np.ndarray] = {}
-    if values["form"] == "muladd":
-        drawn = _operands(worked, program.instances, rng)
-        arrays = {array: tiles.place(drawn[array], rng) for array, tiles in given.items()}
-    else:
-        for array, tiles in given.items():
-            bits = index_coded(tiles.component, tiles.length) if values["pattern"] == "index" else None
-            arrays[array] = (random_bits(tiles.component, tiles.length, rng) if bits is None else bits).view(np.uint8)
-    return Subcase(name, arrays | fills(program, rng))
+
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        arrays: dict[str, np.ndarray] = {}
+        if parameters.form == "muladd":
+            drawn = _operands(worked, program.instances, rng)
+            arrays = {array: tiles.place(drawn[array], rng) for array, tiles in given.items()}
+        else:
+            for array, tiles in given.items():
+                bits = index_coded(tiles.component, tiles.length) if parameters.pattern == "index" else None
+                arrays[array] = (random_bits(tiles.component, tiles.length, rng) if bits is None else bits).view(np.uint8)
+        return Subcase(name, arrays | fills(program, rng))
+
+    return Built(writer.write(), draw)

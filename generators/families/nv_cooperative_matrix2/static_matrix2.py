@@ -1,17 +1,16 @@
-"""Static rules of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing: as static_rules, from a module with their instructions."""
+"""static_matrix2: static rules of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing, in a module with their instructions."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from generators.families.khr_cooperative_matrix.static_rules import AXES, PREDICATES, checked_module
 from generators.module_check import ModuleCheck
 from generators.mutations.base import BaseModule
 from generators.mutations.matrix2 import matrix2_base
-from generators.parameters.vocabulary import Values
-from generators.property_rows import PropertyRow, parse_row
+from generators.mutations.rules import PREDICATES, Parameters, checked_module
+from generators.property_rows import PropertyRow
 
-__all__ = ["AXES", "PREDICATES", "module"]
+__all__ = ["PREDICATES", "Parameters", "module"]
 
 
 @lru_cache(maxsize=64)
@@ -19,6 +18,6 @@ def _base(row: PropertyRow) -> BaseModule:
     return matrix2_base(row)
 
 
-def module(values: Values) -> ModuleCheck:
-    """The good module of the row, with the edits of the rule."""
-    return checked_module(values, _base(parse_row(values["types"])))
+def module(parameters: Parameters) -> ModuleCheck:
+    """Return the good module of the row, with the edits of the rule."""
+    return checked_module(parameters, _base(parameters.types))

@@ -1,0 +1,85 @@
+"""Static rules as the YAML of a family gives them: a module that breaks a rule, and the nearest one that keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from generators.module_check import ModuleCheck
+from generators.mutations.base import BaseModule
+from generators.mutations.edits import Edits, edited
+from generators.parameters.declaration import parameter
+from generators.property_rows import PropertyRow, parse_row
+from generators.spirv.assemble import assemble
+
+ElementGroup = Literal["ieee", "bf16", "signed", "unsigned"]
+"""Group of property rows, by the component type of A."""
+
+ELEMENTS: tuple[ElementGroup, ...] = get_args(ElementGroup)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule and the modules that test it.
+
+    Attributes:
+        requirement: its id.
+        rule: the rule in words.
+        elements: the groups of rows that have it.
+        common: edits of both modules.
+        legal: further edits of the module that keeps the rule, which must be accepted.
+        broken: further edits of the module that breaks the rule, and nothing else.
+        says: regular expression for a validator's message about it.
+        gap: why known validators accept the broken module; empty if they reject it.
+        legal_gap: why known validators reject the legal module; empty if they accept it.
+
+    Raises:
+        ValueError: both modules are the same.
+    """
+
+    requirement: str
+    says: str
+    broken: Edits
+    rule: str = ""
+    elements: frozenset[ElementGroup] = frozenset(ELEMENTS)
+    common: Edits = field(default_factory=Edits)
+    legal: Edits = field(default_factory=Edits)
+    gap: str = ""
+    legal_gap: str = ""
+
+    def __post_init__(self) -> None:
+        if self.legal == self.broken:
+            raise ValueError(f"the legal module and the broken one of {self.requirement} are the same")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    rule: Rule = parameter("the rule, and what breaks it")
+    form: Literal["legal", "broken"] = parameter("whether the module keeps the rule or breaks it", default="legal")
+    types: PropertyRow = parameter("the row of the module's multiply-add", default="16x16x16.f16.f16.f32.f32", decode=parse_row)
+
+
+def element(row: PropertyRow) -> ElementGroup:
+    """Return the group that the row is in."""
+    if row.a.is_float:
+        return "bf16" if row.a.name == "bf16" else "ieee"
+    return "signed" if row.a.is_signed else "unsigned"
+
+
+def checked_module(parameters: Parameters, base: BaseModule) -> ModuleCheck:
+    """Return ``base`` with the edits of the rule, and what a validator must make of it."""
+    rule, legal = parameters.rule, parameters.form == "legal"
+    text = "\n".join(edited(base.lines, (rule.common, rule.legal if legal else rule.broken), base.aliases))
+    said = f"{rule.requirement}: {rule.rule}"
+    if legal:
+        return ModuleCheck(assemble(text), said, accepted=True, gap=rule.legal_gap)
+    return ModuleCheck(assemble(text), said, accepted=False, says=rule.says, gap=rule.gap)
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType(
+    {"applies": lambda parameters: element(parameters.types) in parameters.rule.elements}
+)

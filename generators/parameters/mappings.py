@@ -1,0 +1,40 @@
+"""Values that YAML gives as mappings: frozen dataclasses, decoded strictly."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+
+def convert(data: Any, type_: Any) -> Any:
+    """Return ``data`` as a value of ``type_``.
+
+    Raises:
+        msgspec.ValidationError: it is not one, or a mapping has a key that the dataclass has no field for.
+    """
+    _refuse_unknown_keys(data, type_)
+    return msgspec.convert(data, type_)
+
+
+def _refuse_unknown_keys(data: Any, type_: Any) -> None:
+    """Msgspec ignores keys that a dataclass has no field for, so a misspelt one would have the default."""
+    arguments = get_args(type_)
+    if dataclasses.is_dataclass(type_) and isinstance(data, Mapping):
+        fields = get_type_hints(type_)
+        for key, item in data.items():
+            if key not in fields:
+                raise msgspec.ValidationError(f"unknown key '{key}'; expected some of {', '.join(fields)}")
+            _refuse_unknown_keys(item, fields[key])
+    elif get_origin(type_) in (Union, UnionType):
+        for option in arguments:
+            _refuse_unknown_keys(data, option)
+    elif isinstance(data, Mapping) and len(arguments) == 2:
+        for item in data.values():
+            _refuse_unknown_keys(item, arguments[1])
+    elif isinstance(data, list) and arguments:
+        for number, item in enumerate(data):
+            _refuse_unknown_keys(item, arguments[0] if arguments[-1] is Ellipsis else arguments[number % len(arguments)])

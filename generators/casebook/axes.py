@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from generators.casebook.builders import Builder
 from generators.casebook.document import Element
 from generators.errors import CasebookError
 from generators.parameters.declaration import Declaration, NotAValue
@@ -18,7 +17,7 @@ from generators.property_rows import check_property_row
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 """What names a family or an axis."""
 
-_LABEL = re.compile(r"(?:(?!::)[^\s,\[\]-])+")
+_LABEL = re.compile(r"[^\s,:/\[\]]+")
 
 
 @dataclass(frozen=True)
@@ -30,25 +29,29 @@ class Axis:
         values: label -> value, in order.
         property_rows: whether the labels are property rows, to which a device may add.
         flexible: whether they are rows of flexible dimensions.
-        declaration: the builder's declaration of the parameter, if it has one.
+        declaration: what the builder declares of the parameter.
     """
 
     name: str
     values: Mapping[str, Any]
+    declaration: Declaration
     property_rows: bool = False
     flexible: bool = False
-    declaration: Declaration | None = None
 
     def value(self, label: str) -> Any:
         """Return the value of a label; a label that the axis does not have is a property row that a device added."""
         if label in self.values:
             return self.values[label]
-        return label if self.declaration is None else self.declaration.value(label, label)
+        return self.declaration.value(label, label)
 
     @property
     def default(self) -> str | None:
         """Label of the declared default, which ids leave out; None if there is none."""
-        return None if self.declaration is None else self.declaration.default
+        return self.declaration.default
+
+    def applies(self, parameters: Any) -> bool:
+        """Return whether a case with these parameters has this one."""
+        return self.declaration.applies is None or self.declaration.applies(parameters)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -63,20 +66,18 @@ class Axis:
 
 def _label(element: Element, label: str) -> str:
     if not _LABEL.fullmatch(label):
-        raise element.error(f"the label '{label}' is empty or has one of '-', '[', ']', '::', ',' or a space; give it as label: value")
+        raise element.error(f"the label '{label}' is empty or has one of ':', '/', '[', ']', ',' or a space; give it as label: value")
     return label
 
 
-def _value(element: Element, label: str, declaration: Declaration | None) -> Any:
-    if declaration is None:
-        return element.data()
+def _value(element: Element, label: str, declaration: Declaration) -> Any:
     try:
         return declaration.value(element.data(), label)
     except NotAValue as error:
         raise element.error(str(error)) from None
 
 
-def _listed(items: Sequence[Element], declaration: Declaration | None) -> dict[str, Any]:
+def _listed(items: Sequence[Element], declaration: Declaration) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for item in items:
         label = _label(item, item.label("a scalar; values of other kinds need a mapping label: value"))
@@ -86,7 +87,7 @@ def _listed(items: Sequence[Element], declaration: Declaration | None) -> dict[s
     return values
 
 
-def _axis(name: str, element: Element, declaration: Declaration | None = None) -> Axis:
+def _axis(name: str, element: Element, declaration: Declaration) -> Axis:
     if not NAME.fullmatch(name):
         raise element.error(f"'{name}' cannot name an axis; expected lower-case letters, digits and underscores")
     property_rows = flexible = False
@@ -105,8 +106,8 @@ def _axis(name: str, element: Element, declaration: Declaration | None = None) -
         values = {_label(item, label): _value(item, label, declaration) for label, item in entries.items()}
     if not values:
         raise element.error("expected at least one value")
-    axis = Axis(name, MappingProxyType(values), property_rows, flexible, declaration)
-    if declaration is not None and declaration.applies is not None and declaration.default not in values:
+    axis = Axis(name, MappingProxyType(values), declaration, property_rows, flexible)
+    if declaration.applies is not None and declaration.default not in values:
         raise element.error(f"'{name}' need not apply to a case, so its default, {declaration.default}, must be among its values")
     return axis
 
@@ -117,54 +118,28 @@ def _row_kind(element: Element) -> tuple[bool, bool]:
     return (True, True) if flexible else (element.flag(), False)
 
 
-def read_axes(element: Element, taken: Sequence[Axis] = (), declared: Mapping[str, Declaration] | None = None) -> tuple[Axis, ...]:
+def read_axes(element: Element, declared: Mapping[str, Declaration], taken: Sequence[Axis] = ()) -> tuple[Axis, ...]:
     """Read the axes that ``element`` maps to their values.
 
     Args:
         element: of the document.
         taken: axes of the case, whose names those of a subcase cannot have.
-        declared: what the builder declares; None if it declares nothing.
+        declared: what the builder declares.
     """
     names = {axis.name for axis in taken}
     axes = []
     for name, item in element.entries("a mapping from axis name to values").items():
         if name in names:
             raise item.error(f"'{name}' is already an axis of the case")
-        if declared is not None and name not in declared:
+        if name not in declared:
             # It would multiply the cases and change none of them.
             raise item.error(f"the builder declares no parameter '{name}'; it declares {', '.join(declared)}")
-        axes.append(_axis(name, item, None if declared is None else declared[name]))
-    for name, declaration in (declared or {}).items():
+        axes.append(_axis(name, item, declared[name]))
+    for name, declaration in declared.items():
         if not any(axis.name == name for axis in axes):
             if declaration.default is None:
                 raise element.error(f"the builder declares a parameter '{name}' without a default, so it needs values here")
-            axes.append(Axis(name, MappingProxyType({declaration.default: declaration.default_value}), declaration=declaration))
+            axes.append(Axis(name, MappingProxyType({declaration.default: declaration.default_value}), declaration))
     if not axes:
         raise element.error("expected at least one axis")
     return tuple(axes)
-
-
-def check_values(elements: Sequence[Element], builder: Builder, builder_name: str) -> None:
-    """Every axis that the builder reads is there, with values that it takes."""
-    taken: Mapping[str, Collection[Any] | re.Pattern[str] | None] = getattr(builder, "AXES", {})
-    axes = {name: item for element in elements for name, item in element.entries("axes").items()}
-    for name in taken:
-        if name not in axes:
-            raise elements[0].error(f"the builder '{builder_name}' needs an axis '{name}'")
-    for name, item in axes.items():
-        if taken and name not in taken:
-            # It would multiply the cases and change none of them.
-            raise item.error(f"the builder '{builder_name}' reads no axis '{name}'; it reads {', '.join(taken)}")
-        wanted = taken.get(name)
-        if wanted is None:
-            continue
-        for value in item.items("values") if item.is_sequence else item.entries("values").values():
-            data = value.data()
-            if isinstance(wanted, re.Pattern):
-                known = wanted.fullmatch(str(data)) is not None
-            else:
-                # To Python true is 1, and would make it a label of its own.
-                known = any(isinstance(one, bool) == isinstance(data, bool) and one == data for one in wanted)
-            if not known:
-                words = f"what matches {wanted.pattern}" if isinstance(wanted, re.Pattern) else ", ".join(map(str, wanted))
-                raise value.error(f"the builder '{builder_name}' does not take '{data}' for '{name}'; it takes {words}")

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from generators.casebook.cases import Case, violated
 from generators.casebook.family import Family, load_family
+from generators.casebook.ids import parse_labels
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
 from generators.errors import CasebookError
-from generators.property_rows import check_property_row
 
 _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
 
@@ -90,27 +90,21 @@ def find_case(casebook: Casebook, id_: str) -> Case:
 
     Args:
         casebook: all families.
-        id_: ``family[label-…]``, with or without ``path.yaml::`` before it.
+        id_: ``family[name:label/…]``, with or without ``path.yaml::`` before it; the order is free, and defaults may be there.
 
     Raises:
         CasebookError: the id has another form, names an unknown family or label, or a case that a constraint forbids.
     """
     match = _ID.fullmatch(id_.strip())
     if match is None:
-        raise CasebookError(f"'{id_}' is not a case id; expected family[label-label-…]")
+        raise CasebookError(f"'{id_}' is not a case id; expected family[name:label/name:label/…]")
     family = casebook.family(match["family"])
     if match["path"] is not None and Path(match["path"]).name != family.path.name:
         raise CasebookError(f"'{id_}': the family '{family.name}' is in {family.path}")
-    labels = tuple(match["labels"].split("-"))
-    if len(labels) != len(family.axes):
-        names = "-".join(axis.name for axis in family.axes)
-        raise CasebookError(f"'{id_}' has {len(labels)} labels; the axes of '{family.name}' are {names}")
-    for axis, label in zip(family.axes, labels, strict=True):
-        if label in axis.values:
-            continue
-        if not axis.property_rows:
-            raise CasebookError(f"'{id_}': axis '{axis.name}' has no label '{label}'; expected one of {', '.join(axis.labels)}")
-        check_property_row(label, axis.flexible)
+    try:
+        labels = parse_labels(family.axes, match["labels"])
+    except CasebookError as error:
+        raise CasebookError(f"'{id_}': {error}") from None
     case = Case(family, labels)
     because = violated(case)
     if because:

@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, cast
 
-import numpy as np
-
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
 from generators.program.built import Built
-from generators.program.program import Program, Subcase
 from generators.property_query import PropertyQuery
 
 PACKAGE = "generators.families"
@@ -35,19 +32,24 @@ class CaseKind(enum.StrEnum):
 FUNCTIONS: Mapping[CaseKind, tuple[str, ...]] = MappingProxyType(
     {CaseKind.KERNEL: ("build",), CaseKind.STATIC: ("module",), CaseKind.QUERY: ("query",)}
 )
-"""What a builder of each kind defines besides PREDICATES. The first name is no other kind's, and tells the kind."""
+"""What a builder of each kind defines besides PREDICATES and Parameters. The first name is no other kind's, and tells the kind."""
 
 
 class Builder(Protocol):
-    """What every module of ``generators.families`` offers. Values are those of the axes, by axis name.
+    """What every module of ``generators.families`` offers.
 
-    A builder may also have ``AXES``, a mapping from the name of each axis that it reads to the values that it takes: a collection, a
-    compiled pattern, or None for any. The casebook checks the family's YAML against it.
+    It may also have ``SubcaseParameters``, a class derived from ``Parameters``, where cases have several subcases.
     """
 
     @property
-    def PREDICATES(self) -> Mapping[str, Callable[[Mapping[str, Any]], bool]]:  # noqa: N802 (a module's constant)
-        """Named conditions for the family's constraints. Each must depend on the values that it reads and on nothing else."""
+    def Parameters(self) -> type:  # noqa: N802 (a class)
+        """The frozen dataclass that declares the parameters of cases (generators.parameters.declaration)."""
+        ...
+
+    @property
+    def PREDICATES(self) -> Mapping[str, Callable[[Any], bool]]:  # noqa: N802 (a module's constant)
+        """Named conditions for the family's constraints: functions of the parameters of a subcase, or of a case where there are none. Each
+        must depend on the parameters that it reads and on nothing else."""
         ...
 
 
@@ -58,28 +60,20 @@ class KernelBuilder(Builder, Protocol):
         """Build a case. ``parameters`` is an object of the builder's class ``Parameters``."""
         ...
 
-    def program(self, values: Mapping[str, Any]) -> Program:
-        """The program of a case."""
-        ...
-
-    def subcase(self, name: str, values: Mapping[str, Any], program: Program, rng: np.random.Generator) -> Subcase:
-        """One dispatch. ``values`` has the axes of the case and of the subcase; ``rng`` depends on the names of both alone."""
-        ...
-
 
 class StaticBuilder(Builder, Protocol):
     """Makes cases that a validator judges."""
 
-    def module(self, values: Mapping[str, Any]) -> ModuleCheck:
-        """The module of a case, and what a validator must make of it."""
+    def module(self, parameters: Any) -> ModuleCheck:
+        """Build the module of a case, and say what a validator must make of it."""
         ...
 
 
 class QueryBuilder(Builder, Protocol):
     """Makes cases that ask a device what it supports."""
 
-    def query(self, values: Mapping[str, Any]) -> PropertyQuery:
-        """What a case asks, and the rule that the answer keeps."""
+    def query(self, parameters: Any) -> PropertyQuery:
+        """Return what a case asks, and the rule that the answer keeps."""
         ...
 
 
@@ -97,9 +91,7 @@ def load_builder(name: str, specification: str) -> Builder:
     if not name.isidentifier() or not _is_there(qualified):
         raise CasebookError(f"there is no builder '{name}'; expected a module {qualified}")
     builder = cast(Builder, importlib.import_module(qualified))
-    needed = ("PREDICATES", *FUNCTIONS[kind_of(builder)])
-    if hasattr(builder, "program"):
-        needed = ("PREDICATES", "program", "subcase")
+    needed = ("PREDICATES", "Parameters", *FUNCTIONS[kind_of(builder)])
     for function in needed:
         if not hasattr(builder, function):
             raise CasebookError(f"the builder '{name}' lacks '{function}'; {qualified} must define {', '.join(needed)}")
@@ -127,10 +119,9 @@ class DeclaredTypes:
     subcase: type
 
 
-def declared_types(builder: Builder) -> DeclaredTypes | None:
-    """Return the types that the builder declares its parameters by; None if it declares none."""
-    case = getattr(builder, "Parameters", None)
-    return None if case is None else DeclaredTypes(case, getattr(builder, "SubcaseParameters", case))
+def declared_types(builder: Builder) -> DeclaredTypes:
+    """Return the types that the builder declares its parameters by."""
+    return DeclaredTypes(builder.Parameters, getattr(builder, "SubcaseParameters", builder.Parameters))
 
 
 def kind_of(builder: Builder) -> CaseKind:

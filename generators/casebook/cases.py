@@ -15,6 +15,7 @@ from generators.casebook.builders import KernelBuilder, QueryBuilder, StaticBuil
 from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row, rows
 from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
+from generators.casebook.ids import named_labels
 from generators.casebook.tiers import Tier, pinned_labels
 from generators.errors import CasebookError
 from generators.module_check import ModuleCheck
@@ -51,8 +52,15 @@ class Case:
 
     @property
     def id(self) -> str:
-        """``family[label-label-…]``."""
-        return f"{self.definition.name}[{'-'.join(self.labels)}]"
+        """``family[name:label/name:label/…]``, without parameters that have their default."""
+        return f"{self.definition.name}[{named_labels(self.definition.axes, self.labels)}]"
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Label of each parameter that the case has, by name, also of those that have their default."""
+        parameters = self.parameters
+        labelled = zip(self.definition.axes, self.labels, strict=True)
+        return {axis.name: label for axis, label in labelled if axis.applies(parameters)}
 
     @property
     def values(self) -> dict[str, Any]:
@@ -62,8 +70,7 @@ class Case:
     @property
     def parameters(self) -> Any:
         """The typed parameters that the family's builder declares: an object of its class ``Parameters``."""
-        declared = self.definition.declared
-        return self.values if declared is None else make_parameters(declared.case, self.values)
+        return make_parameters(self.definition.declared.case, self.values)
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -90,7 +97,12 @@ class Case:
             labels = [axis.labels[number] for axis, number in zip(family.subcase_axes, row[start:], strict=True)]
             extra = {axis.name: axis.values[label] for axis, label in zip(family.subcase_axes, labels, strict=True)}
             both = values | extra
-            found.append(("-".join(labels), both if declared is None else make_parameters(declared.subcase, both)))
+            found.append(
+                (
+                    named_labels(family.subcase_axes, labels) or ONLY_SUBCASE,
+                    make_parameters(declared.subcase, both),
+                )
+            )
         if not found:
             raise CasebookError(f"{family.path}: the constraints leave no subcase of {self.id}; exclude the case")
         return found
@@ -289,7 +301,7 @@ class BuiltCase:
 def build(case: Case) -> BuiltCase:
     """Build a kernel case."""
     builder = cast(KernelBuilder, case.definition.builder)
-    built = builder.build(case.parameters) if hasattr(builder, "build") else Built(builder.program(case.values), builder.subcase)
+    built = builder.build(case.parameters)
     return BuiltCase(case, built)
 
 

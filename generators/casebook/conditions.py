@@ -51,12 +51,8 @@ def observing(parameters: type) -> Callable[[Mapping[str, Any]], Any]:
     )
 
 
-def _as_mapping(values: Mapping[str, Any]) -> Any:
-    return values
-
-
 def compile_constraints(
-    constraints: Sequence[ConstraintText], axes: Sequence[Axis], view: Callable[[Mapping[str, Any]], Any] = _as_mapping
+    constraints: Sequence[ConstraintText], axes: Sequence[Axis], view: Callable[[Mapping[str, Any]], Any]
 ) -> tuple[Constraint, ...]:
     """Compile constraints to axes and labels by number.
 

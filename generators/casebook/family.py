@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from generators.casebook.axes import NAME, Axis, check_values, read_axes
+from generators.casebook.axes import NAME, Axis, read_axes
 from generators.casebook.builders import Builder, CaseKind, DeclaredTypes, declared_types, kind_of, load_builder
 from generators.casebook.conditions import ConditionReader, ConstraintText, applying, compile_constraints, observing
 from generators.casebook.constraints import Constraint
@@ -76,14 +76,14 @@ class Family:
     products: tuple[Product, ...]
 
     @cached_property
-    def declared(self) -> DeclaredTypes | None:
-        """The typed parameters that the builder declares; None if it declares none."""
+    def declared(self) -> DeclaredTypes:
+        """The types that the builder declares its parameters by."""
         return declared_types(self.builder)
 
     @cached_property
     def view(self) -> Callable[[Mapping[str, Any]], Any]:
-        """Makes what predicates are given: values by name, or typed parameters."""
-        return observing(self.declared.subcase) if self.declared is not None else lambda values: values
+        """Makes what predicates are given of the values by name."""
+        return observing(self.declared.subcase)
 
     @cached_property
     def rules(self) -> tuple[Constraint, ...]:
@@ -190,19 +190,16 @@ def load_family(
         raise fields["builder"].error(str(error)) from None
     todo = _lines(fields["todo"]) if "todo" in fields else ()
     types = declared_types(builder)
-    of_case = None if types is None else declarations(types.case)
-    of_subcase = (
-        None if types is None else {name: one for name, one in declarations(types.subcase).items() if name not in declarations(types.case)}
-    )
-    axes = read_axes(fields["axes"], declared=of_case)
+    of_case = declarations(types.case)
+    of_subcase = {name: one for name, one in declarations(types.subcase).items() if name not in of_case}
+    axes = read_axes(fields["axes"], of_case)
     if sum(axis.property_rows for axis in axes) > 1:
         raise fields["axes"].error("expected at most one axis with property_rows")
-    subcase_axes = read_axes(fields["subcases"], axes, of_subcase) if "subcases" in fields else ()
+    subcase_axes = read_axes(fields["subcases"], of_subcase, axes) if "subcases" in fields else ()
     if of_subcase and not subcase_axes:
         raise fields["axes"].error(
             f"the builder declares parameters of subcases, {', '.join(of_subcase)}, which have no values in 'subcases'"
         )
-    check_values([fields["axes"], *([fields["subcases"]] if "subcases" in fields else [])], builder, builder_name)
     reader = ConditionReader(axes, subcase_axes, builder, builder_name)
     covers = read_covers(fields["covers"], requirements, axes, reader)
     if not covers and not todo:
@@ -225,6 +222,6 @@ def load_family(
         positions=_positions(fields["positions"], positions) if "positions" in fields else (),
         axes=axes,
         subcase_axes=subcase_axes,
-        constraints=(*(applying(declarations(types.subcase)) if types else ()), *(reader.constraint(item) for item in constraints)),
+        constraints=(*applying(declarations(types.subcase)), *(reader.constraint(item) for item in constraints)),
         products=products,
     )

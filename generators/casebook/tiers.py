@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from generators.casebook.family import Family
+from generators.casebook.ids import parse_labels
 from generators.digests import digest
 from generators.errors import CasebookError
 
@@ -180,10 +181,13 @@ def pinned_labels(family: Family) -> PinnedLabels:
 
 
 def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
-    """The labels in ``id_``; None if the family has no such axes and labels."""
+    """Return the labels in ``id_``; None if it is not the id of a case of the family."""
     name, _, rest = id_.partition("[")
-    labels = tuple(rest.removesuffix("]").split("-"))
-    if name != family.name or not rest.endswith("]") or len(labels) != len(family.axes):
+    if name != family.name or not rest.endswith("]"):
+        return None
+    try:
+        labels = parse_labels(family.axes, rest.removesuffix("]"))
+    except CasebookError:
         return None
     return labels if all(label in axis.values for axis, label in zip(family.axes, labels, strict=True)) else None
 

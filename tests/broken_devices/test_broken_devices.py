@@ -19,10 +19,10 @@ from generators.spirv.reader import read_instructions
 from generators.types import MatrixOperands
 from tests.broken_devices.doubles import Broken, judged
 
-F16_MULADD = "muladd[16x16x16.f16.f16.f32.f32-subgroup-1-exact-single-3-literal-same-{}-tight-storage_buffer]"
-S8_MULADD = "muladd[16x16x16.s8.s8.s32.s32-subgroup-1-wrap-single-3-literal-same-rrrr-tight-storage_buffer]"
-REUSE = "muladd[{}-subgroup-1-{}-reuse-3-literal-same-rrrr-tight-storage_buffer]"
-LOAD_STORE = "load_store[u8-b-16x32-subgroup-2-copy-row-column-{0}-{0}-component-component-padded-padded-push_constant-u32-minimal-none]"
+F16_MULADD = "muladd[row:16x16x16.f16.f16.f32.f32/data:exact/layouts:{}]"
+S8_MULADD = "muladd[row:16x16x16.s8.s8.s32.s32/data:wrap]"
+REUSE = "muladd[row:{}/data:{}/form:reuse]"
+LOAD_STORE = "load_store[component:u8/use:b/shape:16x32/subgroups:2/store:column/load_storage:{0}/store_storage:{0}/source:push_constant/first:minimal]"
 LEAVING = {"break_late": 0, "continue_late": 3}
 """The iterations that nightly cases leave late."""
 
@@ -198,9 +198,7 @@ def test_c_overwritten_in_an_iteration_that_does_not_hand_on_its_sum(monkeypatch
     """What the loop carries is C of the iteration that leaves, and comes out of the loop."""
     handlers = {**HANDLERS, Op.CooperativeMatrixMulAddKHR: leaving_partial_sums_in_c}
     monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", handlers)
-    result = judged(
-        f"control_flow[16x8x32.s8.s8.s32.s32-subgroup-1-1-{form}-less-u32-literal-{LEAVING[form]}-none-rrrr-storage_buffer]", Broken()
-    )
+    result = judged(f"control_flow[row:16x8x32.s8.s8.s32.s32/form:{form}/source:literal/n:{LEAVING[form]}]", Broken())
     assert result.verdict is Verdict.FAIL
     assert "carried_3 in d0" in result.message
     assert ids(result)[0] == "multiply_add.c_overwritten"

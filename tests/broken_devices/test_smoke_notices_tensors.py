@@ -19,7 +19,7 @@ from tests.broken_devices.smoke import fails, noticed
 
 PROFILE = "nvidia-h200"
 DIMENSION_OF_ONE = [
-    f"tensor_clamp[f16-acc-16x16-subgroup-1-{rank}-mirrored-load-{side}-beside_one-part-odd-default-default-{source}-u32-storage_buffer]"
+    f"tensor_clamp[component:f16/rank:{rank}/mode:mirrored/side:{side}/which:beside_one/reach:part/size:odd/source:{source}]"
     for rank, side, source in ((3, "after", "push_constant"), (5, "before", "literal"))
 ]
 """Of the nightly tier: on NVIDIA's devices such loads do not end."""

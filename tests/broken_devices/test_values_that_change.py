@@ -10,12 +10,12 @@ from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
 from tests.broken_devices.doubles import Broken, judged
 
-SWAP = "control_flow_variables[8x8x8.s8.s8.s32.s32-subgroup-2-1-swap-private-buffer-against-rrrr]"
-EXCHANGE = "aggregates[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-array-2-literal-private-function-operand-operand-push_constant-exchange]"
+SWAP = "control_flow_variables[row:8x8x8.s8.s8.s32.s32/subgroups:2/form:swap/storage:private/source:buffer/hint:against]"
+EXCHANGE = "aggregates[row:8x8x8.f16.f16.f32.f32/count:2/storage:private/write:operand/read:operand/move:exchange]"
 
 INSERTIONS = [
-    "elements[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-function-plain-other-always-1-composite-buffer]",
-    "aggregates[8x8x8.f16.f16.f32.f32-c-subgroup-1-rr-array-4-literal-function-private-operand-loop-push_constant-insert]",
+    "elements[row:8x8x8.f16.f16.f32.f32/leading:1/leading_form:composite/operand:buffer]",
+    "aggregates[row:8x8x8.f16.f16.f32.f32/other_storage:private/write:operand/read:loop/move:insert]",
 ]
 
 

@@ -30,12 +30,15 @@ def test_an_id_finds_its_case(book: Casebook) -> None:
 
 
 def test_a_node_id_finds_its_case(book: Casebook) -> None:
-    assert find_case(book, "cases/khr_cooperative_matrix/toy.yaml::toy[1-8-a-tight]").id == "toy[1-8-a-tight]"
+    assert (
+        find_case(book, "cases/khr_cooperative_matrix/toy.yaml::toy[bytes:1/columns:8/use:a/stride:tight]").id
+        == "toy[bytes:1/columns:8/use:a/stride:tight]"
+    )
 
 
 def test_a_case_outside_of_every_product_can_be_found(book: Casebook) -> None:
-    assert "toy[1-16-a-padded]" not in {case.id for case in expand(book.family("toy"), "full")}
-    assert find_case(book, "toy[1-16-a-padded]").values["stride"] == [16, 32]
+    assert "toy[bytes:1/columns:16/use:a/stride:padded]" not in {case.id for case in expand(book.family("toy"), "full")}
+    assert find_case(book, "toy[bytes:1/columns:16/use:a/stride:padded]").values["stride"] == [16, 32]
 
 
 def test_a_row_of_a_device_can_be_found(pinned: Callable[[str], Family], text: str, root: Path) -> None:
@@ -54,10 +57,10 @@ def test_a_row_of_a_device_can_be_found(pinned: Callable[[str], Family], text: s
         ("tov[1-8-a-tight]", "there is no family 'tov'; did you mean 'toy'?"),
         ("muladd[1]", "there is no family 'muladd'; expected one of toy"),
         ("toy[1-8-a]", "has 3 labels; the axes of 'toy' are bytes-columns-use-stride"),
-        ("toy[1-8-c-tight]", "axis 'use' has no label 'c'; expected one of a, b"),
-        ("toy[4-32-a-tight]", "is not a case of the suite: rows fit in 64 bytes"),
-        ("toy[1-8-b-padded]", "is not a case of the suite: B is never padded"),
-        ("cases/khr_cooperative_matrix/top.yaml::toy[1-8-a-tight]", "the family 'toy' is in .*toy.yaml"),
+        ("toy[bytes:1/columns:8/use:c/stride:tight]", "axis 'use' has no label 'c'; expected one of a, b"),
+        ("toy[bytes:4/columns:32/use:a/stride:tight]", "is not a case of the suite: rows fit in 64 bytes"),
+        ("toy[bytes:1/columns:8/use:b/stride:padded]", "is not a case of the suite: B is never padded"),
+        ("cases/khr_cooperative_matrix/top.yaml::toy[bytes:1/columns:8/use:a/stride:tight]", "the family 'toy' is in .*toy.yaml"),
     ],
 )
 def test_an_id_that_names_no_case_is_explained(book: Casebook, id_: str, message: str) -> None:

@@ -59,7 +59,7 @@ def test_strength_0_takes_no_case_of_a_product(toy: Family) -> None:
 
 def test_an_id_has_the_labels_and_values_have_the_values(toy: Family) -> None:
     case = next(case for case in expand(toy, "full") if case.labels[3] == "padded")
-    assert case.id == "toy[1-8-a-padded]"
+    assert case.id == "toy[bytes:1/columns:8/use:a/stride:padded]"
     assert case.family == "toy"
     assert case.values == {"bytes": 1, "columns": 8, "use": "a", "stride": [16, 32]}
 
@@ -120,7 +120,7 @@ def test_data_depend_on_case_and_subcase_and_on_nothing_else(toy: Family) -> Non
     again = [bytes(subcase.inputs["data"]) for case in cases for subcase in build(case).subcases()]
     assert data == again
     assert len(set(data)) == len(data)
-    assert (cases[0].id, cases[0].subcases[0][0]) == ("toy[1-8-a-tight]", "index-0")
+    assert (cases[0].id, cases[0].subcases[0][0]) == ("toy[bytes:1/columns:8/use:a/stride:tight]", "index-0")
     assert data[0].hex() == "f681ad2015ad9b02e074b31561bc8789"
 
 

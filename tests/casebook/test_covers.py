@@ -77,8 +77,8 @@ def test_a_predicate_judges_rows_that_a_device_adds_and_labels_do_not_name_them(
 def test_a_case_found_by_its_id_says_the_same(write: Write, text: str, root: Path) -> None:
     covering(write, text, "{id: KHR-A-02, when: {use: b}}")
     book = load_casebook(root)
-    assert find_case(book, "toy[2-8-b-tight]").requirements == ("KHR-A-01", "KHR-A-02")
-    assert find_case(book, "toy[2-8-a-tight]").requirements == ("KHR-A-01",)
+    assert find_case(book, "toy[bytes:2/columns:8/use:b/stride:tight]").requirements == ("KHR-A-01", "KHR-A-02")
+    assert find_case(book, "toy[bytes:2/columns:8/use:a/stride:tight]").requirements == ("KHR-A-01",)
 
 
 def test_an_axis_may_name_the_requirement_of_each_value(write: Write, text: str) -> None:

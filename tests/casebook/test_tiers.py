@@ -75,7 +75,9 @@ def test_a_change_of_prose_or_of_a_value_does_not(toy: Family, write: Write, tex
     assert [case.id for case in expand(changed, "nightly")] == [case.id for case in expand(toy, "nightly")]
 
 
-@pytest.mark.parametrize("id_", ["toy[1-8-a-wide]", "toy[1-8-a]", "top[1-8-a-tight]", "toy[1-8-a-tight"])
+@pytest.mark.parametrize(
+    "id_", ["toy[bytes:1/columns:8/use:a/stride:wide]", "toy[1-8-a]", "top[1-8-a-tight]", "toy[bytes:1/columns:8/use:a/stride:tight"]
+)
 def test_a_pinned_id_that_names_no_case_is_an_error(toy: Family, id_: str) -> None:
     tiers = read_tiers(file_of(toy))
     write_tiers(file_of(toy), replace(tiers, cases=(PinnedCase(Tier.SMOKE, id_),)))
@@ -83,7 +85,9 @@ def test_a_pinned_id_that_names_no_case_is_an_error(toy: Family, id_: str) -> No
         expand(toy, "smoke")
 
 
-@pytest.mark.parametrize("line", ["weekly\ttoy[1-8-a-tight]", "smoke", "toy[1-8-a-tight]"])
+@pytest.mark.parametrize(
+    "line", ["weekly\ttoy[bytes:1/columns:8/use:a/stride:tight]", "smoke", "toy[bytes:1/columns:8/use:a/stride:tight]"]
+)
 def test_a_line_of_another_form_is_an_error(tmp_path: Path, line: str) -> None:
     path = tmp_path / "toy.tsv"
     path.write_text(f"outline\t00\n{line}\n")
@@ -122,7 +126,11 @@ def test_a_label_that_no_smoke_case_has_is_a_fault_of_that_tier(toy: Family) -> 
 
 @pytest.mark.parametrize(
     "id_",
-    ["toy[1-16-a-padded]", "toy[4-32-a-tight]", "toy[1-8-c-tight]"],
+    [
+        "toy[bytes:1/columns:16/use:a/stride:padded]",
+        "toy[bytes:4/columns:32/use:a/stride:tight]",
+        "toy[bytes:1/columns:8/use:c/stride:tight]",
+    ],
     ids=["in no product", "forbidden", "no such label"],
 )
 def test_a_pinned_case_that_the_full_tier_does_not_have_is_lost(toy: Family, id_: str) -> None:

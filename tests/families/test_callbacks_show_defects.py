@@ -9,8 +9,8 @@ from tests.families.evidence import seen, unseen
 from tests.suite import casebook
 
 OTHER_SIGN = "per_element.compared_by_other_sign"
-REDUCE = "reduce[{}-{}-{}-{}-{}-{}-{}-none-{}-{}]"
-ELEMENTS = "per_element[{}-{}-{}-{}-{}-{}-{}-literal-storage_buffer-none-{}-{}]"
+REDUCE = "reduce[component:{}/shape:{}/mode:{}/to:{}/function:{}/form:{}/nesting:{}/scope:{}/subgroups:{}]"
+ELEMENTS = "per_element[component:{}/use:{}/shape:{}/function:{}/order:{}/form:{}/integers:{}/scope:{}/subgroups:{}]"
 
 
 def reduction(component, mode, function, shape="16x16", to="same", form="single", nesting=0, scope="subgroup", subgroups=1):

@@ -19,9 +19,9 @@ from generators.program.variables import VariableLoad, VariableStore
 from tests.families.evidence import is_seen
 from tests.suite import casebook
 
-ELEMENTS = "elements[16x16x16.f16.f16.f32.f32-{}-subgroup-1-rc-function-{}-{}-{}-0-pointer-literal]"
-INTEGERS = "elements[8x8x8.s8.s8.s32.s32-{}-subgroup-1-rc-function-{}-{}-{}-0-pointer-literal]"
-AGGREGATES = "aggregates[16x16x16.f16.f16.f32.f32-c-subgroup-1-rr-{}-literal-function-function-{}-push_constant-{}]"
+ELEMENTS = "elements[row:16x16x16.f16.f16.f32.f32/member:{}/layouts:rc/holder:{}/action:{}/condition:{}]"
+INTEGERS = "elements[row:8x8x8.s8.s8.s32.s32/member:{}/layouts:rc/holder:{}/action:{}/condition:{}]"
+AGGREGATES = "aggregates[row:16x16x16.f16.f16.f32.f32/holder:{}/count:{}/write:{}/read:{}/move:{}]"
 
 
 def shows(case_id, kind, step):
@@ -125,14 +125,14 @@ def constructed_backwards(state, operation):
 @pytest.mark.parametrize(
     ("case_id", "kind", "step"),
     [
-        (AGGREGATES.format("array-4", "operand-constant", "none"), VariableStore, to_the_first),
-        (AGGREGATES.format("array-4", "constant-operand", "none"), VariableLoad, from_the_first),
-        (AGGREGATES.format("array-2", "loop-loop", "none"), VariableLoad, from_the_first),
-        (AGGREGATES.format("array-4", "constant-constant", "exchange"), VariableLoad, from_the_first),
-        (AGGREGATES.format("array-3", "constant-constant", "rotate"), VariableStore, to_the_first),
-        (AGGREGATES.format("array-4", "constant-constant", "copy_memory"), CopyMemory, copied_backwards),
-        (AGGREGATES.format("nested-2", "constant-constant", "insert"), CompositeInsert, nothing_inserted),
-        (AGGREGATES.format("array-5", "constant-constant", "construct"), CompositeConstruct, constructed_backwards),
+        (AGGREGATES.format("array", 4, "operand", "constant", "none"), VariableStore, to_the_first),
+        (AGGREGATES.format("array", 4, "constant", "operand", "none"), VariableLoad, from_the_first),
+        (AGGREGATES.format("array", 2, "loop", "loop", "none"), VariableLoad, from_the_first),
+        (AGGREGATES.format("array", 4, "constant", "constant", "exchange"), VariableLoad, from_the_first),
+        (AGGREGATES.format("array", 3, "constant", "constant", "rotate"), VariableStore, to_the_first),
+        (AGGREGATES.format("array", 4, "constant", "constant", "copy_memory"), CopyMemory, copied_backwards),
+        (AGGREGATES.format("nested", 2, "constant", "constant", "insert"), CompositeInsert, nothing_inserted),
+        (AGGREGATES.format("array", 5, "constant", "constant", "construct"), CompositeConstruct, constructed_backwards),
     ],
 )
 def test_the_matrices_show_what_is_wrong_with_their_aggregate(case_id, kind, step):
@@ -142,7 +142,7 @@ def test_the_matrices_show_what_is_wrong_with_their_aggregate(case_id, kind, ste
 @pytest.mark.parametrize("move", ["load_store", "copy_memory", "copy_object", "construct", "parts"])
 def test_a_copy_that_changes_with_its_original_shows(move):
     """After the move a matrix of the original is replaced; a shared place would have the copy changed too."""
-    case = find_case(casebook(), AGGREGATES.format("array-4", "constant-constant", move))
+    case = find_case(casebook(), AGGREGATES.format("array", 4, "constant", "constant", move))
     program = build(case).program
     last = every(program.operations, VariableStore)[-1]
     assert last.variable.name == "box"

@@ -9,7 +9,7 @@ from generators.casebook import build, expand
 from tests.families.evidence import is_seen, parts
 from tests.suite import casebook
 
-CASE = "control_flow[{}-subgroup-{}-{}-{}-{}-{}-{}-2-none-rrrr-storage_buffer]"
+CASE = "control_flow[row:{}/subgroups:{}/workgroups:{}/form:{}/relation:{}/integer:{}/source:{}]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x16.f16.f16.f16.f16", "16x8x32.s8.s8.s32.s32"]
 
 

@@ -13,7 +13,7 @@ from generators.spirv.reader import read_instructions
 from tests.families.evidence import RETURN_DEFECTS, chosen, is_seen, parts
 from tests.suite import casebook
 
-CASE = "control_flow_variables[{}-subgroup-{}-1-{}-function-{}-none-rrrr]"
+CASE = "control_flow_variables[row:{}/subgroups:{}/form:{}/source:{}]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
 FORMS = list(control_flow_variables.FORMS)
 RETURNS = ["return_in_loop", "return_in_branch"]

@@ -23,7 +23,7 @@ from tests.suite import casebook
 
 TYPES = COMPONENT_TYPES
 PAIRS = [Step(s, t, c) for s in TYPES.values() for t in TYPES.values() for c in conversions(s, t)]
-CASE = "conversion[{}-{}-{}-{}-{}-{}-{}-{}-rc-storage_buffer-subgroup-1]"
+CASE = "conversion[from:{}/to:{}/use:{}/shape:{}/signs:{}/saturation:{}/form:{}/third:{}]"
 
 
 def case_id(source, target, use="acc", shape="16x16", signs="types", saturation="none", form="kept", third="f32"):

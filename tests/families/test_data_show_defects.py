@@ -9,8 +9,11 @@ from generators.types import Layout
 from tests.families.evidence import chosen, seen, unseen
 from tests.suite import casebook
 
-LOAD_STORE = "load_store[{}-{}-{}-subgroup-{}-copy-{}-storage_buffer-storage_buffer-{}-{}-{}-{}-literal-u32-{}-none]"
-MULADD = "muladd[{}-subgroup-{}-{}-{}-{}-{}-same-{}-tight-storage_buffer]"
+LOAD_STORE = (
+    "load_store[component:{}/use:{}/shape:{}/subgroups:{}/load:{}/store:{}/load_pointee:{}/store_pointee:{}/"
+    "load_stride:{}/store_stride:{}/first:{}]"
+)
+MULADD = "muladd[row:{}/subgroups:{}/data:{}/form:{}/trips:{}/trip_source:{}/layouts:{}]"
 
 
 def load_store(
@@ -23,7 +26,7 @@ def load_store(
     strides=("padded", "padded"),
     first="zero",
 ):
-    return LOAD_STORE.format(component, use, shape, subgroups, layouts, *pointees, *strides, first)
+    return LOAD_STORE.format(component, use, shape, subgroups, *layouts.split("-"), *pointees, *strides, first)
 
 
 def muladd(row, data, form="single", subgroups=1, trips=3, source="literal", layouts="rrrr"):
@@ -31,7 +34,9 @@ def muladd(row, data, form="single", subgroups=1, trips=3, source="literal", lay
 
 
 def memory(form, storage="workgroup", layouts="row-column", subgroups=2, shape="16x16", handover="barrier", padding="tight"):
-    return f"memory[f16-a-{shape}-subgroup-{subgroups}-{form}-{storage}-{handover}-{layouts}-{padding}-none]"
+    written, read = layouts.split("-")
+    place = f"shape:{shape}/subgroups:{subgroups}/form:{form}/storage:{storage}/handover:{handover}"
+    return f"memory[component:f16/{place}/written:{written}/read:{read}/padding:{padding}]"
 
 
 def wanted(id_, **parameters):

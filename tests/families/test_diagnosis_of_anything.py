@@ -16,8 +16,8 @@ from tests.suite import casebook
 @pytest.mark.parametrize(
     "case_id",
     [
-        "aggregates[8x8x8.f16.f16.f32.f32-b-subgroup-1-rr-array-4-literal-private-function-loop-constant-buffer-parts]",
-        "control_flow[16x8x16.f16.f16.f32.f32-subgroup-4-1-exchange-less-u32-subgroup-2-none-rrrr-storage_buffer]",
+        "aggregates[row:8x8x8.f16.f16.f32.f32/member:b/storage:private/write:loop/source:buffer/move:parts]",
+        "control_flow[row:16x8x16.f16.f16.f32.f32/subgroups:4/form:exchange/source:subgroup]",
     ],
 )
 def test_an_outcome_that_nothing_explains_is_diagnosed(case_id):

@@ -9,7 +9,7 @@ from generators.types import Scope, Use
 from tests.families.evidence import seen, unseen
 from tests.suite import casebook
 
-CASE = "elementwise[{}-acc-{}-subgroup-1-{}-{}-{}-{}-row-row-storage_buffer]"
+CASE = "elementwise[component:{}/shape:{}/operation:{}/form:{}/source:{}/decoration:{}]"
 
 FLOATS = ("f16", "f32", "f64")
 INTEGERS = ("s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")

@@ -11,7 +11,7 @@ from generators.casebook import build, expand, find_case
 from generators.program.muladd import MatrixMulAdd
 from tests.suite import casebook
 
-CASE = "elementwise_muladd[{}-subgroup-1-{}-{}-literal-row]"
+CASE = "elementwise_muladd[row:{}/place:{}/operation:{}]"
 ROWS = ("8x8x8.f16.f16.f16.f16", "16x16x16.f16.f16.f32.f32", "16x16x32.s8.s8.s32.s32", "8x8x8.u8.u8.u32.u32")
 
 

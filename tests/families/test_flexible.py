@@ -34,7 +34,7 @@ from tests.suite import casebook
 
 
 def case_of(row="32x16x16.f16.f16.f32.f32.wg4", size="3x1x2", does="muladd", beside=0, instances=1, layouts="rrrr"):
-    return find_case(casebook(), f"flexible[{row}-{size}-{does}-{beside}-{instances}-{layouts}]")
+    return find_case(casebook(), f"flexible[row:{row}/size:{size}/does:{does}/beside:{beside}/instances:{instances}/layouts:{layouts}]")
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_tiles_of_any_multiple_of_a_granularity_are_aligned(layout, component, p
 @pytest.mark.parametrize(
     "case_id",
     [
-        "flexible[8x8x8.u8.u8.u32.u32.flex-3x1x2-reduce_columns-0-3-cccc]",
-        "flexible[8x8x8.u8.u8.u32.u32.flex-2x5x3-per_element-0-1-rrrr]",
-        "flexible[8x8x8.s8.s8.s32.s32.flex-5x2x1-reduce_rows-0-3-crrc]",
+        "flexible[row:8x8x8.u8.u8.u32.u32.flex/size:3x1x2/does:reduce_columns/instances:3/layouts:cccc]",
+        "flexible[row:8x8x8.u8.u8.u32.u32.flex/size:2x5x3/does:per_element]",
+        "flexible[row:8x8x8.s8.s8.s32.s32.flex/size:5x2x1/does:reduce_rows/instances:3/layouts:crrc]",
     ],
 )
 def test_lines_that_are_no_multiple_of_16_bytes_are_defined(case_id):

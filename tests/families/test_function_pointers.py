@@ -15,7 +15,7 @@ from generators.spirv.reader import read_instructions
 from tests.families.evidence import RETURN_DEFECTS, chosen, is_seen, parts
 from tests.suite import casebook
 
-CASE = "function_pointers[{}-subgroup-1-1-{}-function-push_constant-none-rrrr]"
+CASE = "function_pointers[row:{}/form:{}]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
 FORMS = list(function_pointers.FORMS)
 INITIALIZED = ["own_null", "own_constant"]
@@ -40,7 +40,7 @@ def test_arguments_that_change_places_and_lost_writes_are_seen(row, form):
 
 @pytest.mark.parametrize("form", ["in_branch", "early", "with_loop", "own", "own_both_arms"])
 def test_going_the_way_of_the_first_scope_instance_is_seen(form):
-    program, (subcase,) = parts(f"function_pointers[{ROWS[0]}-subgroup-4-1-{form}-function-subgroup-none-rrrr]")
+    program, (subcase,) = parts(f"function_pointers[row:{ROWS[0]}/subgroups:4/form:{form}/source:subgroup]")
     defects = chosen(branch_defects(program), "branch.arm_of_first_instance", *RETURN_DEFECTS)
     assert [defect.text for defect in defects if not is_seen(program, subcase, defect)] == []
 

@@ -13,7 +13,7 @@ from generators.spirv.reader import read_instructions
 from tests.families.evidence import RETURN_DEFECTS, chosen, is_seen, parts
 from tests.suite import casebook
 
-CASE = "functions[{}-subgroup-1-1-{}-push_constant-none-rrrr]"
+CASE = "functions[row:{}/form:{}]"
 ROWS = ["8x8x8.f16.f16.f32.f32", "16x8x32.s8.s8.s32.s32"]
 FORMS = ["product", "same_types", "unused", "twice", "nested", "memory", "in_loop", "in_branch", "with_loop", "with_branch"]
 RETURNS = ["return_early", "return_in_branch", "return_in_loop", "return_both", "return_dead"]
@@ -40,8 +40,8 @@ def test_an_argument_that_is_used_after_the_call_must_not_have_changed(row):
 @pytest.mark.parametrize("source", ["workgroup", "subgroup"])
 @pytest.mark.parametrize("form", RETURNS)
 def test_returning_as_another_scope_instance_does_is_seen(form, source):
-    counts = "4-1" if source == "subgroup" else "1-4"
-    program, (subcase,) = parts(f"functions[{ROWS[0]}-subgroup-{counts}-{form}-{source}-none-rrrr]")
+    counts = "subgroups:4" if source == "subgroup" else "workgroups:4"
+    program, (subcase,) = parts(f"functions[row:{ROWS[0]}/{counts}/form:{form}/source:{source}]")
     defects = chosen(branch_defects(program), *RETURN_DEFECTS)
     assert defects
     assert [defect.text for defect in defects if not is_seen(program, subcase, defect)] == []

@@ -65,7 +65,7 @@ def tensor(data: np.ndarray, dtype: object, sizes: tuple[int, ...], gap: int = 0
 def test_a_ragged_product_is_that_of_numpy():
     """Tiles of 16x16x16 in a grid of 2x3, B in columns, a start of what the target had, then bias, limit and scale."""
     inputs, outputs = results(
-        "kernel_product[16x16x16.f16.f16.f32.f32-subgroup-1-2x3-columns-1-3-all-constant-rc-some-residual-chain-branched-literal-phi-none]"
+        "kernel_product[row:16x16x16.f16.f16.f32.f32/grid:2x3/walk:columns/stored:rc/gap:some/start:residual/epilogue:chain/store:branched]"
     )
     m, n, k = 29, 43, 45
     a, b = tensor(inputs["a"], np.float16, (m, k), 5), tensor(inputs["b"], np.float16, (n, k), 5).T
@@ -78,7 +78,7 @@ def test_a_ragged_product_is_that_of_numpy():
 
 def test_a_staged_product_in_two_buffers_is_that_of_numpy():
     inputs, outputs = results(
-        "kernel_staged[8x8x8.s8.s8.s32.s32-tiles-2x2-1x2-2-1-2-2-all-rc-some-loaded-polynomial-staged-literal-phi-none]"
+        "kernel_staged[row:8x8x8.s8.s8.s32.s32/subgroups:2x2/grid:1x2/accumulators:2/buffers:2/layouts:rc/padding:some/start:loaded/epilogue:polynomial]"
     )
     m, n, k = 13, 59, 13
     a = inputs["a"].view(np.int8).astype(np.int64).reshape(m, k)
@@ -89,7 +89,9 @@ def test_a_staged_product_in_two_buffers_is_that_of_numpy():
 
 
 def test_a_product_split_over_depth_is_that_of_numpy():
-    inputs, outputs = results("kernel_staged[8x8x8.f16.f16.f32.f32-depth-4x1-2x1-2-2-2-1-all-cr-none-zero-none-staged-literal-phi-none]")
+    inputs, outputs = results(
+        "kernel_staged[row:8x8x8.f16.f16.f32.f32/split:depth/subgroups:4x1/grid:2x1/accumulators:2/steps:2/layouts:cr]"
+    )
     m, n, k = 13, 11, 125
     a, b = inputs["a"].view(np.float16).reshape(m, k), inputs["b"].view(np.float16).reshape(k, n)
     assert np.array_equal(outputs["d"].view(np.float32).reshape(m, n), a.astype(np.float64) @ b.astype(np.float64))
@@ -129,9 +131,7 @@ def test_attention_is_a_sum_of_powers_of_two(mask, spread):
 
 
 def test_attention_of_integers_shifts_what_was_summed():
-    inputs, outputs = results(
-        "kernel_attention[16x32x32.s8.s8.s32.s32-subgroup-1-1-1-3-tensor-keys-keys-smear-called-ones-convert-none-literal-phi-none]"
-    )
+    inputs, outputs = results("kernel_attention[row:16x32x32.s8.s8.s32.s32/workgroups:1/tail:keys/sum:ones]")
     queries, keys, depth = 16, 93, 32
     q = tensor(inputs["q"], np.int8, (1, queries, depth))[0]
     k, v = (tensor(inputs[name], np.int8, (1, keys, depth))[0] for name in "kv")
@@ -157,8 +157,8 @@ def test_attention_of_integers_shifts_what_was_summed():
     ],
 )
 def test_a_convolution_is_that_of_padded_arrays(form, filter_, padding, stride, dilation):
-    tag = f"{form}-{filter_[0]}x{filter_[1]}-2-wide-2x2-{stride}-{dilation}-{padding}-all-none"
-    inputs, outputs = results(f"kernel_convolution[16x16x32.s8.s8.s32.s32-subgroup-1-{tag}-literal-phi-none]")
+    shape = f"form:{form}/filter:{filter_[0]}x{filter_[1]}/stride:{stride}/dilation:{dilation}/padding:{padding}"
+    inputs, outputs = results(f"kernel_convolution[row:16x16x32.s8.s8.s32.s32/{shape}]")
     taps = filter_[0] * filter_[1]
     channels = 31 if form == "taps" else 2 * (32 // taps) - 1
     out, filters = (3, 15), 13
@@ -179,7 +179,7 @@ def test_a_convolution_is_that_of_padded_arrays(form, filter_, padding, stride, 
 
 @pytest.mark.parametrize(("form", "block"), [("halves", 32), ("pairs", 16), ("minimum", 64), ("bytes", 32)])
 def test_a_product_with_packed_weights_is_that_of_unpacked_ones(form, block):
-    inputs, outputs = results(f"kernel_dequantised[16x16x16.f16.f16.f32.f32-subgroup-1-2-{form}-{block}-3-all-b-1-none-literal-phi-none]")
+    inputs, outputs = results(f"kernel_dequantised[row:16x16x16.f16.f16.f32.f32/format:{form}/block:{block}]")
     m, n, k = 15, 29, 43
     blocks = -(-k // block)
     size = {"minimum": 4 + block // 2, "bytes": 2 + block}.get(form, 2 + block // 2)
@@ -229,13 +229,9 @@ def edge_for_zeros(operation: TensorLoad) -> TensorLoad:
     return replace(operation, layout=replace(layout, type=replace(layout.type, clamp=ClampMode.CLAMP_TO_EDGE)))
 
 
-ATTENTION_CASE = (
-    "kernel_attention[16x16x16.f16.f16.f32.f32-subgroup-1-2-1-3-tensor-both-causal-own-arithmetic-reduce-convert-none-literal-phi-none]"
-)
-CONVOLUTION_CASE = "kernel_convolution[16x16x32.s8.s8.s32.s32-subgroup-1-patches-2x2-2-wide-1x2-1-1-zeros-all-none-literal-phi-none]"
-CHAIN_CASE = (
-    "kernel_product[16x16x16.f16.f16.f16.f16-subgroup-1-2x3-rows-2-3-all-constant-rc-none-broadcast-chain-clamped-literal-phi-none]"
-)
+ATTENTION_CASE = "kernel_attention[row:16x16x16.f16.f16.f32.f32/tail:both/mask:causal/spread:own/rescale:arithmetic]"
+CONVOLUTION_CASE = "kernel_convolution[row:16x16x32.s8.s8.s32.s32/form:patches/grid:1x2]"
+CHAIN_CASE = "kernel_product[row:16x16x16.f16.f16.f16.f16/grid:2x3/accumulators:2/stored:rc/start:broadcast/epilogue:chain]"
 
 
 @pytest.mark.parametrize("case_id", [ATTENTION_CASE, CHAIN_CASE], ids=["attention", "product"])
@@ -271,7 +267,7 @@ def test_what_lies_beyond_the_edges_matters(case_id):
     assert is_seen(program, subcase, Defect("edge", dict.fromkeys(loads, changed(edge_for_zeros))))
 
 
-STAGED_CASE = "kernel_staged[8x8x8.s8.s8.s32.s32-tiles-2x2-1x2-1-2-2-2-all-cr-some-loaded-none-staged-literal-phi-none]"
+STAGED_CASE = "kernel_staged[row:8x8x8.s8.s8.s32.s32/subgroups:2x2/grid:1x2/steps:2/buffers:2/layouts:cr/padding:some/start:loaded]"
 
 
 @pytest.mark.parametrize(
@@ -296,7 +292,7 @@ def test_the_data_of_staged_products_show_the_defect(id_):
 
 @pytest.mark.parametrize("buffers", [1, 2])
 def test_no_barrier_of_a_staged_product_can_be_left_out(buffers):
-    case_id = f"kernel_staged[8x8x8.f16.f16.f32.f32-tiles-2x2-1x1-1-1-3-{buffers}-all-rr-none-loaded-none-staged-literal-unrolled-none]"
+    case_id = f"kernel_staged[row:8x8x8.f16.f16.f32.f32/subgroups:2x2/trips:3/buffers:{buffers}/start:loaded/carry:unrolled]"
     case, program, _ = made(case_id)
     device = EmbeddedDevice(load_profile("universal"))
     dispatches = arrange(build(case)).dispatches[:1]

@@ -23,7 +23,7 @@ FORMS = ("workgroup", "plain_to_matrix", "matrix_to_plain", "plain_around_matrix
 
 
 def case_of(form, storage="workgroup", handover="barrier"):
-    name = f"memory[f16-a-16x16-subgroup-2-{form}-{storage}-{handover}-row-column-tight-none]"
+    name = f"memory[component:f16/subgroups:2/form:{form}/storage:{storage}/handover:{handover}/read:column]"
     return find_case(casebook(), name)
 
 

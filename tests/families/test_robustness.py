@@ -31,7 +31,10 @@ CUTS = ("line", "part", "first", "none", "far", "huge")
 
 
 def case_of(access="load", cut="part", layout="row", stride="padded", pointee="component", component="f16", use="a", subgroups=2):
-    return find_case(casebook(), f"robustness[{component}-{use}-16x16-{access}-{layout}-{stride}-{cut}-{pointee}-literal-{subgroups}]")
+    return find_case(
+        casebook(),
+        f"robustness[component:{component}/use:{use}/shape:16x16/access:{access}/layout:{layout}/stride:{stride}/cut:{cut}/pointee:{pointee}/subgroups:{subgroups}]",
+    )
 
 
 def run(case, robust=True, strict=True):

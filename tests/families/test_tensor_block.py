@@ -30,8 +30,8 @@ def case_id(
     calls="plain",
     shape="16x16",
 ):
-    axes = (component, use, shape, "subgroup", 1, rank, block, decode, last, place, mode, setting, "none", loads, then, calls)
-    return f"tensor_block[{'-'.join(map(str, axes))}-none-u32-literal-u32-storage_buffer-u8]"
+    labels = f"component:{component}/use:{use}/shape:{shape}/rank:{rank}/block:{block}/decode:{decode}/last:{last}/place:{place}"
+    return f"tensor_block[{labels}/mode:{mode}/setting:{setting}/loads:{loads}/then:{then}/calls:{calls}]"
 
 
 def defects(case_id, id_):

@@ -14,11 +14,13 @@ from tests.suite import casebook
 
 
 def moved(from_="f16", to="same", use="a", shape="16x16", way="use", form="kept", subgroups=1):
-    return f"use_conversion[{from_}-{to}-{use}-{shape}-{way}-{form}-none-rc-storage_buffer-subgroup-{subgroups}]"
+    return f"use_conversion[from:{from_}/to:{to}/use:{use}/shape:{shape}/way:{way}/form:{form}/subgroups:{subgroups}]"
 
 
 def chained(types="f16.f32.f16.f32", tile="16x16x16x16", enters="a", between="nothing", trips=1, source="none", subgroups=1):
-    return f"use_chain[{types}-{tile}-{enters}-{between}-{trips}-{source}-rcr-storage_buffer-subgroup-{subgroups}]"
+    return (
+        f"use_chain[types:{types}/tile:{tile}/enters:{enters}/between:{between}/trips:{trips}/trip_source:{source}/subgroups:{subgroups}]"
+    )
 
 
 CASES = [

@@ -41,7 +41,7 @@ def case_of(
     row = "16x16x16.f16.f16.f32.f32"
     return find_case(
         casebook(),
-        f"workgroup_shapes[{row}-{scope}-{form}-{subgroups}-{arrangement}-{local_size}-{size}-{full}-{workgroups}-{storage}-{built_ins}-rccr]",
+        f"workgroup_shapes[row:{row}/scope:{scope}/form:{form}/subgroups:{subgroups}/arrangement:{arrangement}/local_size:{local_size}/subgroup_size:{size}/full:{full}/workgroups:{workgroups}/storage:{storage}/built_ins:{built_ins}]",
     )
 
 

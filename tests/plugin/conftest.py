@@ -51,8 +51,8 @@ subcases:
 """
 
 
-SMOKE = {f"copying[n{number}-red]" for number in range(8)}
-FIRST = {f"copying[n{number}-red]" for number in range(4)}
+SMOKE = {f"copying[number:n{number}]" for number in range(8)}
+FIRST = {f"copying[number:n{number}]" for number in range(4)}
 HOLD = dict.fromkeys(sorted(SMOKE - FIRST), "hold")
 
 

@@ -42,7 +42,7 @@ def refused(done, *words: str) -> None:
         (["--tier", "smoke"], ["--tier", "pytest cts"]),
         (["cases/khr_cooperative_matrix/nonesuch.yaml"], ["no such file", FILE]),
         ([f"{FILE}::nonesuch[n1-red]"], ["nonesuch", "copying"]),
-        ([f"{FILE}::copying[n9-red]"], ["n9", "number"]),
+        ([f"{FILE}::copying[number:n9]"], ["n9", "number"]),
         ([f"{FILE}::copying[n1]"], ["copying[n1]"]),
     ],
 )
@@ -64,7 +64,7 @@ def test_a_bad_family_file_is_refused(checkout, old, new, words):
 
 
 def test_an_unknown_id_in_a_case_list_is_refused_with_its_line(checkout):
-    (checkout.root / "list.txt").write_text("copying[n1-red]\ncopying[n1-pink]\n", encoding="utf-8")
+    (checkout.root / "list.txt").write_text("copying[number:n1]\ncopying[number:n1/colour:pink]\n", encoding="utf-8")
     refused(checkout.run("cts", "--case-list", "list.txt"), "list.txt:2", "pink")
 
 

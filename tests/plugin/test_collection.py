@@ -12,35 +12,35 @@ def collected(done) -> list[str]:
 @pytest.mark.parametrize("argument", ["cts", "cts/", "cases", "cases/khr_cooperative_matrix", FILE])
 def test_package_folders_and_file_give_the_same_node_ids(checkout, argument):
     done = checkout.run(argument, "--collect-only", "-q")
-    assert collected(done) == [f"{FILE}::copying[n{number}-red]" for number in range(8)]
+    assert collected(done) == [f"{FILE}::copying[number:n{number}]" for number in range(8)]
 
 
 def test_whole_suite_and_a_part_of_it_collect_no_case_twice(checkout):
-    done = checkout.run("cts", FILE, f"{FILE}::copying[n1-red]", "--collect-only", "-q")
+    done = checkout.run("cts", FILE, f"{FILE}::copying[number:n1]", "--collect-only", "-q")
     assert len(collected(done)) == 8
 
 
 def test_a_printed_id_is_accepted_back(checkout):
-    done = checkout.run(f"{FILE}::copying[n3-red]", "-v")
-    assert "copying[n3-red] PASS" in done.stdout
+    done = checkout.run(f"{FILE}::copying[number:n3]", "-v")
+    assert "copying[number:n3] PASS" in done.stdout
     assert "1 passed" in done.stdout
 
 
 def test_a_named_case_need_not_be_in_the_tier_and_its_family_is_not_expanded(checkout):
     # n5-green is in no product at all.
-    done = checkout.run(f"{FILE}::copying[n5-green]", "-v")
+    done = checkout.run(f"{FILE}::copying[number:n5/colour:green]", "-v")
     assert "collected 1 item" in done.stdout
-    assert "copying[n5-green] PASS" in done.stdout
+    assert "copying[number:n5/colour:green] PASS" in done.stdout
 
 
 def test_two_named_cases_run_in_the_order_named(checkout):
-    done = checkout.run(f"{FILE}::copying[n5-green]", f"{FILE}::copying[n1-red]", "--collect-only", "-q")
-    assert sorted(collected(done)) == [f"{FILE}::copying[n1-red]", f"{FILE}::copying[n5-green]"]
+    done = checkout.run(f"{FILE}::copying[number:n5/colour:green]", f"{FILE}::copying[number:n1]", "--collect-only", "-q")
+    assert sorted(collected(done)) == [f"{FILE}::copying[number:n1]", f"{FILE}::copying[number:n5/colour:green]"]
 
 
 def test_k_selects_by_id(checkout):
     done = checkout.run("cts", "-k", "n3 or n4", "--collect-only", "-q")
-    assert collected(done) == [f"{FILE}::copying[n3-red]", f"{FILE}::copying[n4-red]"]
+    assert collected(done) == [f"{FILE}::copying[number:n3]", f"{FILE}::copying[number:n4]"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_k_selects_by_id(checkout):
 )
 def test_k_selects_as_pytest_does_and_makes_no_items_of_the_others(checkout, words, numbers):
     done = checkout.run("cts", "-k", words, "--collect-only", "-q")
-    assert collected(done) == [f"{FILE}::copying[n{number}-red]" for number in numbers]
+    assert collected(done) == [f"{FILE}::copying[number:n{number}]" for number in numbers]
     assert "deselected" not in done.stdout
 
 
@@ -79,10 +79,10 @@ def test_tier_selects(checkout):
 
 
 def test_a_case_list_selects_exactly_its_cases_whatever_their_tier(checkout):
-    (checkout.root / "more.txt").write_text("copying[n5-green]  # not in a product\n\n# nothing else\n", encoding="utf-8")
-    (checkout.root / "list.txt").write_text(f"more.txt\n{FILE}::copying[n1-red]\n", encoding="utf-8")
+    (checkout.root / "more.txt").write_text("copying[number:n5/colour:green]  # not in a product\n\n# nothing else\n", encoding="utf-8")
+    (checkout.root / "list.txt").write_text(f"more.txt\n{FILE}::copying[number:n1]\n", encoding="utf-8")
     done = checkout.run("cts", "--case-list", "list.txt", "--collect-only", "-q")
-    assert collected(done) == [f"{FILE}::copying[n5-green]", f"{FILE}::copying[n1-red]"]
+    assert collected(done) == [f"{FILE}::copying[number:n5/colour:green]", f"{FILE}::copying[number:n1]"]
 
 
 def test_the_plugin_is_idle_in_a_run_that_names_neither_cts_nor_cases(checkout):

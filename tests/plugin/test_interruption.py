@@ -42,11 +42,11 @@ def test_kill_9_under_xdist_loses_nothing_judged(checkout, held):
 
 
 def test_a_worker_that_dies_costs_its_case_alone(checkout):
-    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours={"copying[n3-red]": "kill"})
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours={"copying[number:n3]": "kill"})
     results = checkout.results()
     assert done.returncode == 1
-    assert results.pop("copying[n3-red]") == "crash"
-    assert results == dict.fromkeys(SMOKE - {"copying[n3-red]"}, "pass")
+    assert results.pop("copying[number:n3]") == "crash"
+    assert results == dict.fromkeys(SMOKE - {"copying[number:n3]"}, "pass")
     assert "the process that judged the case died and held the device" in done.stdout
 
 
@@ -57,14 +57,14 @@ def test_resume_drops_a_torn_last_line_and_judges_its_case_again(checkout):
     (checkout.root / "log").unlink()
     done = checkout.run("cts", "--report-dir", "out", "--resume")
     assert done.returncode == 0
-    assert ran(checkout) == ["copying[n7-red]"]
+    assert ran(checkout) == ["copying[number:n7]"]
     assert set(checkout.results()) == SMOKE
 
 
 def test_resume_with_nothing_left_succeeds_or_fails_as_the_first_run_did(checkout):
     checkout.run("cts", "--report-dir", "good")
     assert checkout.run("cts", "--report-dir", "good", "--resume").returncode == 0
-    checkout.run("cts", "--report-dir", "bad", behaviours={"copying[n0-red]": "fail"})
+    checkout.run("cts", "--report-dir", "bad", behaviours={"copying[number:n0]": "fail"})
     done = checkout.run("cts", "--report-dir", "bad", "--resume")
     assert done.returncode == 1
     assert "judged before, by the run that this one resumed: 7 pass, 1 fail" in done.stdout
@@ -79,7 +79,7 @@ def test_resume_fails_where_only_the_first_part_had_findings(checkout):
 
 
 def test_resume_fails_where_only_the_first_part_failed(checkout):
-    checkout.run("cts", "-k", "n0", "--report-dir", "out", behaviours={"copying[n0-red]": "fail"})
+    checkout.run("cts", "-k", "n0", "--report-dir", "out", behaviours={"copying[number:n0]": "fail"})
     assert checkout.run("cts", "--report-dir", "out", "--resume").returncode == 1
 
 
@@ -87,7 +87,10 @@ def test_resume_goes_on_in_a_wider_tier(checkout):
     checkout.run("cts", "--report-dir", "out")
     (checkout.root / "log").unlink()
     checkout.run("cts", "--tier", "full", "--report-dir", "out", "--resume")
-    assert set(ran(checkout)) == {f"copying[n{number}-green]" for number in range(4)} | {"copying[n0-blue]", "copying[n1-blue]"}
+    assert set(ran(checkout)) == {f"copying[number:n{number}/colour:green]" for number in range(4)} | {
+        "copying[number:n0/colour:blue]",
+        "copying[number:n1/colour:blue]",
+    }
 
 
 def test_resume_on_another_front_end_is_refused(checkout):
@@ -123,13 +126,13 @@ def test_an_interrupted_run_of_several_processes_is_not_reported_as_a_whole_one(
 
 
 def test_a_run_that_stops_at_its_first_failure_is_not_reported_as_a_whole_one(checkout):
-    done = checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[n3-red]": "fail"})
+    done = checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[number:n3]": "fail"})
     assert "NOT THE WHOLE RUN: 4 of 8 cases were judged" in done.stdout
     assert "finished" not in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
 
 
 def test_a_run_resumed_with_fewer_cases_is_not_a_whole_one(checkout):
-    checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[n0-red]": "fail"})
+    checkout.run("cts", "-x", "--report-dir", "out", behaviours={"copying[number:n0]": "fail"})
     checkout.run("cts", "-k", "n5", "--report-dir", "out", "--resume")
     assert "finished" not in json.loads((checkout.root / "out" / "meta.json").read_text(encoding="utf-8"))
     checkout.run("cts", "--report-dir", "out", "--resume")
@@ -160,7 +163,7 @@ def test_resume_judges_again_what_no_result_can_be_read_of(checkout):
     (checkout.root / "log").unlink()
     done = checkout.run("cts", "--report-dir", "out", "--resume")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ran(checkout) == ["copying[n0-red]", "copying[n1-red]"]
+    assert ran(checkout) == ["copying[number:n0]", "copying[number:n1]"]
 
 
 def test_reports_that_cannot_be_written_are_no_success(checkout):

@@ -5,10 +5,10 @@ import json
 import pytest
 
 BEHAVIOURS = {"n1": "kill", "n3": "hang", "n5": "lost", "n6": "lost_once"}
-VERDICTS = {f"copying[n{number}-red]": "pass" for number in range(8)} | {
-    "copying[n1-red]": "crash",
-    "copying[n3-red]": "timeout",
-    "copying[n5-red]": "device_lost",
+VERDICTS = {f"copying[number:n{number}]": "pass" for number in range(8)} | {
+    "copying[number:n1]": "crash",
+    "copying[number:n3]": "timeout",
+    "copying[number:n5]": "device_lost",
 }
 
 

@@ -40,7 +40,7 @@ def test_a_reader_that_goes_away_ends_the_run_with_its_reports(checkout, workers
     process = subprocess.Popen(
         checkout.command("cts", *workers, "--report-dir", "out"),
         cwd=checkout.root,
-        env=checkout.environment({"copying[n1-red]": "fail", "copying[n2-red]": "fail"}),
+        env=checkout.environment({"copying[number:n1]": "fail", "copying[number:n2]": "fail"}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -25,51 +25,51 @@ def runs(checkout) -> list[str]:
 
 @WORKERS
 def test_a_case_that_was_lost_beside_others_and_passes_twice_alone_is_a_pass(checkout, workers):
-    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[n4-red]": "lost_once"})
+    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[number:n4]": "lost_once"})
     assert done.returncode == 0, done.stdout
-    assert tries(checkout, "copying[n4-red]") == [(False, "device_lost"), (True, "pass"), (True, "pass")]
-    assert checkout.results()["copying[n4-red]"] == "pass"
+    assert tries(checkout, "copying[number:n4]") == [(False, "device_lost"), (True, "pass"), (True, "pass")]
+    assert checkout.results()["copying[number:n4]"] == "pass"
 
 
 @WORKERS
 def test_a_case_that_ends_alone_as_it_did_beside_others_is_settled_by_one_run(checkout, workers):
-    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[number:n4]": "lost"})
     assert done.returncode == 1
-    assert tries(checkout, "copying[n4-red]") == [(False, "device_lost"), (True, "device_lost")]
-    assert checkout.results() == {f"copying[n{number}-red]": "pass" for number in range(8)} | {"copying[n4-red]": "device_lost"}
+    assert tries(checkout, "copying[number:n4]") == [(False, "device_lost"), (True, "device_lost")]
+    assert checkout.results() == {f"copying[number:n{number}]": "pass" for number in range(8)} | {"copying[number:n4]": "device_lost"}
 
 
 def test_runs_alone_that_disagree_are_flaky(checkout):
-    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[n4-red]": "lost_at_times"})
+    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[number:n4]": "lost_at_times"})
     assert done.returncode == 1
-    record = records(checkout)["copying[n4-red]"]
+    record = records(checkout)["copying[number:n4]"]
     assert record["verdict"] == "flaky"
     assert record["reason"] == "two runs with nothing beside them disagree: pass, then device_lost (VK_ERROR_DEVICE_LOST)"
-    assert tries(checkout, "copying[n4-red]") == [(False, "device_lost"), (True, "pass"), (True, "device_lost")]
+    assert tries(checkout, "copying[number:n4]") == [(False, "device_lost"), (True, "pass"), (True, "device_lost")]
 
 
 def test_a_device_out_of_memory_is_no_failure_and_is_told(checkout):
-    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[n4-red]": "out_of_memory"})
+    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[number:n4]": "out_of_memory"})
     assert done.returncode == 0, done.stdout
-    assert records(checkout)["copying[n4-red]"]["verdict"] == "resource_error"
-    assert records(checkout)["copying[n4-red]"]["step"] == "dispatch"
+    assert records(checkout)["copying[number:n4]"]["verdict"] == "resource_error"
+    assert records(checkout)["copying[number:n4]"]["step"] == "dispatch"
     assert "7 pass, 1 resource_error" in done.stdout
 
 
 def test_timeouts_while_a_pipeline_is_made_are_counted_apart(checkout):
-    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[n4-red]": "slow_to_compile", "copying[n5-red]": "timeout"})
+    done = checkout.run("cts", "--report-dir", "out", behaviours={"copying[number:n4]": "slow_to_compile", "copying[number:n5]": "timeout"})
     assert done.returncode == 1
-    assert records(checkout)["copying[n4-red]"]["step"] == "pipeline"
+    assert records(checkout)["copying[number:n4]"]["step"] == "pipeline"
     assert "1 of the timeouts were while a pipeline was made, which breaks no rule" in done.stdout
 
 
 @WORKERS
 def test_what_was_set_aside_is_judged_after_all_others_and_by_the_main_process(checkout, workers):
-    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[n0-red]": "lost"})
-    assert "SET ASIDE cases/khr_cooperative_matrix/copying.yaml::copying[n0-red]: device lost: VK_ERROR_DEVICE_LOST" in done.stdout
+    done = checkout.run("cts", "-n", workers, "--report-dir", "out", behaviours={"copying[number:n0]": "lost"})
+    assert "SET ASIDE cases/khr_cooperative_matrix/copying.yaml::copying[number:n0]: device lost: VK_ERROR_DEVICE_LOST" in done.stdout
     assert "1 set aside: each is judged again now, with nothing beside it" in done.stdout
     lines = checkout.log()
-    again = max(index for index, line in enumerate(lines) if line.endswith("run copying[n0-red]"))
+    again = max(index for index, line in enumerate(lines) if line.endswith("run copying[number:n0]"))
     assert len(set(runs(checkout)[: sum(" run " in line for line in lines[:again])])) == 8
     opened = {line.split()[0] for line in lines[:again] if line.endswith(" open")} - {lines[again].split()[0]}
     closed = {line.split()[0] for line in lines[:again] if line.endswith(" close")}
@@ -77,10 +77,10 @@ def test_what_was_set_aside_is_judged_after_all_others_and_by_the_main_process(c
 
 
 def test_a_run_that_stops_at_a_failure_gives_no_verdict_to_what_it_set_aside(checkout):
-    behaviours = {"copying[n0-red]": "lost", "copying[n1-red]": "fail"}
+    behaviours = {"copying[number:n0]": "lost", "copying[number:n1]": "fail"}
     done = checkout.run("cts", "-x", "--report-dir", "out", behaviours=behaviours)
     assert done.returncode == 1
-    assert checkout.results() == {"copying[n1-red]": "fail"}
+    assert checkout.results() == {"copying[number:n1]": "fail"}
     assert "NOT THE WHOLE RUN: 1 of 8 cases were judged" in done.stdout
 
 
@@ -110,16 +110,16 @@ def test_a_device_that_is_still_lost_when_the_run_is_resumed_blames_no_case(chec
 
 def test_a_device_that_goes_away_between_two_runs_alone_makes_no_case_flaky(checkout):
     options = ("--open-pause", "0.01", "--report-dir", "out")
-    done = checkout.run("cts", *options, behaviours={"copying[n4-red]": "lost_once"}, DOUBLES_GONE="9")
+    done = checkout.run("cts", *options, behaviours={"copying[number:n4]": "lost_once"}, DOUBLES_GONE="9")
     assert done.returncode == 2, done.stdout
-    assert "copying[n4-red]" not in checkout.results()
+    assert "copying[number:n4]" not in checkout.results()
     assert "the device no longer works: " in done.stdout
 
 
 @WORKERS
 def test_a_device_that_does_not_open_again_blames_no_case_and_ends_the_run(checkout, workers):
     options = ("-n", workers, "--open-pause", "0.01", "--report-dir", "out")
-    done = checkout.run("cts", *options, behaviours={"copying[n3-red]": "lost"}, DOUBLES_OPEN=str(max(1, int(workers))))
+    done = checkout.run("cts", *options, behaviours={"copying[number:n3]": "lost"}, DOUBLES_OPEN=str(max(1, int(workers))))
     assert done.returncode == 2, done.stdout
     assert set(checkout.results().values()) == {"pass"}
     assert done.stdout.splitlines()[-1].startswith("STOPPED after ")
@@ -133,29 +133,29 @@ def headline(checkout) -> str:
 
 def test_resume_judges_again_the_verdicts_that_it_is_told_to(checkout):
     checkout.run(
-        "cts", "--report-dir", "out", behaviours={"copying[n1-red]": "crash", "copying[n2-red]": "lost", "copying[n3-red]": "fail"}
+        "cts", "--report-dir", "out", behaviours={"copying[number:n1]": "crash", "copying[number:n2]": "lost", "copying[number:n3]": "fail"}
     )
     (checkout.root / "log").unlink()
     done = checkout.run("cts", "--report-dir", "out", "--resume", "--retry", "crash,device_lost")
     assert done.returncode == 1, done.stdout
-    assert set(runs(checkout)) == {"copying[n1-red]", "copying[n2-red]"}
+    assert set(runs(checkout)) == {"copying[number:n1]", "copying[number:n2]"}
     last = {id_: record["verdict"] for id_, record in records(checkout).items()}
-    assert last == {f"copying[n{number}-red]": "pass" for number in range(8)} | {"copying[n3-red]": "fail"}
+    assert last == {f"copying[number:n{number}]": "pass" for number in range(8)} | {"copying[number:n3]": "fail"}
 
 
 @WORKERS
 @pytest.mark.parametrize("more", [("-k", "n0"), ("-k", "n4", "--repeat", "1")])
 def test_what_is_to_be_judged_again_and_is_not_selected_still_counts(checkout, workers, more):
-    checkout.run("cts", "--repeat", "2", "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    checkout.run("cts", "--repeat", "2", "--report-dir", "out", behaviours={"copying[number:n4]": "lost"})
     again = checkout.run("cts", "-n", workers, "--report-dir", "out", "--resume", "--retry", "device_lost", *more)
     assert again.returncode == 1, again.stdout
     assert "device_lost" in again.stdout.partition("judged before, by the run that this one resumed: ")[2].splitlines()[0]
 
 
 def test_what_a_worker_sets_aside_is_one_test_of_junit(checkout):
-    checkout.run("cts", "-n", "1", "--junitxml", "junit.xml", behaviours={"copying[n0-red]": "lost", "copying[n1-red]": "lost_once"})
+    checkout.run("cts", "-n", "1", "--junitxml", "junit.xml", behaviours={"copying[number:n0]": "lost", "copying[number:n1]": "lost_once"})
     tests = ElementTree.parse(checkout.root / "junit.xml").findall(".//testcase")
-    assert sorted(test.get("name", "nameless") for test in tests) == sorted(f"copying[n{number}-red]" for number in range(8))
+    assert sorted(test.get("name", "nameless") for test in tests) == sorted(f"copying[number:n{number}]" for number in range(8))
 
 
 def attempts(checkout) -> list[tuple[str, int, str]]:
@@ -164,27 +164,27 @@ def attempts(checkout) -> list[tuple[str, int, str]]:
 
 
 def test_a_worker_that_dies_in_a_later_attempt_costs_that_attempt_alone(checkout):
-    behaviours = {"copying[n4-red]": "lost_then_kill"}
+    behaviours = {"copying[number:n4]": "lost_then_kill"}
     done = checkout.run("cts", "-n", "1", "-k", "n4", "--repeat", "2", "--report-dir", "out", behaviours=behaviours)
     assert done.returncode == 1
-    assert sorted(attempts(checkout)) == [("copying[n4-red]", 1, "pass"), ("copying[n4-red]", 2, "crash")]
+    assert sorted(attempts(checkout)) == [("copying[number:n4]", 1, "pass"), ("copying[number:n4]", 2, "crash")]
 
 
 def test_a_worker_that_dies_as_it_judges_a_case_again_gets_a_verdict_of_its_own(checkout):
-    checkout.run("cts", "-k", "n4", "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    checkout.run("cts", "-k", "n4", "--report-dir", "out", behaviours={"copying[number:n4]": "lost"})
     options = ("-n", "1", "-k", "n4", "--report-dir", "out", "--resume", "--retry", "device_lost")
-    done = checkout.run("cts", *options, behaviours={"copying[n4-red]": "kill"})
+    done = checkout.run("cts", *options, behaviours={"copying[number:n4]": "kill"})
     assert done.returncode == 1
-    assert attempts(checkout) == [("copying[n4-red]", 1, "device_lost"), ("copying[n4-red]", 1, "crash")]
+    assert attempts(checkout) == [("copying[number:n4]", 1, "device_lost"), ("copying[number:n4]", 1, "crash")]
 
 
 @WORKERS
 def test_repeat_judges_each_case_as_often_as_it_says_with_the_attempt_in_its_record(checkout, workers):
-    done = checkout.run("cts", "-n", workers, "--repeat", "3", "--report-dir", "out", behaviours={"copying[n4-red]": "lost"})
+    done = checkout.run("cts", "-n", workers, "--repeat", "3", "--report-dir", "out", behaviours={"copying[number:n4]": "lost"})
     assert done.returncode == 1
     lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
     judged = [(record["id"], record["attempt"]) for record in lines]
-    assert sorted(judged) == [(f"copying[n{number}-red]", attempt) for number in range(8) for attempt in (1, 2, 3)]
+    assert sorted(judged) == [(f"copying[number:n{number}]", attempt) for number in range(8) for attempt in (1, 2, 3)]
     assert "verdicts: 21 pass, 3 device_lost" in done.stdout
 
 

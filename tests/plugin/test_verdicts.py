@@ -5,24 +5,24 @@ import json
 import pytest
 
 BEHAVIOURS = {
-    "copying[n0-red]": "fail",
-    "copying[n1-red]": "crash",
-    "copying[n2-red]": "timeout",
-    "copying[n3-red]": "lost",
-    "copying[n4-red]": "lost_once",
-    "copying[n5-red]": "raise",
-    "copying[n6-red]": "undefined",
-    "copying[n7-red]": "not_supported",
+    "copying[number:n0]": "fail",
+    "copying[number:n1]": "crash",
+    "copying[number:n2]": "timeout",
+    "copying[number:n3]": "lost",
+    "copying[number:n4]": "lost_once",
+    "copying[number:n5]": "raise",
+    "copying[number:n6]": "undefined",
+    "copying[number:n7]": "not_supported",
 }
 VERDICTS = {
-    "copying[n0-red]": "fail",
-    "copying[n1-red]": "crash",
-    "copying[n2-red]": "timeout",
-    "copying[n3-red]": "device_lost",
-    "copying[n4-red]": "pass",
-    "copying[n5-red]": "error",
-    "copying[n6-red]": "error",
-    "copying[n7-red]": "not_supported",
+    "copying[number:n0]": "fail",
+    "copying[number:n1]": "crash",
+    "copying[number:n2]": "timeout",
+    "copying[number:n3]": "device_lost",
+    "copying[number:n4]": "pass",
+    "copying[number:n5]": "error",
+    "copying[number:n6]": "error",
+    "copying[number:n7]": "not_supported",
 }
 
 
@@ -40,15 +40,15 @@ def test_each_behaviour_is_the_verdict_of_exactly_its_case(whole):
 
 def test_failures_show_the_message_and_the_command_that_reproduces_but_no_traceback(whole):
     done, _ = whole
-    block = done.stdout.split("_ copying[n0-red] _")[1].split("_ copying[")[0]
+    block = done.stdout.split("_ copying[number:n0] _")[1].split("_ copying[")[0]
     assert "wrong value: 1 of 64 elements of matrix in target" in block
-    assert "reproduce: cts repro 'copying[n0-red]' DIR" in block
+    assert "reproduce: cts repro 'copying[number:n0]' DIR" in block
     assert "Traceback" not in block
 
 
 def test_errors_of_the_suite_are_marked_as_its_own_and_keep_their_traceback(whole):
     done, _ = whole
-    assert "SUITE ERROR cases/khr_cooperative_matrix/copying.yaml::copying[n5-red]" in done.stdout
+    assert "SUITE ERROR cases/khr_cooperative_matrix/copying.yaml::copying[number:n5]" in done.stdout
     assert "2 errors are the suite's own: they say nothing of the device" in done.stdout
     assert 'raise ZeroDivisionError("a slip of ours")' in done.stdout
 
@@ -76,7 +76,7 @@ def test_summary_counts_verdicts_families_and_reasons(whole):
 def test_progress_is_a_line_with_percentage_and_failures_as_they_occur(whole):
     done, _ = whole
     assert "[100%] 8 of 8 cases: 1 pass, 1 fail" in done.stdout
-    assert "\nCRASH cases/khr_cooperative_matrix/copying.yaml::copying[n1-red]: the device's process died: SIGSEGV" in done.stdout
+    assert "\nCRASH cases/khr_cooperative_matrix/copying.yaml::copying[number:n1]: the device's process died: SIGSEGV" in done.stdout
 
 
 def test_records_have_what_reports_need(whole):
@@ -103,7 +103,7 @@ def test_meta_says_what_judged(whole):
 
 def test_not_supported_runs_no_case_on_the_device(whole):
     _, checkout = whole
-    assert not any("copying[n7-red]" in line for line in checkout.log())
+    assert not any("copying[number:n7]" in line for line in checkout.log())
 
 
 def test_a_run_in_which_nothing_is_supported_says_so_and_is_no_success(checkout):
@@ -113,7 +113,7 @@ def test_a_run_in_which_nothing_is_supported_says_so_and_is_no_success(checkout)
 
 
 def test_a_run_that_has_memory_for_no_case_says_so_and_is_no_success(checkout):
-    done = checkout.run("cts", "-k", "n0", behaviours={"copying[n0-red]": "out_of_memory"})
+    done = checkout.run("cts", "-k", "n0", behaviours={"copying[number:n0]": "out_of_memory"})
     assert done.returncode == 5
     assert "NOTHING WAS TESTED: Double supports none of the 1 cases, or has no memory for them" in done.stdout
 
@@ -134,9 +134,9 @@ def test_a_run_without_failures_exits_with_0(checkout):
 
 
 def test_verbose_prints_a_line_for_each_case(checkout):
-    done = checkout.run("cts", "-v", behaviours={"copying[n1-red]": "not_supported"})
-    assert "copying.yaml::copying[n0-red] PASS" in done.stdout
-    assert "copying.yaml::copying[n1-red] NOT SUPPORTED" in done.stdout
+    done = checkout.run("cts", "-v", behaviours={"copying[number:n1]": "not_supported"})
+    assert "copying.yaml::copying[number:n0] PASS" in done.stdout
+    assert "copying.yaml::copying[number:n1] NOT SUPPORTED" in done.stdout
 
 
 def test_maxfail_stops_the_run(checkout):
@@ -175,6 +175,8 @@ def test_a_run_keeps_no_report_of_what_pytest_only_counts(checkout):
     )
     conftest = checkout.root / "conftest.py"
     conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "kept"'))
-    done = checkout.run("cts", behaviours={f"copying[n{number}-red]": "not_supported" for number in range(3)} | {"copying[n7-red]": "fail"})
+    done = checkout.run(
+        "cts", behaviours={f"copying[number:n{number}]": "not_supported" for number in range(3)} | {"copying[number:n7]": "fail"}
+    )
     assert "[('failed', 1), ('not supported', 1), ('passed', 1)]" in done.stdout
     assert "1 failed, 4 passed, 3 not supported" in done.stdout

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-BEHAVIOURS = {"copying[n0-red]": "fail", "copying[n1-red]": "not_supported", "copying[n2-red]": "raise"}
+BEHAVIOURS = {"copying[number:n0]": "fail", "copying[number:n1]": "not_supported", "copying[number:n2]": "raise"}
 
 
 def test_two_workers_judge_every_case_once_each_on_a_device_of_its_own(checkout):
     done = checkout.run("cts", "-n", "2", "--report-dir", "out", behaviours=BEHAVIOURS)
     assert done.returncode == 1
-    expected = {f"copying[n{number}-red]": "pass" for number in range(8)}
-    assert checkout.results() == expected | {"copying[n0-red]": "fail", "copying[n1-red]": "not_supported", "copying[n2-red]": "error"}
+    expected = {f"copying[number:n{number}]": "pass" for number in range(8)}
+    assert checkout.results() == expected | {
+        "copying[number:n0]": "fail",
+        "copying[number:n1]": "not_supported",
+        "copying[number:n2]": "error",
+    }
     assert len({line.split()[0] for line in checkout.log() if line.endswith(" open")}) == 2
     assert "verdicts: 5 pass, 1 fail, 1 not_supported, 1 error" in done.stdout
     assert "(1, 1) at byte 9: expected" in done.stdout
@@ -45,11 +49,11 @@ def test_a_journal_that_the_main_process_cannot_write_ends_the_run_with_one_line
     conftest = checkout.root / "conftest.py"
     conftest.write_text(conftest.read_text().replace('"doubles"', '"doubles", "full"'))
     path = f"{checkout.environment()['PYTHONPATH']}:{checkout.root}"
-    done = checkout.run("cts", "-n", "1", "--report-dir", "out", behaviours={"copying[n2-red]": "kill"}, PYTHONPATH=path)
+    done = checkout.run("cts", "-n", "1", "--report-dir", "out", behaviours={"copying[number:n2]": "kill"}, PYTHONPATH=path)
     assert done.returncode == 2, done.stdout
     assert "Traceback" not in done.stdout
     assert "INTERNALERROR" not in done.stdout
-    assert "copying[n2-red]" not in checkout.results()
+    assert "copying[number:n2]" not in checkout.results()
     assert done.stdout.splitlines()[-1].startswith("STOPPED after 2 of 8 cases: cannot write: No space left on device")
 
 

@@ -27,7 +27,7 @@ from .conftest import REPOSITORY
 
 DOCS = REPOSITORY / "docs"
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
-EXAMPLE = "muladd[8x8x8.f16.f16.f16.f16-subgroup-1-exact-single-3-literal-same-rrrr-tight-storage_buffer]"
+EXAMPLE = "muladd[row:8x8x8.f16.f16.f16.f16/data:exact]"
 FOLDERS = ("cases", "cts", "generators", "tests", "docs", "reports", "benchmarks", "golden", ".ci")
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

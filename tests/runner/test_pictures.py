@@ -204,8 +204,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, capsys, name):
     [
         (view_case(), 1, 0, "has 1 tensor loads and stores"),
         (view_case(), 0, 1, "has 1 scope instances"),
-        ("muladd[16x16x16.f16.f16.f32.f32-subgroup-1-exact-single-3-literal-same-rrrr-tight-storage_buffer]", 0, 0, "addresses no tensor"),
-        ("static_types[use_3-broken-16x16x16.f16.f16.f32.f32]", 0, 0, "runs no shader"),
+        ("muladd[row:16x16x16.f16.f16.f32.f32/data:exact]", 0, 0, "addresses no tensor"),
+        ("static_types[rule:use_3/form:broken]", 0, 0, "runs no shader"),
     ],
     ids=["access", "instance", "no tensor", "no shader"],
 )

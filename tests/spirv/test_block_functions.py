@@ -11,11 +11,11 @@ from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from tests.suite import casebook
 
-CASE = "tensor_block[f16-acc-16x16-subgroup-1-2-{}-short-straddle-undefined-before-none-one-store-{}-literal-u32-storage_buffer-u8]"
+CASE = "tensor_block[component:f16/block:{}/decode:{}/calls:{}/control:{}/coordinates:{}]"
 
 
 def program(block="32", decode="q5_1", calls="plain", control="none", coordinates="u32"):
-    return build(find_case(casebook(), CASE.format(f"{block}-{decode}", f"{calls}-{control}-{coordinates}"))).program
+    return build(find_case(casebook(), CASE.format(block, decode, calls, control, coordinates))).program
 
 
 def text(**options):

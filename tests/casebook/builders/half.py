@@ -1,6 +1,6 @@
-"""A builder of kernel cases that lacks their data."""
+"""A builder of kernel cases that declares no parameters."""
 
 PREDICATES: dict[str, object] = {}
 
 
-def program(values: object) -> None: ...
+def build(parameters: object) -> None: ...

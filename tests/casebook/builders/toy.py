@@ -1,41 +1,66 @@
 """A builder for families of tests: its programs move nothing."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from generators.parameters.declaration import parameter
+from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.property_rows import parse_row
 from generators.types import Scope
 
 
-def _short_row(values: Mapping[str, Any]) -> bool:
-    return values["bytes"] * values["columns"] <= 64
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    bytes: int = parameter("bytes of a number")
+    columns: int = parameter("numbers in a row")
+    use: str = parameter("what a row is for")
+    stride: int | list[int] = parameter("bytes between rows")
 
 
-def _misspelt(values: Mapping[str, Any]) -> bool:
-    return bool(values["byte"])
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    pattern: str = parameter("the numbers")
+    seed: int = parameter("which numbers")
 
 
-def _small(values: Mapping[str, Any]) -> bool:
-    return bool(values["bytes"] < 4)
+def _short_row(parameters: Parameters) -> bool:
+    return parameters.bytes * parameters.columns <= 64
 
 
-def _integers(values: Mapping[str, Any]) -> bool:
-    return not parse_row(values["use"]).a.is_float
+def _misspelt(parameters: Any) -> bool:
+    return bool(parameters.byte)
 
 
-def _even_pattern(values: Mapping[str, Any]) -> bool:
-    return values["pattern"] != "halves" or values["columns"] % 2 == 0
+def _small(parameters: Parameters) -> bool:
+    return parameters.bytes < 4
 
 
-PREDICATES = {"short_row": _short_row, "misspelt": _misspelt, "even_pattern": _even_pattern, "small": _small, "integers": _integers}
+def _integers(parameters: Parameters) -> bool:
+    return not parse_row(parameters.use).a.is_float
 
 
-def program(values: Mapping[str, Any]) -> Program:
-    return Program((), (), (), Scope.SUBGROUP, subgroups=values["columns"])
+def _even_pattern(parameters: SubcaseParameters) -> bool:
+    return parameters.pattern != "halves" or parameters.columns % 2 == 0
 
 
-def subcase(name: str, values: Mapping[str, Any], program: Program, rng: np.random.Generator) -> Subcase:
-    return Subcase(name, {"data": rng.integers(0, 256, 16, np.uint8)}, {"columns": values["columns"]}, dict(values))
+PREDICATES: Mapping[str, Callable[[Any], bool]] = {
+    "short_row": _short_row,
+    "misspelt": _misspelt,
+    "even_pattern": _even_pattern,
+    "small": _small,
+    "integers": _integers,
+}
+
+
+def build(parameters: Parameters) -> Built:
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        data = {"data": rng.integers(0, 256, 16, np.uint8)}
+        return Subcase(name, data, {"columns": parameters.columns}, {"pattern": parameters.pattern, "seed": parameters.seed})
+
+    return Built(Program((), (), (), Scope.SUBGROUP, subgroups=parameters.columns), draw)

@@ -1,0 +1,53 @@
+"""Ids of cases: ``family[name:label/name:label/…]``.
+
+An id names the parameters in which a case differs from its family's defaults, in the order of the YAML. So a new parameter with a default
+changes no id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from generators.casebook.axes import Axis
+from generators.errors import CasebookError
+from generators.property_rows import check_property_row
+
+
+def named_labels(axes: Sequence[Axis], labels: Sequence[str]) -> str:
+    """Return ``name:label/name:label/…`` of the parameters whose label is not their default."""
+    return "/".join(f"{axis.name}:{label}" for axis, label in zip(axes, labels, strict=True) if label != axis.default)
+
+
+def parse_labels(axes: Sequence[Axis], text: str) -> tuple[str, ...]:
+    """Return a label for each parameter.
+
+    Args:
+        axes: of the cases of a family.
+        text: as ``named_labels`` writes it; the order is free, and defaults may be there.
+
+    Raises:
+        CasebookError: a name or a label is unknown, given twice, or missing.
+    """
+    given: dict[str, str] = {}
+    for part in text.split("/") if text else ():
+        name, colon, label = part.partition(":")
+        if not colon:
+            raise CasebookError(f"expected name:label, found '{part}'")
+        if name in given:
+            raise CasebookError(f"parameter '{name}' is there twice")
+        given[name] = label
+    names = [axis.name for axis in axes]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise CasebookError(f"there is no parameter '{unknown[0]}'; expected one of {', '.join(names)}")
+    return tuple(_label(axis, given.get(axis.name, axis.default)) for axis in axes)
+
+
+def _label(axis: Axis, label: str | None) -> str:
+    if label is None:
+        raise CasebookError(f"parameter '{axis.name}' is missing, which has no default")
+    if label not in axis.values:
+        if not axis.property_rows:
+            raise CasebookError(f"parameter '{axis.name}' has no label '{label}'; expected one of {', '.join(axis.labels)}")
+        check_property_row(label, axis.flexible)
+    return label

@@ -64,6 +64,17 @@ def varying(decode: Callable[[str], T]) -> Callable[[str], Varying[T]]:
     return decode_all
 
 
+def varying_among(labels: Mapping[str, T]) -> Callable[[str], Varying[T]]:
+    """Return what decodes ``a+b``, words of ``labels``, a value for each pipeline; it raises ValueError."""
+
+    def decode(word: str) -> T:
+        if word not in labels:
+            raise ValueError(f"expected {', '.join(labels)}, or a+b for several pipelines")
+        return labels[word]
+
+    return varying(decode)
+
+
 def pipeline_labels(parameters: Mapping[str, Varying[Any]]) -> list[str]:
     """Return a label for each pipeline of a module: the values that vary, by name; empty if none does.
 

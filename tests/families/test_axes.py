@@ -27,6 +27,15 @@ CASES = Path(__file__).resolve().parents[2] / "cases"
         ("load_store", "pattern: [index,", "pattern: [idnex,", r"subcases.pattern\[0\]: .*'idnex'.*extremes"),
         ("muladd", "  subgroups: [1,", "  subgroups: [true,", r"axes.subgroups\[0\]: .*does not take 'true'"),
         ("load_store", "  shape: ", "  flavour: [sweet]\n  shape: ", "declares no parameter 'flavour'; it declares "),
+        ("specialization", "use: [acc, a, b, a+b,", "use: [acc, a, b, a+c,", r"axes.use\[3\]: .*'a\+c': expected a, b, acc, or a\+b"),
+        ("specialization_muladd", "    - 16x8x16\n", "    - 16x8\n", r"axes.sizes\[2\]: .*'16x8': expected M, N and K"),
+        ("specialization_muladd", "    - f64.f64.f64.f64\n", "    - f64.f64.f46.f64\n", r"axes.types\[5\]: .*such as f16.f16.f32.f32"),
+        (
+            "workgroup_shapes",
+            "workgroups: [1x1x1, 3x1x1,",
+            "workgroups: [1x1x1, 3x0x1,",
+            r"axes.workgroups\[1\]: .*'3x0x1': expected positive",
+        ),
         (
             "load_store",
             "  memory: [none, explicit_none",

@@ -26,6 +26,7 @@ from generators.operands.constants import (
     pipeline_labels,
     rounded_up,
     varying,
+    varying_among,
 )
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SCOPES, STORAGE_CLASSES, USES, parse_shape
@@ -46,12 +47,12 @@ class Parameters:
     """The parameters of a case."""
 
     component: ComponentType = parameter("component type of the matrices", labels=COMPONENT_TYPES)
-    use: Varying[Use] = parameter("use of the matrices", default="acc", decode=varying(USES.__getitem__))
+    use: Varying[Use] = parameter("use of the matrices", default="acc", decode=varying_among(USES))
     shape: Varying[tuple[int, int]] = parameter("rows and columns of the matrices", default="16x16", decode=varying(parse_shape))
-    scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying(SCOPES.__getitem__))
+    scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying_among(SCOPES))
     subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))
-    load: Varying[Layout] = parameter("layout of the loads", default="row", decode=varying(LAYOUTS.__getitem__))
-    store: Varying[Layout] = parameter("layout of the stores", default="column", decode=varying(LAYOUTS.__getitem__))
+    load: Varying[Layout] = parameter("layout of the loads", default="row", decode=varying_among(LAYOUTS))
+    store: Varying[Layout] = parameter("layout of the stores", default="column", decode=varying_among(LAYOUTS))
     padding: Varying[int] = parameter("granules of 16 bytes between lines", default="1", decode=varying(int))
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
     rows_from: ConstantSource = parameter("where the number of rows comes from", default="specialization")

@@ -11,7 +11,7 @@ import numpy as np
 from generators.inputs.patterns import Pattern, pattern_bits
 from generators.layouts.tiles import WORKGROUP_BYTES
 from generators.operands import constants
-from generators.operands.constants import CACHES, Footprint, Varying, footprint, pipeline_labels, rounded_up, varying
+from generators.operands.constants import CACHES, Footprint, Varying, footprint, pipeline_labels, rounded_up, varying_among
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -67,7 +67,7 @@ class Parameters(Scoped):
     )
     neighbour_length: LengthSource = parameter("where their lengths come from", default="selected", applies=_has_neighbours)
     neighbour_size: Varying[bool] = parameter(
-        "whether their lengths are big", default="one", decode=varying(_SIZES.__getitem__), applies=_has_neighbours
+        "whether their lengths are big", default="one", decode=varying_among(_SIZES), applies=_has_neighbours
     )
     cache: bool = parameter("whether pipelines come from the data of a cache", default="none", labels=CACHES)
     placement: Literal["aligned", "odd"] = parameter("whether lengths let the next array be aligned", default="aligned")

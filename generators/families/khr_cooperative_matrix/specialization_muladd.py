@@ -5,6 +5,7 @@ Where a parameter has several values, the case has one module and a pipeline for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,7 @@ from generators.operands.constants import (
     pipeline_labels,
     rounded_up,
     varying,
+    varying_among,
 )
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import OPERAND_USES, SCOPES, layouts_of
@@ -68,13 +70,18 @@ class Sizes:
 
 def _parse_sizes(text: str) -> Sizes:
     """Return the sizes that ``MxNxK`` names; raises ValueError."""
-    m, n, k = (int(size) for size in text.split("x"))
-    return Sizes(m, n, k)
+    sizes = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", text)
+    if sizes is None:
+        raise ValueError("expected M, N and K, such as 16x8x32")
+    return Sizes(*map(int, sizes.groups()))
 
 
 def _parse_types(text: str) -> Types:
-    """Return the component types of A, B, C and Result that ``A.B.C.Result`` names; raises ValueError or KeyError."""
-    a, b, c, result = (COMPONENT_TYPES[name] for name in text.split("."))
+    """Return the component types of A, B, C and Result that ``A.B.C.Result`` names; raises ValueError."""
+    names = text.split(".")
+    if len(names) != 4 or not set(names) <= set(COMPONENT_TYPES):
+        raise ValueError("expected the component types of A, B, C and Result, such as f16.f16.f32.f32")
+    a, b, c, result = (COMPONENT_TYPES[name] for name in names)
     return a, b, c, result
 
 
@@ -84,7 +91,7 @@ class Parameters:
 
     types: Types = parameter("component types of A, B, C and Result", decode=_parse_types)
     sizes: Varying[Sizes] = parameter("sizes of the multiply-add", default="16x16x16", decode=varying(_parse_sizes))
-    scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying(SCOPES.__getitem__))
+    scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying_among(SCOPES))
     subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))
     layouts: Varying[tuple[Layout, ...]] = parameter("of A, B, C and Result", default="rccr", decode=varying(layouts_of(4)))
     ids: Literal["shared", "own", "mixed", "literal"] = parameter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -64,9 +65,10 @@ _ARRANGEMENTS: Mapping[str, Arrangement] = {
 
 def _parse_workgroups(text: str) -> tuple[int, int, int]:
     """Return the workgroups along x, y and z of a text such as ``2x3x1``; raises ValueError."""
-    x, y, z = (int(count) for count in text.split("x"))
-    if min(x, y, z) < 1:
+    counts = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", text)
+    if counts is None:
         raise ValueError("expected positive counts along x, y and z, such as 2x3x1")
+    x, y, z = map(int, counts.groups())
     return x, y, z
 
 

@@ -17,6 +17,7 @@ SLOWEST = 20
 """How many of the slowest cases a summary names."""
 
 Amount = TypeVar("Amount", int, float)
+Name = TypeVar("Name", str, tuple[str, str])
 
 Tally = Mapping[Verdict, int]
 """Cases by verdict. Verdicts that did not occur are left out; the order is that of WORDING."""
@@ -30,6 +31,21 @@ class StepTime:
     step: str
     seconds: float
     share: float
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a device lacks.
+
+    Attributes:
+        code: see cts.verdict.codes; empty in a journal of an older version of the suite.
+        reason: the same for people.
+        cases: how many cases need it.
+    """
+
+    code: str
+    reason: str
+    cases: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,7 @@ class Summary:
         compile_timeouts: how many of the timeouts are of a pipeline that was not done in time: slow, and no rule says how fast it must be.
         families: by family; ``requirements``: by requirement id, a case counting for each that it covers. Both ordered by the worst
             verdict, then by name.
-        not_supported: what is missing -> how many cases need it; most first.
+        not_supported: what is missing; what most cases need first.
         policies: why verdicts rest on a policy of the suite -> how many do; most first. Cases that were not run do not count.
         slowest: at most SLOWEST, slowest first.
         seconds: sum of the cases' wall times, of all processes.
@@ -65,7 +81,7 @@ class Summary:
     compile_timeouts: int
     families: Mapping[str, Tally]
     requirements: Mapping[str, Tally]
-    not_supported: Mapping[str, int]
+    not_supported: tuple[Missing, ...]
     policies: Mapping[str, int]
     slowest: tuple[SlowCase, ...]
     seconds: float
@@ -95,7 +111,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     verdicts: Counter[Verdict] = Counter()
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)
     requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
-    not_supported: Counter[str] = Counter()
+    not_supported: Counter[tuple[str, str]] = Counter()
     policies: Counter[str] = Counter()
     steps: defaultdict[str, float] = defaultdict(float)
     seconds = ran_seconds = 0.0
@@ -107,7 +123,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
             requirements[requirement][verdict] += 1
         seconds += result.seconds
         if verdict is Verdict.NOT_SUPPORTED:
-            not_supported[result.reason or "no reason given"] += 1
+            not_supported[result.code, result.reason or "no reason given"] += 1
         else:
             ran_seconds += result.seconds
             if result.policy:
@@ -123,7 +139,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         compile_timeouts=sum(result.verdict is Verdict.TIMEOUT and result.step == COMPILING for result in results),
         families=_worst_first(families),
         requirements=_worst_first(requirements),
-        not_supported=_most_first(not_supported),
+        not_supported=tuple(Missing(*lack, cases) for lack, cases in _most_first(not_supported).items()),
         policies=_most_first(policies),
         slowest=tuple(SlowCase(result.id, result.seconds, result.verdict) for result in slowest if result.seconds > 0),
         seconds=seconds,
@@ -143,5 +159,5 @@ def _worst_first(tallies: Mapping[str, Mapping[Verdict, int]]) -> dict[str, Tall
     return {name: _tally(tallies[name]) for name in sorted(tallies, key=place)}
 
 
-def _most_first(counts: Mapping[str, Amount]) -> dict[str, Amount]:
+def _most_first(counts: Mapping[Name, Amount]) -> dict[Name, Amount]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

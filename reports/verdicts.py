@@ -34,7 +34,7 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
         Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, also when nothing else ran."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
         Verdict.UNEXPECTED_PASS: Wording("Unexpected pass", "?", "What was known to be wrong is right: the note of it is out of date."),
-        Verdict.EXPECTED_FAIL: Wording("Expected fail", "~", "The device is wrong in a way that is known; the reason says how."),
+        Verdict.KNOWN_FAIL: Wording("Expected fail", "~", "The device is wrong in a way that is known; the reason says how."),
         Verdict.PASS: Wording("Pass", "✓", "All that came back is what the specification allows."),
         Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
     }

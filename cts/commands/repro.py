@@ -18,6 +18,7 @@ from cts.run.plan import checked_front_end, checked_settings
 from cts.run.runner import judge
 from cts.run.session import DeviceHolder, open_holder
 from cts.run.tally import PASSING
+from cts.verdict.codes import Reason
 from generators.casebook import CaseKind, build, find_case
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -48,8 +49,8 @@ class Recording:
         """The device's."""
         return self._device.description
 
-    def missing(self, kernel: Kernel) -> str:
-        """The device's."""
+    def missing(self, kernel: Kernel) -> Reason | None:
+        """Return what the device lacks."""
         return self._device.missing(kernel)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from cts.verdict.codes import MEANINGS
 from generators.bug_classes import load_bug_classes
 from generators.casebook import Casebook, CaseKind, Tier
 from generators.errors import CtsError
@@ -73,8 +74,12 @@ def _reason(reason: str, types: Sequence[str]) -> str:
     return reason.replace("…", "/".join(types)) if types else reason
 
 
+def _codes(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
+    return _markdown(("code", "then", "meaning"), ((f"`{code}`", meaning.name, meaning.sentence) for code, meaning in MEANINGS.items()))
+
+
 TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
-    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl}
+    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl, "codes": _codes}
 )
 """The tables by name."""
 

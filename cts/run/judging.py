@@ -165,7 +165,7 @@ def make_report(nodeid: str, result: CaseResult, start: float) -> pytest.TestRep
     path = nodeid.partition("::")[0]
     longrepr: str | tuple[str, int, str] | None = None
     outcome: Literal["passed", "failed", "skipped"] = "passed"
-    if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.EXPECTED_FAIL, Verdict.RESOURCE_ERROR):
+    if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR):
         outcome, longrepr = "skipped", (path, 0, result.reason)
     elif result.verdict not in PASSING:
         outcome, longrepr = "failed", failure_text(result)
@@ -180,7 +180,7 @@ def make_report(nodeid: str, result: CaseResult, start: float) -> pytest.TestRep
         start=start,
         stop=time.time(),
     )
-    if result.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
+    if result.verdict in (Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS):
         report.wasxfail = result.reason
     setattr(report, DIGEST, Digest.of(result).wire())
     return report

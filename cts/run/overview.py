@@ -21,6 +21,7 @@ from cts.run.report_writer import report_writer
 from cts.run.session import Settings
 from cts.run.set_aside import SetAside
 from cts.run.tally import PASSING, Digest, Tally, phrase
+from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.errors import CtsError
 
@@ -32,7 +33,7 @@ UNEXPLAINED = "cts_unexplained"
 
 _CATEGORIES = {
     Verdict.PASS: "passed",
-    Verdict.EXPECTED_FAIL: "xfailed",
+    Verdict.KNOWN_FAIL: "xfailed",
     Verdict.UNEXPECTED_PASS: "xpassed",
     Verdict.NOT_SUPPORTED: "not supported",
     Verdict.RESOURCE_ERROR: "out of memory",
@@ -172,7 +173,7 @@ class Overview:
         settings = self._settings
         reason = "the process that judged the case died" + ("" if settings.isolated else " and held the device")
         if settings.isolated or not left:
-            first = Try(False, Verdict.CRASH, reason, "", 0.0)
+            first = Try(False, Verdict.CRASH, reason, "", 0.0, Code.CRASH.of())
             asides = [SetAside(crashitem, attempt, first if attempt == left[0] else None) for attempt in left]
             report.__dict__.update(unjudged_report(crashitem, asides).__dict__)
             return
@@ -180,6 +181,7 @@ class Overview:
             id=id_,
             family=id_.partition("[")[0],
             verdict=Verdict.CRASH,
+            code=Code.CRASH.of(),
             reason=reason,
             device=settings.description.name,
             driver=settings.description.driver,
@@ -366,12 +368,12 @@ class Overview:
         out.line(f"verdicts: {tally.phrase()}")
         for family, verdicts in sorted(tally.families.items()):
             out.line(f"  {family}: {phrase(verdicts)}")
-        if tally.reasons:
+        if tally.missing:
             out.line(f"not supported, by reason ({tally.verdicts[Verdict.NOT_SUPPORTED]} cases):")
-            for reason, count in sorted(tally.reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:REASONS]:
-                out.line(f"  {count:6d}  {reason}")
-            if len(tally.reasons) > REASONS:
-                out.line(f"          and {len(tally.reasons) - REASONS} further reasons")
+            for lack, count in sorted(tally.missing.items(), key=lambda entry: (-entry[1], entry[0].code, entry[0].text))[:REASONS]:
+                out.line(f"  {count:6d}  {lack.text} ({lack.code})")
+            if len(tally.missing) > REASONS:
+                out.line(f"          and {len(tally.missing) - REASONS} further reasons")
         for (verdict, reason), count in sorted(tally.expectations.items()):
             out.line(f"{count:8d}  {word(verdict).lower()}: {reason}", yellow=verdict is Verdict.UNEXPECTED_PASS)
         if tally.compiling:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cts.verdict.verdict import CaseResult, Verdict
-from reports.verdicts import BAD, EXPLAINED, SEVERITY, WORDING
+from reports.verdicts import BAD, COUNTED, EXPLAINED, SEVERITY, WORDING
 
 COMPILING = "pipeline"
 """The step in which a driver compiles, by the name of a cts.devices.device.Step."""
@@ -49,6 +49,15 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class Known:
+    """A known failure of the driver, and how many cases showed it (``known_fail``)."""
+
+    id: str
+    reason: str
+    cases: int
+
+
+@dataclass(frozen=True)
 class SlowCase:
     """A case and its wall time."""
 
@@ -68,6 +77,7 @@ class Summary:
         families: by family; ``requirements``: by requirement id, a case counting for each that it covers. Both ordered by the worst
             verdict, then by name.
         not_supported: what is missing; what most cases need first.
+        known: the known failures that occurred; what most cases showed first.
         policies: why verdicts rest on a policy of the suite -> how many do; most first. Cases that were not run do not count.
         slowest: at most SLOWEST, slowest first.
         seconds: sum of the cases' wall times, of all processes.
@@ -82,6 +92,7 @@ class Summary:
     families: Mapping[str, Tally]
     requirements: Mapping[str, Tally]
     not_supported: tuple[Missing, ...]
+    known: tuple[Known, ...]
     policies: Mapping[str, int]
     slowest: tuple[SlowCase, ...]
     seconds: float
@@ -96,7 +107,7 @@ class Summary:
     @property
     def numbers(self) -> dict[str, int]:
         """What every report says first, each apart from the others and also where it is 0."""
-        counts = {str(verdict): self.verdicts.get(verdict, 0) for verdict in (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR)}
+        counts = {str(verdict): self.verdicts.get(verdict, 0) for verdict in COUNTED}
         return counts | {"timeout": counts["timeout"] - self.compile_timeouts, "timeout_compiling": self.compile_timeouts}
 
     @property
@@ -112,6 +123,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)
     requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
     not_supported: Counter[tuple[str, str]] = Counter()
+    known: Counter[tuple[str, str]] = Counter()
     policies: Counter[str] = Counter()
     steps: defaultdict[str, float] = defaultdict(float)
     seconds = ran_seconds = 0.0
@@ -125,6 +137,8 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         if verdict is Verdict.NOT_SUPPORTED:
             not_supported[result.code, result.reason or "no reason given"] += 1
         else:
+            if verdict is Verdict.KNOWN_FAIL:
+                known[result.known, result.reason] += 1
             ran_seconds += result.seconds
             if result.policy:
                 policies[result.policy] += 1
@@ -140,6 +154,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         families=_worst_first(families),
         requirements=_worst_first(requirements),
         not_supported=tuple(Missing(*lack, cases) for lack, cases in _most_first(not_supported).items()),
+        known=tuple(Known(*failure, cases) for failure, cases in _most_first(known).items()),
         policies=_most_first(policies),
         slowest=tuple(SlowCase(result.id, result.seconds, result.verdict) for result in slowest if result.seconds > 0),
         seconds=seconds,

@@ -130,7 +130,7 @@ class IsolatedDevice:
             return self._ask_child(request, what)
         except DiedIdle as death:
             # Whatever did it, it was not this request: that gets a child that is alive.
-            self._findings.append(Finding(None, f"after its last answer: {str(death).partition(': ')[2]}"))
+            self._findings.append(Finding(None, f"after its last answer: {death.how}"))
         try:
             return self._ask_child(request, what)
         except DiedIdle as death:

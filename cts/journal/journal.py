@@ -409,6 +409,7 @@ _SAME = (
     ("suite version", "suite_version"),
     ("choice of --validation", "validation"),
     ("--embedded-mapping", "embedded_mapping"),
+    ("choice of known failures", "known_failures"),
 )
 """What all results of one journal have in common: in words, and the key in ``meta.json``."""
 

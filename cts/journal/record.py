@@ -276,6 +276,7 @@ RESULT: Mapping[str, Kind] = MappingProxyType(
         "attempt": ordinal,
         "tries": each(one_try),
         "code": line,
+        "known": line,
     }
 )
 """Of a CaseResult."""

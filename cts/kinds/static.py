@@ -19,28 +19,20 @@ from generators.module_check import ModuleCheck
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (the module is its own)
-    """Whether the validator says of the module what it must. A module that is known to be judged wrongly is an expected failure while
-    that is so, and an unexpected pass once it is no longer."""
+    """Judge whether the validator says of the module what it must."""
     with watch.step("emit"):
         check = build_module(case)
     with watch.step("device"):
         answer = cast(ValidatorDevice, holder.device).validate(check.module)
     wrong = what_is_wrong(check, answer)
-    if wrong and check.gap:
-        return _judged(Verdict.KNOWN_FAIL, wrong.code, check, answer, check.gap, wrong.text)
-    if wrong:
-        return _judged(Verdict.FAIL, wrong.code, check, answer, wrong.text)
-    if check.gap:
-        text = f"the gap is closed: remove it from the family ({check.gap})"
-        return _judged(Verdict.UNEXPECTED_PASS, Code.UNEXPECTED_PASS.of(), check, answer, text)
-    return Judgement(Verdict.PASS, subcases=1)
+    return Judgement(Verdict.PASS, subcases=1) if wrong is None else _failed(check, answer, wrong)
 
 
-def _judged(verdict: Verdict, code: str, check: ModuleCheck, answer: Answer, *reasons: str) -> Judgement:
+def _failed(check: ModuleCheck, answer: Answer, wrong: Reason) -> Judgement:
     """Return a judgement whose message says what the module is, what had to be said of it, and what was."""
     must = "accept it" if check.accepted else f"reject it with a message that matches {check.says!r}"
-    lines = (*reasons, f"rule: {check.rule}", f"a validator must {must}", f"the validator says: {answer.message or '(nothing)'}")
-    return Judgement(verdict, code, one_line(reasons[0]), "\n".join(lines), 1)
+    lines = (wrong.text, f"rule: {check.rule}", f"a validator must {must}", f"the validator says: {answer.message or '(nothing)'}")
+    return Judgement(Verdict.FAIL, wrong.code, one_line(wrong.text), "\n".join(lines), 1)
 
 
 def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:

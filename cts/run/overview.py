@@ -33,8 +33,7 @@ UNEXPLAINED = "cts_unexplained"
 
 _CATEGORIES = {
     Verdict.PASS: "passed",
-    Verdict.KNOWN_FAIL: "xfailed",
-    Verdict.UNEXPECTED_PASS: "xpassed",
+    Verdict.KNOWN_FAIL: "known failures",
     Verdict.NOT_SUPPORTED: "not supported",
     Verdict.RESOURCE_ERROR: "out of memory",
 }
@@ -113,6 +112,7 @@ class Overview:
         return [
             f"suite: {self._version}, tier {settings.tier}, front end {settings.front_end}",
             f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
+            *([f"known failures: golden/known_failures/{settings.known.file}"] if settings.known.file else []),
             "results: " + (printable_path(self._directory) if self._directory else NOT_KEPT),
         ]
 
@@ -242,7 +242,7 @@ class Overview:
         reporter = self._reporter
         if reporter is None or reporter.hasopt("p") or reporter.hasopt("P"):
             return
-        for category in ("passed", "not supported"):
+        for category in ("passed", "not supported", "known failures"):
             kept = reporter.stats.get(category)
             if kept and kept[-1] is report:
                 kept[-1] = kept[0]
@@ -275,7 +275,7 @@ class Overview:
         if values is None:
             return None
         verdict = Digest.unwire(values).verdict
-        # not_supported is a category of its own: the summary counts the reasons, and -ra need not list them once more.
+        # What the suite counts by reason has categories of its own, which -ra does not list once more.
         category = _CATEGORIES.get(verdict, "failed")
         if hasattr(report, UNEXPLAINED):
             category = "more failed"
@@ -374,8 +374,10 @@ class Overview:
                 out.line(f"  {count:6d}  {lack.text} ({lack.code})")
             if len(tally.missing) > REASONS:
                 out.line(f"          and {len(tally.missing) - REASONS} further reasons")
-        for (verdict, reason), count in sorted(tally.expectations.items()):
-            out.line(f"{count:8d}  {word(verdict).lower()}: {reason}", yellow=verdict is Verdict.UNEXPECTED_PASS)
+        if tally.known:
+            out.line(f"known failures of the driver, by golden/known_failures/{self._settings.known.file}:")
+        for (verdict, known), count in sorted(tally.known.items()):
+            out.line(f"  {count:6d}  {word(verdict).lower()}: {known}", yellow=verdict is Verdict.UNEXPECTED_PASS)
         if tally.compiling:
             out.line(f"{tally.compiling} of the timeouts were while a pipeline was made, which breaks no rule", yellow=True)
         for finding in self._findings:

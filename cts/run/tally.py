@@ -11,9 +11,8 @@ from cts.devices.device import Step
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult, Verdict
 
-PASSING = frozenset({Verdict.PASS, Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
-"""Verdicts that do not make a run fail. An unexpected pass speaks for the device, and against what the suite knows of it; a device out of
-memory says nothing of its conformance."""
+PASSING = frozenset({Verdict.PASS, Verdict.KNOWN_FAIL, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
+"""Verdicts that do not make a run fail. A device out of memory says nothing of its conformance."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Digest:
     Attributes:
         seconds: of the case, without opening the device, which belongs to no case. ``device`` is the device's part of them, and
             ``pipeline`` the time to make pipelines, if the device tells.
-        step, attempt, code: see CaseResult.
+        step, attempt, code, known: see CaseResult.
     """
 
     family: str
@@ -35,6 +34,7 @@ class Digest:
     step: str = ""
     attempt: int = 1
     code: str = ""
+    known: str = ""
 
     @classmethod
     def of(cls, result: CaseResult) -> Self:
@@ -52,6 +52,7 @@ class Digest:
             result.step,
             result.attempt,
             result.code,
+            result.known,
         )
 
     @classmethod
@@ -78,7 +79,8 @@ class Tally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     families: dict[str, Counter[Verdict]] = field(default_factory=dict)
     missing: Counter[Reason] = field(default_factory=Counter)
-    expectations: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
+    known: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
+    """By verdict and id of the known failure."""
     compiling: int = 0
     """Timeouts while a pipeline was made, which break no rule."""
     seconds: float = 0.0
@@ -92,7 +94,7 @@ class Tally:
         if digest.verdict is Verdict.NOT_SUPPORTED:
             self.missing[Reason(digest.code, digest.reason)] += 1
         if digest.verdict in (Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS):
-            self.expectations[digest.verdict, digest.reason] += 1
+            self.known[digest.verdict, digest.known] += 1
         if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:
             self.compiling += 1
         self.seconds += digest.seconds

@@ -26,11 +26,12 @@ CODES: Mapping[Kind, Code] = MappingProxyType(
     {
         "stray write": Code.FAIL_STRAY_WRITE,
         "padding overwritten": Code.FAIL_PADDING,
-        "not written": Code.FAIL_UNWRITTEN,
         "wrong value": Code.FAIL_VALUE,
+        "not written": Code.FAIL_UNWRITTEN,
     }
 )
-"""The code of a case that has a mismatch of a kind; the first one counts where it has several."""
+"""The code of a case that has a mismatch of a kind; the first one counts where it has several. A wrong value may be just what the element
+held before, which looks as if it had not been written."""
 
 _LISTED = 12
 """Wrong elements that a message lists."""

@@ -66,6 +66,7 @@ class CaseResult:
         step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
         attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.
         tries: what happened each time that the case ran, oldest first; empty where it ran once.
+        known: id of the known failure that explains the verdict; empty where none does.
         code: what ``reason`` says, for programs (cts.verdict.codes); empty on pass, and in journals of older versions of the suite.
     """
 
@@ -89,6 +90,7 @@ class CaseResult:
     attempt: int = 1
     tries: tuple[Try, ...] = ()
     code: str = ""
+    known: str = ""
 
     def __post_init__(self) -> None:
         # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.

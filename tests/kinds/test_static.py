@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -106,17 +105,6 @@ def test_an_invalid_module_must_be_rejected_for_the_rule_it_breaks(cases, valida
     assert elsewhere.reason.endswith("(expected 'must be numer'): error: no such id")
 
 
-@pytest.mark.parametrize(("labels", "wrong", "right"), [("invalid-known", 0, 1), ("valid-known", 1, 0)])
-def test_a_known_gap_is_an_expected_failure_until_it_is_closed(cases, validator, labels, wrong, right):
-    gap = verdict(cases[labels], validator(wrong, "must be numerical"))
-    assert (gap.verdict, gap.reason) == (Verdict.KNOWN_FAIL, "issue 7 of the validator")
-    closed = verdict(cases[labels], validator(right, "must be numerical"))
-    assert (closed.verdict, closed.reason) == (
-        Verdict.UNEXPECTED_PASS,
-        "the gap is closed: remove it from the family (issue 7 of the validator)",
-    )
-
-
 def test_a_validator_that_dies_is_a_crash_and_no_rejection(cases, validator):
     result = verdict(cases["invalid-none"], validator(-11))
     assert result.verdict is Verdict.CRASH
@@ -168,8 +156,3 @@ def test_digests_change_with_the_module_and_with_what_it_must_be(cases):
     assert len(set(digests.values())) == len(cases)
     assert digests["valid-none"][0] == digests["valid-known"][0] != digests["invalid-none"][0]
     assert {columns[1] for columns in digests.values()} == {"-"}
-
-
-def test_a_record_of_an_expected_failure_is_json(cases, validator):
-    record = verdict(cases["invalid-known"], validator(0)).record()
-    assert json.loads(json.dumps(record))["verdict"] == "known_fail"

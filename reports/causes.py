@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cts.verdict.codes import sentence
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.verdicts import EXPLAINED, SEVERITY
 
 TELLING = 3
 """Fewer cases than this share labels by chance."""
-
-_NUMBERS = re.compile(r"\b(0x[0-9a-fA-F]+|\d+(\.\d+)?)((, … |, | to | and )\d+( more)?)*\b")
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,10 @@ class Cause:
 
     Attributes:
         verdict, family: of all of them.
-        words: how they failed: the defects that explain it, the pattern of the wrong elements, or the reason; ``N`` stands for numbers
-            in which they differ. Where the texts of the defects differ, their ids.
+        code: how they failed (cts.verdict.codes); empty in a journal of an older version of the suite.
+        defects: ids of the defects that explain it, where there are any.
+        words: how they failed, for people: the defects that explain it, the pattern of the wrong elements, or the reason, where it is the
+            same for all; else the ids of the defects, or the meaning of the code.
         results: ordered by id.
         labels: axis labels that all of them have, and not every case of the family that ran.
         with_labels: how many cases of the family ran that have all of these labels.
@@ -31,6 +31,8 @@ class Cause:
 
     verdict: Verdict
     family: str
+    code: str
+    defects: tuple[str, ...]
     words: str
     results: tuple[CaseResult, ...]
     labels: tuple[str, ...]
@@ -58,8 +60,9 @@ def causes(results: Sequence[CaseResult]) -> list[Cause]:
     for (verdict, family, key), group in groups.items():
         shared, with_labels = _shared([labels(result.id) for result in group], ran[family]) if len(group) >= TELLING else ((), 0)
         exact = {_words(result) for result in group}
-        common = exact.pop() if len(exact) == 1 else _common(key)
-        found.append(Cause(verdict, family, common, tuple(sorted(group, key=lambda result: result.id)), shared, with_labels))
+        words = exact.pop() if len(exact) == 1 else _common(key)
+        results_by_id = tuple(sorted(group, key=lambda result: result.id))
+        found.append(Cause(verdict, family, key.code, key.defects, words, results_by_id, shared, with_labels))
     return sorted(found, key=lambda cause: (SEVERITY[cause.verdict], -len(cause.results), cause.family, cause.words))
 
 
@@ -70,19 +73,23 @@ def labels(id_: str) -> list[str]:
 
 @dataclass(frozen=True)
 class _Key:
-    """What cases that failed in the same way share: the ids of the defects that explain it, else words without numbers."""
+    """What cases that failed in the same way share. ``words`` are those of a result without a code, which journals of older versions of
+    the suite have."""
 
-    ids: tuple[str, ...] = ()
+    code: str
+    defects: tuple[str, ...] = ()
     words: str = ""
 
 
 def _key(result: CaseResult) -> _Key:
     ids = tuple(match["id"] for match in _matches(result))
-    return _Key(ids=ids) if ids and all(ids) else _Key(words=_NUMBERS.sub("N", _words(result)))
+    if ids and all(ids):
+        return _Key(result.code, ids)
+    return _Key(result.code, words="" if result.code else _words(result))
 
 
 def _common(key: _Key) -> str:
-    return "; ".join(key.ids) if key.ids else key.words
+    return "; ".join(key.defects) or key.words or sentence(key.code)
 
 
 def _matches(result: CaseResult) -> Sequence[Mapping[str, str]]:

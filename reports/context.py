@@ -146,14 +146,19 @@ def _counted(verdict: Verdict, summary: Summary) -> str:
 def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, str, str]:
     passed, errors = summary.verdicts.get(Verdict.PASS, 0), summary.verdicts.get(Verdict.ERROR, 0)
     undecided = summary.verdicts.get(Verdict.RESOURCE_ERROR, 0)
+    unexpected, known = summary.verdicts.get(Verdict.UNEXPECTED_PASS, 0), summary.verdicts.get(Verdict.KNOWN_FAIL, 0)
     if summary.bad:
-        return "bad", f"{summary.bad:,} of {count(summary.ran, 'case')} that ran failed", detail
+        beside = f", beside {count(known, 'known failure')}" if known else ""
+        return "bad", f"{summary.bad:,} of {count(summary.ran, 'case')} that ran failed{beside}", detail
     if not summary.cases:
         return "unsure", "No case was judged", "The journal is empty: nothing is known of the device."
     if not summary.ran:
         return "unsure", f"Nothing ran: the device supports none of {count(summary.cases, 'case')}", detail
     if errors:
         return "unsure", f"The suite itself failed in {count(errors, 'case')}; no case that ran to its end failed", detail
+    if unexpected:
+        title = f"{count(unexpected, 'case')} passed that the known failures of the driver say must fail: their list is out of date"
+        return "unsure", title, detail
     if not context.finished:
         return "unsure", f"{count(passed, 'case')} passed and none failed, but the run did not come to its end", detail
     if context.dropped:
@@ -172,6 +177,8 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
             f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of every case",
             detail,
         )
+    if known:
+        return "good", f"{count(passed, 'case')} passed, and nothing failed but {count(known, 'case')} as known of this driver", detail
     return "good", f"All {count(passed, 'case')} that the device supports passed", detail
 
 

@@ -12,9 +12,9 @@ from cts.verdict.verdict import CaseResult, Verdict
 from reports.context import Context
 from reports.formats import count
 from reports.summary import COMPILING
-from reports.verdicts import BAD, EXPLAINED, WORDING
+from reports.verdicts import EXPLAINED, WORDING
 
-SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS, Verdict.RESOURCE_ERROR)
+SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR)
 """Verdicts with a reason that do not make a run fail. The format has one word for them; its ``type`` has ours."""
 
 LISTED_CASES = 20_000
@@ -30,8 +30,11 @@ _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
 def junit(results: Sequence[CaseResult], context: Context) -> str:
-    """The document. Failed, crashed, timed out and lost cases are ``failure``, the suite's own errors ``error``, what the device does not
-    support ``skipped``."""
+    """Return the document.
+
+    Failed, crashed, timed out and lost cases are ``failure``, and so are unexpected passes; the suite's own errors are ``error``; what the
+    device does not support, and known failures, are ``skipped``.
+    """
     families: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results:
         families[result.family].append(result)
@@ -76,9 +79,10 @@ def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
     case = ET.SubElement(suite, "testcase", classname=printable(result.family), name=printable(name), time=f"{result.seconds:.4f}")
     reason = printable(result.reason)
     if result.verdict in SKIPPED:
-        ET.SubElement(case, "skipped", type=result.verdict, message=reason)
+        ET.SubElement(case, "skipped", type=result.verdict, message=_coded(result.code, _of_known(result.known, reason)))
     elif result.verdict in EXPLAINED:
-        element = ET.SubElement(case, "failure" if result.verdict in BAD else "error", type=result.verdict, message=reason)
+        tag = "error" if result.verdict is Verdict.ERROR else "failure"
+        element = ET.SubElement(case, tag, type=result.verdict, message=_coded(result.code, reason))
         element.text = printable(result.message[:_MESSAGE_CHARACTERS] if whole else "") or reason
         if result.requirements:
             element.text += f"\ncovers {', '.join(map(printable, result.requirements))}"
@@ -93,11 +97,21 @@ def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
             suite, "testcase", classname=suite.get("name", ""), name=count(len(passes), "case") + " passed", time=f"{seconds:.3f}"
         )
     skipped = (result for result in results if result.verdict in SKIPPED and result.verdict not in EXPLAINED)
-    reasons = Counter((result.verdict, result.reason) for result in skipped)
-    for (verdict, reason), number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+    reasons = Counter((result.verdict, result.code, _of_known(result.known, result.reason)) for result in skipped)
+    for (verdict, code, reason), number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         name = f"{count(number, 'case')} {WORDING[verdict].label.lower()}: {printable(reason)}"
         case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time="0")
-        ET.SubElement(case, "skipped", type=verdict, message=printable(reason))
+        ET.SubElement(case, "skipped", type=verdict, message=_coded(code, printable(reason)))
+
+
+def _of_known(known: str, reason: str) -> str:
+    """Return the reason of a known failure with the failure's id."""
+    return f"known failure {printable(known)}: {reason}" if known else reason
+
+
+def _coded(code: str, reason: str) -> str:
+    """Return a reason with its code before it."""
+    return f"{printable(code)}: {reason}" if code else reason
 
 
 def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:

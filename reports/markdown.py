@@ -34,13 +34,22 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
         parts += [_cause(cause) for cause in causes[:LISTED_CAUSES]]
         if len(causes) > LISTED_CAUSES:
             parts.append(f"… and {count(len(causes) - LISTED_CAUSES, 'more cause')} in `index.html`.")
+    if summary.known:
+        rows = [(_code(known.id), _text(known.reason), f"{known.cases:,}") for known in summary.known]
+        parts.append(_folded("Known failures of the driver", _table(("Known failure", "What happens", "Cases"), rows)))
     if summary.families:
         parts += ["### Families", _families(summary.families)]
     if summary.not_supported:
-        rows = [(_code(reason), f"{number:,}") for reason, number in list(summary.not_supported.items())[:LISTED_REASONS]]
+        rows = [
+            (_code(lack.code) if lack.code else "", _code(lack.reason), f"{lack.cases:,}")
+            for lack in summary.not_supported[:LISTED_REASONS]
+        ]
         rest = len(summary.not_supported) - len(rows)
         parts.append(
-            _folded("Not supported", _table(("Missing", "Cases"), rows) + (f"\n\n… and {count(rest, 'more reason')}." if rest > 0 else ""))
+            _folded(
+                "Not supported",
+                _table(("Code", "Missing", "Cases"), rows) + (f"\n\n… and {count(rest, 'more reason')}." if rest > 0 else ""),
+            )
         )
     if context.faults:
         parts.append(_folded("What the journal has and nobody can read", "\n".join(f"* {_text(fault)}" for fault in context.faults)))
@@ -54,7 +63,10 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
 
 def _cause(cause: Cause) -> str:
     wording = WORDING[cause.verdict]
-    title = f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of <code>{_text(cause.family)}</code> – {_text(cause.words)}"
+    code = f" (<code>{_text(cause.code)}</code>)" if cause.code else ""
+    title = (
+        f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of <code>{_text(cause.family)}</code> – {_text(cause.words)}{code}"
+    )
     cases = "\n".join(f"* {_code(result.id)}: {_text(result.reason)}" for result in cause.results[:LISTED_CASES])
     if len(cause.results) > LISTED_CASES:
         cases += f"\n* … and {len(cause.results) - LISTED_CASES:,} more"

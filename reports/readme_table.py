@@ -15,7 +15,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- published runs -->", "<!-- end of published runs -->"
-COLUMNS = ("device", "driver", "tier", "front end", "pass", "fail", "other failures", "not supported", "report")
+COLUMNS = ("device", "driver", "tier", "front end", "pass", "new failures", "known failures", "other", "not supported", "report")
+_COLUMN = frozenset({"pass", "known_fail", "not_supported"})
+"""Verdicts with a column of their own."""
+_NEW = ("fail", "crash", "device_lost", "timeout", "flaky")
 
 
 def rows(published: Path) -> list[tuple[str, ...]]:
@@ -25,7 +28,8 @@ def rows(published: Path) -> list[tuple[str, ...]]:
         record: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
         meta: dict[str, Any] = json.loads((summary.parent / "meta.json").read_text(encoding="utf-8"))
         counts: dict[str, int] = record["verdicts"]
-        others = {verdict: count for verdict, count in counts.items() if verdict not in ("pass", "fail", "not_supported")}
+        new = [f"{counts[verdict]:,} {verdict}" for verdict in _NEW if counts.get(verdict)]
+        others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in _COLUMN.union(_NEW)]
         device = meta["device"]
         found.append(
             (
@@ -34,8 +38,9 @@ def rows(published: Path) -> list[tuple[str, ...]]:
                 meta["tier"],
                 meta["front_end"],
                 f"{counts.get('pass', 0):,}",
-                f"{counts.get('fail', 0):,}",
-                ", ".join(f"{count} {verdict}" for verdict, count in sorted(others.items())) or "none",
+                ", ".join(new) or "none",
+                f"{counts.get('known_fail', 0):,}",
+                ", ".join(others) or "none",
                 f"{counts.get('not_supported', 0):,}",
                 f"[{summary.parent.name}](reports/published/{summary.parent.name}/index.html)",
             )

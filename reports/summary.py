@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cts.verdict.verdict import CaseResult, Verdict
-from reports.verdicts import BAD, EXPLAINED, SEVERITY, WORDING
+from reports.verdicts import BAD, COUNTED, EXPLAINED, SEVERITY, WORDING
 
 COMPILING = "pipeline"
 """The step in which a driver compiles, by the name of a cts.devices.device.Step."""
@@ -17,6 +17,7 @@ SLOWEST = 20
 """How many of the slowest cases a summary names."""
 
 Amount = TypeVar("Amount", int, float)
+Name = TypeVar("Name", str, tuple[str, str])
 
 Tally = Mapping[Verdict, int]
 """Cases by verdict. Verdicts that did not occur are left out; the order is that of WORDING."""
@@ -30,6 +31,30 @@ class StepTime:
     step: str
     seconds: float
     share: float
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a device lacks.
+
+    Attributes:
+        code: see cts.verdict.codes; empty in a journal of an older version of the suite.
+        reason: the same for people.
+        cases: how many cases need it.
+    """
+
+    code: str
+    reason: str
+    cases: int
+
+
+@dataclass(frozen=True)
+class Known:
+    """A known failure of the driver, and how many cases showed it (``known_fail``)."""
+
+    id: str
+    reason: str
+    cases: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +76,8 @@ class Summary:
         compile_timeouts: how many of the timeouts are of a pipeline that was not done in time: slow, and no rule says how fast it must be.
         families: by family; ``requirements``: by requirement id, a case counting for each that it covers. Both ordered by the worst
             verdict, then by name.
-        not_supported: what is missing -> how many cases need it; most first.
+        not_supported: what is missing; what most cases need first.
+        known: the known failures that occurred; what most cases showed first.
         policies: why verdicts rest on a policy of the suite -> how many do; most first. Cases that were not run do not count.
         slowest: at most SLOWEST, slowest first.
         seconds: sum of the cases' wall times, of all processes.
@@ -65,7 +91,8 @@ class Summary:
     compile_timeouts: int
     families: Mapping[str, Tally]
     requirements: Mapping[str, Tally]
-    not_supported: Mapping[str, int]
+    not_supported: tuple[Missing, ...]
+    known: tuple[Known, ...]
     policies: Mapping[str, int]
     slowest: tuple[SlowCase, ...]
     seconds: float
@@ -80,7 +107,7 @@ class Summary:
     @property
     def numbers(self) -> dict[str, int]:
         """What every report says first, each apart from the others and also where it is 0."""
-        counts = {str(verdict): self.verdicts.get(verdict, 0) for verdict in (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR)}
+        counts = {str(verdict): self.verdicts.get(verdict, 0) for verdict in COUNTED}
         return counts | {"timeout": counts["timeout"] - self.compile_timeouts, "timeout_compiling": self.compile_timeouts}
 
     @property
@@ -95,7 +122,8 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     verdicts: Counter[Verdict] = Counter()
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)
     requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
-    not_supported: Counter[str] = Counter()
+    not_supported: Counter[tuple[str, str]] = Counter()
+    known: Counter[tuple[str, str]] = Counter()
     policies: Counter[str] = Counter()
     steps: defaultdict[str, float] = defaultdict(float)
     seconds = ran_seconds = 0.0
@@ -107,8 +135,10 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
             requirements[requirement][verdict] += 1
         seconds += result.seconds
         if verdict is Verdict.NOT_SUPPORTED:
-            not_supported[result.reason or "no reason given"] += 1
+            not_supported[result.code, result.reason or "no reason given"] += 1
         else:
+            if verdict is Verdict.KNOWN_FAIL:
+                known[result.known, result.reason] += 1
             ran_seconds += result.seconds
             if result.policy:
                 policies[result.policy] += 1
@@ -123,7 +153,8 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         compile_timeouts=sum(result.verdict is Verdict.TIMEOUT and result.step == COMPILING for result in results),
         families=_worst_first(families),
         requirements=_worst_first(requirements),
-        not_supported=_most_first(not_supported),
+        not_supported=tuple(Missing(*lack, cases) for lack, cases in _most_first(not_supported).items()),
+        known=tuple(Known(*failure, cases) for failure, cases in _most_first(known).items()),
         policies=_most_first(policies),
         slowest=tuple(SlowCase(result.id, result.seconds, result.verdict) for result in slowest if result.seconds > 0),
         seconds=seconds,
@@ -143,5 +174,5 @@ def _worst_first(tallies: Mapping[str, Mapping[Verdict, int]]) -> dict[str, Tall
     return {name: _tally(tallies[name]) for name in sorted(tallies, key=place)}
 
 
-def _most_first(counts: Mapping[str, Amount]) -> dict[str, Amount]:
+def _most_first(counts: Mapping[Name, Amount]) -> dict[Name, Amount]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -33,8 +33,10 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
         Verdict.FLAKY: Wording("Flaky", "≈", "Two runs of this case with nothing beside them ended differently."),
         Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, also when nothing else ran."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing of the device."),
-        Verdict.UNEXPECTED_PASS: Wording("Unexpected pass", "?", "What was known to be wrong is right: the note of it is out of date."),
-        Verdict.EXPECTED_FAIL: Wording("Expected fail", "~", "The device is wrong in a way that is known; the reason says how."),
+        Verdict.UNEXPECTED_PASS: Wording(
+            "Unexpected pass", "?", "The case passed, and the known failures of the driver say that it fails: their list is out of date."
+        ),
+        Verdict.KNOWN_FAIL: Wording("Known fail", "~", "The driver failed as its list of known failures says; the reason says how."),
         Verdict.PASS: Wording("Pass", "✓", "All that came back is what the specification allows."),
         Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
     }
@@ -44,11 +46,14 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
 BAD = (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT, Verdict.FLAKY)
 """The verdicts that speak against the device."""
 
-EXPLAINED = (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR)
+EXPLAINED = (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR, Verdict.UNEXPECTED_PASS)
 """The verdicts that get a page of their own."""
 
+COUNTED = (*BAD, Verdict.UNEXPECTED_PASS, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR, Verdict.ERROR)
+"""The verdicts whose numbers every report says first."""
+
 NUMBERS: Mapping[str, str] = MappingProxyType(
-    {str(verdict): WORDING[verdict].label for verdict in EXPLAINED} | {"timeout_compiling": "Timeout while compiling"}
+    {str(verdict): WORDING[verdict].label for verdict in COUNTED} | {"timeout_compiling": "Timeout while compiling"}
 )
 """How reports name the numbers of a headline."""
 

@@ -25,7 +25,7 @@ from reports.neighbours import Neighbours
 from reports.requirement_texts import requirement_texts
 from reports.summary import Summary, summarise
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the structure of ``summary.json``."""
 
 _PAGE = re.compile(r".*-[0-9a-f]{8}\.html")
@@ -91,6 +91,8 @@ def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Con
             {
                 "verdict": cause.verdict,
                 "family": cause.family,
+                "code": cause.code,
+                "defects": cause.defects,
                 "cause": cause.words,
                 "labels": cause.labels,
                 "cases_with_labels": cause.with_labels,
@@ -103,4 +105,4 @@ def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Con
 
 
 def _brief(result: CaseResult, pages: Mapping[Key, str]) -> dict[str, Any]:
-    return {"id": result.id, "reason": result.reason, "page": pages.get(key_of(result))}
+    return {"id": result.id, "code": result.code, "reason": result.reason, "page": pages.get(key_of(result))}

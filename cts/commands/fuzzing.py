@@ -172,7 +172,7 @@ class Fuzzer:
             _count(tally, f"GLSL cannot say: {why}", len(numbered))
             return
         if missing := self._holder.device.missing(built):
-            _count(tally, missing, len(numbered))
+            _count(tally, missing.text, len(numbered))
             return
         defects = self._known_defects(program)
         prepared = []

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cts.commands.context import casebook
+from cts.commands.context import casebook, root
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.journal.journal import encode
 from cts.kinds.kernel import arrange
@@ -18,6 +18,8 @@ from cts.run.plan import checked_front_end, checked_settings
 from cts.run.runner import judge
 from cts.run.session import DeviceHolder, open_holder
 from cts.run.tally import PASSING
+from cts.verdict.codes import Reason
+from cts.verdict.known_failures import known_failures
 from generators.casebook import CaseKind, build, find_case
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -33,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--front-end", metavar="NAME", help="spirv or glsl: which module (default: spirv)")
     parser.add_argument("--device", metavar="DEVICE", help="run the case on this device (see 'cts devices') and add what it left in memory")
     parser.add_argument("--validation", action="store_true", help="with --device: load the Vulkan validation layer")
+    parser.add_argument(
+        "--no-known-failures", action="store_true", help="with --device: judge what golden/known_failures lists like every other failure"
+    )
     parser.add_argument("--step-timeout", metavar="SECONDS", help="with --device: seconds that it may take for one step (default: 60)")
 
 
@@ -48,8 +53,8 @@ class Recording:
         """The device's."""
         return self._device.description
 
-    def missing(self, kernel: Kernel) -> str:
-        """The device's."""
+    def missing(self, kernel: Kernel) -> Reason | None:
+        """Return what the device lacks."""
         return self._device.missing(kernel)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
@@ -70,7 +75,8 @@ class Recording:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the folder and prints the verdict, if there is one; exit code 1 if the case fails."""
-    case = find_case(casebook(options), options.case)
+    book = casebook(options)
+    case = find_case(book, options.case)
     folder: Path = options.directory
     if not options.device:
         KINDS[case.definition.kind].reproduce(case, folder, checked_front_end(options.front_end))
@@ -90,6 +96,8 @@ def run(options: argparse.Namespace) -> int:
     # Other kinds of case leave nothing in memory.
     holder = DeviceHolder(open_recording) if case.definition.kind is CaseKind.KERNEL else inner
     result = judge(case, holder, settings.front_end, settings.tier)
+    if not options.no_known_failures:
+        result = known_failures(root(options), book, settings.description.driver).judged(result, case)
     outcomes = [outcome for one in recording for outcome in one.outcomes]
     holder.close()
     try:
@@ -98,7 +106,8 @@ def run(options: argparse.Namespace) -> int:
         (folder / RESULT).write_text(json.dumps(json.loads(encode(result.record())), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
-    print(f"{result.verdict} on {result.device}" + (f": {result.reason}" if result.reason else ""))
+    why = f" ({result.code}): {result.reason}" if result.code else ""
+    print(f"{result.verdict} on {result.device}{why}")
     if result.message not in ("", result.reason):
         print(result.message)
     return 0 if result.verdict in PASSING else 1

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from cts.verdict.codes import MEANINGS
+from cts.verdict.known_failures import load_files
 from generators.bug_classes import load_bug_classes
-from generators.casebook import Casebook, CaseKind, Tier
+from generators.casebook import Casebook, CaseKind, Tier, find_case
 from generators.errors import CtsError
 from generators.glsl_coverage import FamilyInGlsl, Refusal, glsl_coverage
 
@@ -73,10 +75,33 @@ def _reason(reason: str, types: Sequence[str]) -> str:
     return reason.replace("…", "/".join(types)) if types else reason
 
 
+def _codes(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
+    return _markdown(("code", "then", "meaning"), ((f"`{code}`", meaning.name, meaning.sentence) for code, meaning in MEANINGS.items()))
+
+
+def _known_failures(casebook: Casebook, name: str) -> str:
+    """Return what is known of one driver. Of a validator it says which requirement allows what it rejects, or forbids what it accepts."""
+    files = load_files(casebook.root.parent, casebook)
+    if name not in files:
+        raise CtsError(f"there are no known failures '{name}'; expected one of {', '.join(files)}")
+    entries = files[name].entries
+    smallest = {entry.id: [find_case(casebook, id_) for id_ in entry.smallest] for entry in entries}
+    shown = {entry.id: ", ".join(f"`{id_}`" for id_ in entry.smallest) for entry in entries}
+    if all(case.definition.kind is CaseKind.STATIC for cases in smallest.values() for case in cases):
+        broken = {id_: dict.fromkeys(name for case in cases for name in case.requirements) for id_, cases in smallest.items()}
+        rules = ((f"`{one.id}`", one.what, ", ".join(broken[one.id]), shown[one.id]) for one in entries)
+        return _markdown(("known failure", "what it accepts, and the specification forbids", "requirement", "smallest case"), rules)
+    rows = ((f"`{one.id}`", one.seen, one.what, shown[one.id], f"{one.evidence} {one.link}") for one in entries)
+    return _markdown(("known failure", "driver", "what happens", "smallest case", "how we know"), rows)
+
+
 TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
-    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl}
+    {"questions": _questions, "positions": _positions, "bugs": _bugs, "glsl": _glsl, "codes": _codes}
 )
 """The tables by name."""
+
+_OF_A_DRIVER = "known failures: "
+"""Begins the name of the table of one file of known failures."""
 
 
 def remade(text: str, casebook: Casebook) -> str:
@@ -87,8 +112,11 @@ def remade(text: str, casebook: Casebook) -> str:
     """
 
     def made(match: re.Match[str]) -> str:
-        if match["name"] not in TABLES:
-            raise CtsError(f"there is no table '{match['name']}'; expected one of {', '.join(TABLES)}")
-        return f"{match['begin']}{TABLES[match['name']](casebook)}{match['end']}"
+        name = match["name"]
+        if name.startswith(_OF_A_DRIVER):
+            return f"{match['begin']}{_known_failures(casebook, name.removeprefix(_OF_A_DRIVER))}{match['end']}"
+        if name not in TABLES:
+            raise CtsError(f"there is no table '{name}'; expected one of {', '.join(TABLES)}, {_OF_A_DRIVER}DRIVER")
+        return f"{match['begin']}{TABLES[name](casebook)}{match['end']}"
 
     return _TABLE.sub(made, text)

@@ -52,7 +52,15 @@ _WORDS = MappingProxyType({Step.PIPELINE: " while the pipeline was made", Step.D
 
 
 class DiedIdle(DeviceCrash):
-    """The child died, or sent something unasked, while it was idle. The request that found out did not cause it."""
+    """The child died, or sent something unasked, while it was idle. The request that found out did not cause it.
+
+    Attributes:
+        how: what happened to it, in words.
+    """
+
+    def __init__(self, what: str, how: str) -> None:
+        super().__init__(f"{what}: {how}")
+        self.how = how
 
 
 class ChildProcess:
@@ -133,7 +141,7 @@ class ChildProcess:
     def _exchange(self, request: tuple[Any, ...], seconds: float, what: str) -> tuple[Any, Exception | None]:
         """The answer, or the failure that the child reports instead."""
         if self.ended:
-            raise DiedIdle(f"{what}: the process that held the device has been ended: start another one")
+            raise DiedIdle(what, "the process that held the device has been ended: start another one")
         self._number += 1
         patience = self._patience(seconds)
         step = _STEPS.get(request[0])
@@ -165,11 +173,11 @@ class ChildProcess:
             text = f"{what}: no answer within {seconds:g} s{granted}{doing}; the process that held the device was ended"
             raise DeviceTimeout(text, step=step) from None
         except Disconnected:
-            text = f"{what}: the process that held the device {self._ending()}{doing}"
-            raise (DeviceCrash if begun else DiedIdle)(text + self._quoted(), step=step if begun else None) from None
+            how = f"the process that held the device {self._ending()}{doing}{self._quoted()}"
+            raise (DeviceCrash(f"{what}: {how}", step=step) if begun else DiedIdle(what, how)) from None
         except NotAMessage as why:
-            text = f"{what}: the process that held the device sent what is no message{doing}: {why}"
-            raise (Garbled if begun else DiedIdle)(text + self._quoted(), step=step if begun else None) from None
+            how = f"the process that held the device sent what is no message{doing}: {why}{self._quoted()}"
+            raise (Garbled(f"{what}: {how}", step=step) if begun else DiedIdle(what, how)) from None
 
     def _patience(self, seconds: float) -> Patience:
         return Patience(seconds, lambda: self._waiting(self._process.pid))
@@ -300,7 +308,7 @@ class ChildProcess:
                 return ()
             return (Finding(Step.CLOSE, f"exit: the process that held the device {ending}{self._quoted()}"),)
         except DiedIdle as death:
-            return (Finding(None, f"after its last answer: {str(death).partition(': ')[2]}"),)
+            return (Finding(None, f"after its last answer: {death.how}"),)
         except (DeviceFailure, CtsError) as failure:
             return (Finding(Step.CLOSE, str(failure)),)
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from cts.printable import printable_line
+from cts.verdict.codes import Code, Reason
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -80,10 +81,10 @@ class Device(Protocol):
         """Seconds by step of the last run; empty before the first one."""
         ...
 
-    def missing(self, kernel: Kernel) -> str:
-        """What the device lacks for this kernel, in words that name it (a feature, a property row, a limit); empty if nothing.
+    def missing(self, kernel: Kernel) -> Reason | None:
+        """Return the first thing that the device lacks for this kernel (a feature, a property row, a limit); None if it lacks nothing.
 
-        Derived from the module's own capabilities and types, after specialization."""
+        It is derived from the module's own capabilities and types, after specialization."""
         ...
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
@@ -150,11 +151,13 @@ class DeviceFailure(Exception):
 
     Attributes:
         verdict: of the case, by the name of a Verdict.
+        begins: how the code of the case begins.
         step: in which it failed; None where the device does not tell.
         spent: whether the device that raised it is of no more use, so that the next case needs a fresh one.
     """
 
     verdict = "error"
+    begins = Code.ERROR_DEVICE
     spent = False
 
     def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None) -> None:
@@ -163,11 +166,21 @@ class DeviceFailure(Exception):
         if spent is not None:
             self.spent = spent
 
+    @property
+    def code(self) -> str:
+        """Return the code of the case."""
+        return self.begins.of(self.step if self.begins in _IN_STEPS else None)
+
+
+_IN_STEPS = frozenset({Code.FAIL_CALL, Code.CRASH, Code.TIMEOUT, Code.DEVICE_LOST, Code.RESOURCE_ERROR})
+"""Codes that a step follows."""
+
 
 class DeviceCrash(DeviceFailure):
     """The process that holds the device died; the message has its exit status and last words."""
 
     verdict = "crash"
+    begins = Code.CRASH
     spent = True
 
 
@@ -179,6 +192,7 @@ class DeviceTimeout(DeviceFailure):
     """The device did not answer in time and was ended; the message has the step and the limit in seconds."""
 
     verdict = "timeout"
+    begins = Code.TIMEOUT
     spent = True
 
 
@@ -186,6 +200,7 @@ class DeviceLost(DeviceFailure):
     """VK_ERROR_DEVICE_LOST. The device must be made anew."""
 
     verdict = "device_lost"
+    begins = Code.DEVICE_LOST
     spent = True
 
 
@@ -193,6 +208,7 @@ class OutOfMemory(DeviceFailure):
     """VK_ERROR_OUT_OF_HOST_MEMORY or VK_ERROR_OUT_OF_DEVICE_MEMORY; the message names the call."""
 
     verdict = "resource_error"
+    begins = Code.RESOURCE_ERROR
     spent = True
 
 
@@ -203,15 +219,18 @@ class DriverRefused(DeviceFailure):
     """
 
     verdict = "fail"
+    begins = Code.FAIL_CALL
 
 
 class UndefinedBehaviour(DeviceFailure):
     """The embedded device's strict mode stopped a kernel: the message has the instruction and the rule. Our defect."""
 
     verdict = "error"
+    begins = Code.ERROR_UNDEFINED
 
 
 class ValidationMessage(DeviceFailure):
     """The validation layer said something. Our defect; the message is the layer's."""
 
     verdict = "error"
+    begins = Code.ERROR_VALIDATION

@@ -11,6 +11,7 @@ from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Fi
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.spec import DeviceSpec
+from cts.verdict.codes import Reason
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -79,8 +80,10 @@ class IsolatedDevice:
         self._child = child
         self._opening = {"open": time.perf_counter() - begin}
 
-    def missing(self, kernel: Kernel) -> str:
-        """What the device lacks by its description; no child is needed for that once the description is known.
+    def missing(self, kernel: Kernel) -> Reason | None:
+        """Return the first thing that the device lacks by its description; None if it lacks nothing.
+
+        No child is needed for that once the description is known.
 
         Raises:
             DeviceError: it cannot be opened to ask for its description.
@@ -127,7 +130,7 @@ class IsolatedDevice:
             return self._ask_child(request, what)
         except DiedIdle as death:
             # Whatever did it, it was not this request: that gets a child that is alive.
-            self._findings.append(Finding(None, f"after its last answer: {str(death).partition(': ')[2]}"))
+            self._findings.append(Finding(None, f"after its last answer: {death.how}"))
         try:
             return self._ask_child(request, what)
         except DiedIdle as death:

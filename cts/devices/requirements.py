@@ -13,6 +13,7 @@ from cts.devices.device import DeviceDescription
 from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
 from cts.devices.module_reading import read_needs
 from cts.devices.property_index import PropertyIndex
+from cts.verdict.codes import Code, Reason
 from generators.errors import GeneratorError
 from generators.kernel import Kernel
 from generators.types import MatrixOperands, Scope, Use
@@ -26,15 +27,16 @@ _FLOATS = {(16, None): "f16", (32, None): "f32", (64, None): "f64", (16, 0): "bf
 _USES = {Use.A: "A", Use.B: "B", Use.ACCUMULATOR: "Accumulator"}
 
 
-def missing(kernel: Kernel, description: DeviceDescription) -> str:
-    """What the device lacks for ``kernel``, in words that name it: a feature, an extension, a limit or a property row; empty if nothing.
+def missing(kernel: Kernel, description: DeviceDescription) -> Reason | None:
+    """Return the first thing that the device lacks for ``kernel``: a feature, an extension, a limit or a property row; None if it lacks
+    nothing.
 
     Features come first: where one is missing, rows are missing because of it.
 
     Raises:
         GeneratorError: the module has something that the suite knows no requirement of.
     """
-    return next(_lacking(kernel, read_needs(kernel.spirv), _profile(_ByIdentity(description))), "")
+    return next(_lacking(kernel, read_needs(kernel.spirv), _profile(_ByIdentity(description))), None)
 
 
 class _ByIdentity:
@@ -71,8 +73,8 @@ def _profile(key: _ByIdentity) -> _Profile:
     return _Profile(key.description)
 
 
-def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[str]:
-    """Everything that is missing, features first."""
+def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
+    """Yield everything that is missing, features first."""
     specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
     subgroup_size = kernel.required_subgroup_size or device.description.subgroup_size
     specialization[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
@@ -80,7 +82,8 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[s
 
     features = dict.fromkeys((*_features(needs, device, Scope.WORKGROUP in scopes.values()), *_pipeline_features(kernel, device)))
     if features:
-        yield f"feature{'s' if len(features) > 1 else ''} {', '.join(features)}"
+        words = f"feature{'s' if len(features) > 1 else ''} {', '.join(lack.text for lack in features)}"
+        yield Reason(next(iter(features)).code, words)
     yield from _environment(needs, device)
     yield from _required_size(kernel, device)
 
@@ -108,47 +111,52 @@ def _use(value: int) -> Use:
     return Use(value)
 
 
-def _features(needs: ModuleNeeds, device: _Profile, workgroup_scope: bool) -> Iterator[str]:
+def _features(needs: ModuleNeeds, device: _Profile, workgroup_scope: bool) -> Iterator[Reason]:
     for capability in needs.capabilities:
         if capability in SUBGROUP_OPERATIONS:
             bit, name = SUBGROUP_OPERATIONS[capability]
             if not device.limit("subgroupSupportedOperations") & bit:
-                yield f"subgroupSupportedOperations ({name})"
+                yield Reason(Code.MISSING_PROPERTY.of("subgroupSupportedOperations"), f"subgroupSupportedOperations ({name})")
             continue
         clauses = CAPABILITY_FEATURES.get(capability)
         if clauses is None:
             raise GeneratorError(f"what capability {capability} needs is not known; add it to cts.devices.capabilities")
         for alternatives in clauses:
             if device.features.isdisjoint(alternatives):
-                yield " or ".join(alternatives)
+                yield Reason(Code.MISSING_FEATURE.of(alternatives[0]), " or ".join(alternatives))
     for mode, width in needs.float_modes:
         property_ = f"{FLOAT_MODES[mode]}{width}"
         if property_ not in device.features:
-            yield property_
+            yield Reason(Code.MISSING_PROPERTY.of(property_), property_)
     if needs.local_size_mode and "maintenance4" not in device.features:
-        yield "maintenance4"
+        yield _feature("maintenance4")
     if workgroup_scope and "cooperativeMatrixWorkgroupScope" not in device.features:
-        yield "cooperativeMatrixWorkgroupScope"
+        yield _feature("cooperativeMatrixWorkgroupScope")
 
 
-def _environment(needs: ModuleNeeds, device: _Profile) -> Iterator[str]:
+def _feature(name: str) -> Reason:
+    return Reason(Code.MISSING_FEATURE.of(name), name)
+
+
+def _environment(needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
     if needs.version > device.spirv_version:
         have = device.description.api_version
-        yield f"SPIR-V {needs.version[0]}.{needs.version[1]} (Vulkan {have} takes {device.spirv_version[0]}.{device.spirv_version[1]})"
+        wanted, taken = (f"{major}.{minor}" for major, minor in (needs.version, device.spirv_version))
+        yield Reason(Code.MISSING_SPIRV.of(wanted), f"SPIR-V {wanted} (Vulkan {have} takes {taken})")
     if device.extensions is not None:
         for extension in needs.extensions:
             vulkan = SPIRV_EXTENSIONS.get(extension)
             if vulkan is not None and vulkan not in device.extensions:
-                yield f"extension {vulkan} (for {extension})"
+                yield Reason(Code.MISSING_EXTENSION.of(vulkan), f"extension {vulkan} (for {extension})")
 
 
-def _pipeline_features(kernel: Kernel, device: _Profile) -> Iterator[str]:
+def _pipeline_features(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
     wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": kernel.full_subgroups}
     wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)
-    yield from (name for name, asked in wanted.items() if asked and name not in device.features)
+    yield from (_feature(name) for name, asked in wanted.items() if asked and name not in device.features)
 
 
-def _required_size(kernel: Kernel, device: _Profile) -> Iterator[str]:
+def _required_size(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
     """VUIDs 02755, 02760 and 02761 of VkPipelineShaderStageRequiredSubgroupSizeCreateInfo. Where sizes vary, every pipeline requires
     the device's own one: local sizes are multiples of it."""
     size = kernel.required_subgroup_size
@@ -157,17 +165,19 @@ def _required_size(kernel: Kernel, device: _Profile) -> Iterator[str]:
     if size is None:
         requirable = "subgroupSizeControl" in device.features and device.limit("requiredSubgroupSizeStages") & _COMPUTE
         if least != most and not requirable:
-            yield f"a subgroup size that is known (it varies from {least} to {most}, and compute cannot require one)"
+            text = f"a subgroup size that is known (it varies from {least} to {most}, and compute cannot require one)"
+            yield Reason(Code.MISSING_PROPERTY.of("requiredSubgroupSizeStages"), text)
         return
     if not least <= size <= most:
-        yield f"subgroup size {size} (minSubgroupSize {least}, maxSubgroupSize {most})"
+        name = "minSubgroupSize" if size < least else "maxSubgroupSize"
+        yield Reason(Code.MISSING_LIMIT.of(name), f"subgroup size {size} (minSubgroupSize {least}, maxSubgroupSize {most})")
     if not device.limit("requiredSubgroupSizeStages") & _COMPUTE:
-        yield "requiredSubgroupSizeStages (compute)"
+        yield Reason(Code.MISSING_PROPERTY.of("requiredSubgroupSizeStages"), "requiredSubgroupSizeStages (compute)")
 
 
 def _limits(
     kernel: Kernel, shared: int, local_size: tuple[int, int, int], workgroup_scope: bool, subgroup_size: int, device: _Profile
-) -> Iterator[str]:
+) -> Iterator[Reason]:
     description = device.description
     invocations = local_size[0] * local_size[1] * local_size[2]
     reserved = device.description.limits.get("cooperativeMatrixWorkgroupScopeReservedSharedMemory", 0) if workgroup_scope else 0
@@ -188,10 +198,11 @@ def _limits(
     for name, need, stated in wanted:
         limit = device.limit(name) if stated is None else stated
         if need > limit:
-            yield f"limit {name} {limit} (needs {need})"
+            yield Reason(Code.MISSING_LIMIT.of(name.partition("[")[0]), f"limit {name} {limit} (needs {need})")
     subgroups, rest = divmod(invocations, subgroup_size)
     if workgroup_scope and (rest or subgroups & (subgroups - 1)):
-        yield f"{invocations} invocations at workgroup scope (no power-of-two multiple of the subgroup size {subgroup_size})"
+        text = f"{invocations} invocations at workgroup scope (no power-of-two multiple of the subgroup size {subgroup_size})"
+        yield Reason(Code.MISSING_PROPERTY.of("subgroupSize"), text)
 
 
 def _component(needs: ModuleNeeds, matrix: MatrixTypeIds) -> str:
@@ -226,13 +237,14 @@ def _where(scope: int, invocations: int) -> str:
     return "at subgroup scope" if scope == Scope.SUBGROUP else f"at scope {scope}"
 
 
-def _type(type_: tuple[str, int, int], scope: int, use: Use, invocations: int, device: _Profile) -> Iterator[str]:
+def _type(type_: tuple[str, int, int], scope: int, use: Use, invocations: int, device: _Profile) -> Iterator[Reason]:
     component, rows, columns = type_
     if not any(device.rows.has_type((name, int(use), scope), rows, columns, invocations) for name in _either_sign(component)):
-        yield f"no property row for {_USES[use]} {component} {rows}x{columns} {_where(scope, invocations)}"
+        text = f"no property row for {_USES[use]} {component} {rows}x{columns} {_where(scope, invocations)}"
+        yield Reason(Code.MISSING_ROW.of("type"), text)
 
 
-def _muladd(muladd: MulAddIds, types: dict[int, tuple[str, int, int]], scope: int, invocations: int, device: _Profile) -> Iterator[str]:
+def _muladd(muladd: MulAddIds, types: dict[int, tuple[str, int, int]], scope: int, invocations: int, device: _Profile) -> Iterator[Reason]:
     operands = muladd.operands
     a, m, k = types[muladd.a]
     b, _, n = types[muladd.b]
@@ -246,4 +258,5 @@ def _muladd(muladd: MulAddIds, types: dict[int, tuple[str, int, int]], scope: in
     saturating = bool(operands & MatrixOperands.SATURATING_ACCUMULATION)
     if not device.rows.has_muladd((a, b, c, result, saturating, scope), m, n, k, invocations):
         kind = "saturating " if saturating else ""
-        yield f"no property row for {kind}{m}x{n}x{k} {a} x {b} + {c} -> {result} {_where(scope, invocations)}"
+        text = f"no property row for {kind}{m}x{n}x{k} {a} x {b} + {c} -> {result} {_where(scope, invocations)}"
+        yield Reason(Code.MISSING_ROW.of("muladd"), text)

@@ -1,5 +1,8 @@
 """What was judged, crash-safe: ``results.jsonl``, a whole line per case, and ``meta.json`` beside it, which says by what.
 
+A run begins with a header line, ``{"schema": N}``; one that is resumed has a header line for each part. A journal without one is of
+schema 1.
+
 Every process that judges appends to the same file: each line is one write() to a descriptor opened with O_APPEND, so lines of
 several writers never mix and a line is in the kernel's hands when ``append`` returns. Killing any process can lose only the
 case that it was judging; a line cut short by a full disk or a lost machine is not a result, and its case counts as not judged.
@@ -25,11 +28,14 @@ from typing import Any, BinaryIO, NoReturn, Self
 import numpy as np
 
 from cts.journal.atomic import write_text
-from cts.journal.record import MOST_BYTES, WrongField, result_of
+from cts.journal.record import MOST_BYTES, WrongField, described, result_of
 from cts.journal.run_record import meta_of
 from cts.journal.strict_json import NotJson, parse
 from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
+
+SCHEMA = 2
+"""Version of the lines of ``results.jsonl``. Schema 1 has neither header lines nor codes, and calls known failures ``expected_fail``."""
 
 RESULTS = "results.jsonl"
 META = "meta.json"
@@ -184,7 +190,7 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
         start: the byte to begin at, which begins a line; line numbers count from there.
 
     Raises:
-        JournalError: the file cannot be read.
+        JournalError: the file cannot be read, or a later version of the suite wrote it.
     """
     try:
         with path.open("rb") as file:
@@ -195,11 +201,46 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
                 try:
                     if not line.endswith(b"\n"):
                         _pass_over(line, file)
-                    yield result_of(parse(line))
+                    record = parse(line)
+                    if _is_header(record):
+                        _check_schema(path, record["schema"])
+                        continue
+                    yield result_of(record)
                 except (WrongField, NotJson) as error:
                     wrong(Fault(path, number, getattr(error, "field", ""), error.problem))
     except OSError as error:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _is_header(record: object) -> bool:
+    return isinstance(record, dict) and "schema" in record and "id" not in record
+
+
+def _check_schema(path: Path, schema: object) -> None:
+    """Check that this version of the suite knows the schema of a journal.
+
+    Raises:
+        JournalError: it does not.
+    """
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
+        raise JournalError(
+            f"{path} is of schema {described(schema)}, and this version of the suite reads schemas 1 to {SCHEMA}: "
+            "use the version of the suite that wrote it, or a later one"
+        )
+
+
+def _has_results(path: Path) -> bool:
+    """Tell whether a journal has any line that is not a header; it is in doubt a result."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        while line := file.readline(MOST_BYTES):
+            try:
+                if not _is_header(parse(line)):
+                    return True
+            except NotJson:
+                return True
+    return False
 
 
 def _pass_over(line: bytes, file: BinaryIO) -> NoReturn:
@@ -300,7 +341,7 @@ def await_writers(directory: Path, seconds: float = WAIT_SECONDS) -> None:
 
 
 def prepare(directory: Path, resume: bool) -> Path:
-    """Makes the report directory ready for a run and returns the path of its journal.
+    """Make the report directory ready for a run, begin the run's part of the journal, and return the journal's path.
 
     Args:
         directory: made if it does not exist.
@@ -312,7 +353,7 @@ def prepare(directory: Path, resume: bool) -> Path:
     path = directory / RESULTS
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        if path.exists() and path.stat().st_size and not resume:
+        if not resume and _has_results(path):
             raise JournalError(
                 f"{directory} holds the results of an earlier run: add --resume to judge only the rest, or name another directory"
             )
@@ -324,7 +365,8 @@ def prepare(directory: Path, resume: bool) -> Path:
         probe.unlink()
     except OSError as error:
         raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another --report-dir") from error
-    Journal(path).close()
+    with Journal(path) as journal:
+        journal.append({"schema": SCHEMA})
     return path
 
 
@@ -367,6 +409,7 @@ _SAME = (
     ("suite version", "suite_version"),
     ("choice of --validation", "validation"),
     ("--embedded-mapping", "embedded_mapping"),
+    ("choice of known failures", "known_failures"),
 )
 """What all results of one journal have in common: in words, and the key in ``meta.json``."""
 

@@ -89,7 +89,8 @@ def name(value: Any) -> str:
     return found if found else _expected("text", value)
 
 
-_VERDICTS: Mapping[str, Verdict] = MappingProxyType({verdict.value: verdict for verdict in Verdict})
+_VERDICTS: Mapping[str, Verdict] = MappingProxyType({verdict.value: verdict for verdict in Verdict} | {"expected_fail": Verdict.KNOWN_FAIL})
+"""By name, and by the name in journals of schema 1."""
 
 
 def verdict(value: Any) -> Verdict:
@@ -213,8 +214,10 @@ def match(value: Any) -> dict[str, str]:
     return {"id": "", **fields(MATCH, value, ("text",))}
 
 
-TRY: Mapping[str, Kind] = MappingProxyType({"alone": flag, "verdict": verdict, "reason": line, "step": line, "seconds": seconds})
-"""Of a Try. All are required."""
+TRY: Mapping[str, Kind] = MappingProxyType(
+    {"alone": flag, "verdict": verdict, "reason": line, "step": line, "seconds": seconds, "code": line}
+)
+"""Of a Try. All but ``code`` are required."""
 
 FAILURE: Mapping[str, Kind] = MappingProxyType(
     {
@@ -248,7 +251,7 @@ def failure(value: Any) -> dict[str, Any]:
 
 def one_try(value: Any) -> Try:
     """Take a Try."""
-    return Try(**fields(TRY, value, TRY))
+    return Try(**fields(TRY, value, tuple(name for name in TRY if name != "code")))
 
 
 RESULT: Mapping[str, Kind] = MappingProxyType(
@@ -272,6 +275,8 @@ RESULT: Mapping[str, Kind] = MappingProxyType(
         "step": line,
         "attempt": ordinal,
         "tries": each(one_try),
+        "code": line,
+        "known": line,
     }
 )
 """Of a CaseResult."""

@@ -65,6 +65,7 @@ META: Mapping[str, Kind] = MappingProxyType(
         "validation": flag,
         "embedded_mapping": line,
         "isolated": flag,
+        "known_failures": line,
         "command": _words,
         "started": line,
         "finished": line,
@@ -73,7 +74,8 @@ META: Mapping[str, Kind] = MappingProxyType(
         "resumed": each(_resumption),
     }
 )
-"""``fallback``: why the embedded device stands in for a Vulkan device; ``stopped``: why the run ended early. Both are sentences."""
+"""``known_failures``: name of the file whose failures count as known, empty for none; ``fallback``: why the embedded device stands in for a
+Vulkan device; ``stopped``: why the run ended early. The last two are sentences."""
 
 
 def meta_of(document: Any, wrong: Callable[[WrongField], None]) -> dict[str, Any]:

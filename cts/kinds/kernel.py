@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
 from cts.run.session import DeviceHolder, FrontEnd
-from cts.verdict.compare import Mismatch, compare, format_mismatch
+from cts.verdict.codes import Code, Reason
+from cts.verdict.compare import CODES, Mismatch, compare, format_mismatch
 from cts.verdict.diagnose import Match, diagnose
 from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
@@ -43,13 +44,13 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
             module = compile_module(program, front_end)
         except NotExpressible as why:
             text = f"GLSL cannot say: {why}"
-            return Judgement(Verdict.NOT_SUPPORTED, one_line(text), text)
+            return Judgement(Verdict.NOT_SUPPORTED, Code.MISSING_GLSL.of(), one_line(text), text)
         kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
         # Every pipeline or none: what is left out would pass for tested.
-        missing = next(filter(None, (_missing(holder, one, of) for one, of in zip(program.all, kernels, strict=True))), "")
+        missing = next(filter(None, (_missing(holder, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
     if missing:
-        return Judgement(Verdict.NOT_SUPPORTED, one_line(missing), missing)
+        return Judgement(Verdict.NOT_SUPPORTED, missing.code, one_line(missing.text), missing.text)
 
     with watch.step("expect"):
         plan = arrange(built)
@@ -165,10 +166,10 @@ def _compiled(program: Program) -> bytes:
 _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, "glsl": _compiled}
 
 
-def _missing(holder: DeviceHolder, program: Program, built: Kernel) -> str:
-    """What the device lacks for one of a case's pipelines."""
+def _missing(holder: DeviceHolder, program: Program, built: Kernel) -> Reason | None:
+    """Return what the device lacks for one of a case's pipelines."""
     missing = holder.device.missing(built)
-    return f"{missing} (with {program.label})" if missing and program.label else missing
+    return replace(missing, text=f"{missing.text} (with {program.label})") if missing and program.label else missing
 
 
 def _policy(program: Program, expected: Sequence[Expected]) -> str:
@@ -233,4 +234,6 @@ def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Ju
         blocks.append(f"and {len(wrong) - SHOWN_SUBCASES} more failing subcases: {rest}")
     if policy:
         blocks.append(f"This verdict rests on a policy of the suite: {policy}")
-    return Judgement(Verdict.FAIL, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, tuple(failures))
+    kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
+    code = next(code.of() for kind, code in CODES.items() if kind in kinds)
+    return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, tuple(failures))

@@ -17,11 +17,16 @@ Json = dict[str, Any]
 
 
 class Stopwatch:
-    """Seconds by step."""
+    """Seconds by step.
+
+    Attributes:
+        unfinished: the step whose block last raised; empty if none did.
+    """
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
         self.steps: dict[str, float] = {}
+        self.unfinished = ""
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -29,6 +34,9 @@ class Stopwatch:
         begin = time.perf_counter()
         try:
             yield
+        except BaseException:
+            self.unfinished = self.unfinished or name
+            raise
         finally:
             self.steps[name] = self.steps.get(name, 0.0) + time.perf_counter() - begin
 
@@ -40,9 +48,10 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The part of a result that judging decides."""
+    """The part of a result that judging decides. The attributes are those of CaseResult."""
 
     verdict: Verdict
+    code: str = ""
     reason: str = ""
     message: str = ""
     subcases: int = 0

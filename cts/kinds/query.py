@@ -12,6 +12,7 @@ from cts.kinds.kind import Json, Judgement, Stopwatch
 from cts.kinds.property_rules import RULES, Commanded
 from cts.repro.folder import README, heading, writing
 from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.codes import Code
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
@@ -26,7 +27,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
     description = device.description
     if not description.features.get(_FEATURE):
         text = f"feature {_FEATURE}"
-        return Judgement(Verdict.NOT_SUPPORTED, text, text)
+        return Judgement(Verdict.NOT_SUPPORTED, Code.MISSING_FEATURE.of(_FEATURE), text, text)
     if not isinstance(device, AnswersQueries):
         raise DeviceFailure(f"a device of kind '{description.kind}' has no property commands; give it AnswersQueries")
     rule = RULES[query.rule]
@@ -35,7 +36,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
     if not broken:
         return Judgement(Verdict.PASS, subcases=1)
     lines = [f"{query.command}: {rule.words}", *(f"  {line}" for line in broken), f"calls: {rule.calls}"]
-    return Judgement(Verdict.FAIL, f"{broken[0]} ({rule.words})", "\n".join(lines), 1)
+    return Judgement(Verdict.FAIL, Code.FAIL_PROPERTY.of(query.rule), f"{broken[0]} ({rule.words})", "\n".join(lines), 1)
 
 
 def digests(case: Case) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from cts.devices.validator.device import Answer, ValidatorDevice
 from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
 from cts.repro.folder import README, heading, writing
 from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_module
 from generators.digests import digest
@@ -18,38 +19,32 @@ from generators.module_check import ModuleCheck
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (the module is its own)
-    """Whether the validator says of the module what it must. A module that is known to be judged wrongly is an expected failure while
-    that is so, and an unexpected pass once it is no longer."""
+    """Judge whether the validator says of the module what it must."""
     with watch.step("emit"):
         check = build_module(case)
     with watch.step("device"):
         answer = cast(ValidatorDevice, holder.device).validate(check.module)
     wrong = what_is_wrong(check, answer)
-    if wrong and check.gap:
-        return _judged(Verdict.EXPECTED_FAIL, check, answer, check.gap, wrong)
-    if wrong:
-        return _judged(Verdict.FAIL, check, answer, wrong)
-    if check.gap:
-        return _judged(Verdict.UNEXPECTED_PASS, check, answer, f"the gap is closed: remove it from the family ({check.gap})")
-    return Judgement(Verdict.PASS, subcases=1)
+    return Judgement(Verdict.PASS, subcases=1) if wrong is None else _failed(check, answer, wrong)
 
 
-def _judged(verdict: Verdict, check: ModuleCheck, answer: Answer, *reasons: str) -> Judgement:
-    """With a message that says what the module is, what had to be said of it, and what was."""
+def _failed(check: ModuleCheck, answer: Answer, wrong: Reason) -> Judgement:
+    """Return a judgement whose message says what the module is, what had to be said of it, and what was."""
     must = "accept it" if check.accepted else f"reject it with a message that matches {check.says!r}"
-    lines = (*reasons, f"rule: {check.rule}", f"a validator must {must}", f"the validator says: {answer.message or '(nothing)'}")
-    return Judgement(verdict, one_line(reasons[0]), "\n".join(lines), 1)
+    lines = (wrong.text, f"rule: {check.rule}", f"a validator must {must}", f"the validator says: {answer.message or '(nothing)'}")
+    return Judgement(Verdict.FAIL, wrong.code, one_line(wrong.text), "\n".join(lines), 1)
 
 
-def what_is_wrong(check: ModuleCheck, answer: Answer) -> str:
-    """How the answer differs from what it must be, one line; empty if it does not."""
+def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
+    """Return how the answer differs from what it must be; None if it does not."""
     if check.accepted:
-        return "" if answer.accepted else f"a valid module is rejected: {one_line(answer.message)}"
+        return None if answer.accepted else Reason(Code.FAIL_REJECTED.of(), f"a valid module is rejected: {one_line(answer.message)}")
     if answer.accepted:
-        return f"an invalid module is accepted: {check.rule}"
+        return Reason(Code.FAIL_ACCEPTED.of(), f"an invalid module is accepted: {check.rule}")
     if not re.search(check.says, answer.message):
-        return f"rejected for another reason than the rule's (expected {check.says!r}): {one_line(answer.message)}"
-    return ""
+        text = f"rejected for another reason than the rule's (expected {check.says!r}): {one_line(answer.message)}"
+        return Reason(Code.FAIL_MESSAGE.of(), text)
+    return None
 
 
 def digests(case: Case) -> tuple[str, str, str]:

@@ -9,6 +9,7 @@ from cts.devices.device import DeviceDescription
 from cts.kinds import kernel, kernel_digests, kernel_show, query, static
 from cts.kinds.kind import Kind
 from cts.repro.reproduction import write_reproduction
+from cts.verdict.codes import Code, Reason
 from generators.casebook import CaseKind
 
 KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
@@ -26,6 +27,7 @@ _ELSEWHERE: Mapping[str, Mapping[CaseKind, str]] = MappingProxyType(
 _ON_KERNEL_DEVICES: Mapping[CaseKind, str] = MappingProxyType({CaseKind.STATIC: "static rules are judged by --device spirv-val"})
 
 
-def unjudged(kind: CaseKind, description: DeviceDescription) -> str:
-    """Why the device judges no case of this kind; empty if it does."""
-    return _ELSEWHERE.get(description.kind, _ON_KERNEL_DEVICES).get(kind, "")
+def unjudged(kind: CaseKind, description: DeviceDescription) -> Reason | None:
+    """Return why the device judges no case of this kind; None if it does."""
+    text = _ELSEWHERE.get(description.kind, _ON_KERNEL_DEVICES).get(kind)
+    return None if text is None else Reason(Code.MISSING_JUDGE.of(kind.name.lower()), text)

@@ -84,6 +84,7 @@ class Alone:
             result = settle(aside.first, lambda aside=aside: self._judge(aside.id, aside.attempt))  # type: ignore[misc]
             if any(one.alone and one.verdict in BLAMED for one in result.tries):
                 self._control.confirm(result.id)
+            result = self._settings.known.judged(result, find_case(self._casebook, aside.id))
             if self._journal is not None:
                 self._journal.append(result.record())
             session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start))

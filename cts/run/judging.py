@@ -124,14 +124,15 @@ class Judging:
             item.ihook.pytest_runtest_logreport(report=unjudged_report(item.nodeid, [aside]))
             self._control.lost(item.case.id)
             return
+        if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
+            self._control.passed(result.id, result.seconds)
+        result = settings.known.judged(result, item.case)
         if self._journal is not None:
             self._check_parent()
             self._journal.append(result.record())
         report = make_report(item.nodeid, result, start)
         if self._send_records:
             setattr(report, RECORD, encode(result.record()))
-        if result.verdict is Verdict.PASS and item.case.definition.kind is CaseKind.KERNEL:
-            self._control.passed(result.id, result.seconds)
         item.ihook.pytest_runtest_logreport(report=report)
 
     def _rerun(self, id_: str) -> Verdict:
@@ -165,7 +166,7 @@ def make_report(nodeid: str, result: CaseResult, start: float) -> pytest.TestRep
     path = nodeid.partition("::")[0]
     longrepr: str | tuple[str, int, str] | None = None
     outcome: Literal["passed", "failed", "skipped"] = "passed"
-    if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.EXPECTED_FAIL, Verdict.RESOURCE_ERROR):
+    if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR):
         outcome, longrepr = "skipped", (path, 0, result.reason)
     elif result.verdict not in PASSING:
         outcome, longrepr = "failed", failure_text(result)
@@ -180,8 +181,6 @@ def make_report(nodeid: str, result: CaseResult, start: float) -> pytest.TestRep
         start=start,
         stop=time.time(),
     )
-    if result.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
-        report.wasxfail = result.reason
     setattr(report, DIGEST, Digest.of(result).wire())
     return report
 

@@ -21,6 +21,7 @@ from cts.run.report_writer import report_writer
 from cts.run.session import Settings
 from cts.run.set_aside import SetAside
 from cts.run.tally import PASSING, Digest, Tally, phrase
+from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.errors import CtsError
 
@@ -32,8 +33,7 @@ UNEXPLAINED = "cts_unexplained"
 
 _CATEGORIES = {
     Verdict.PASS: "passed",
-    Verdict.EXPECTED_FAIL: "xfailed",
-    Verdict.UNEXPECTED_PASS: "xpassed",
+    Verdict.KNOWN_FAIL: "known failures",
     Verdict.NOT_SUPPORTED: "not supported",
     Verdict.RESOURCE_ERROR: "out of memory",
 }
@@ -112,6 +112,7 @@ class Overview:
         return [
             f"suite: {self._version}, tier {settings.tier}, front end {settings.front_end}",
             f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
+            *([f"known failures: golden/known_failures/{settings.known.file}"] if settings.known.file else []),
             "results: " + (printable_path(self._directory) if self._directory else NOT_KEPT),
         ]
 
@@ -172,7 +173,7 @@ class Overview:
         settings = self._settings
         reason = "the process that judged the case died" + ("" if settings.isolated else " and held the device")
         if settings.isolated or not left:
-            first = Try(False, Verdict.CRASH, reason, "", 0.0)
+            first = Try(False, Verdict.CRASH, reason, "", 0.0, Code.CRASH.of())
             asides = [SetAside(crashitem, attempt, first if attempt == left[0] else None) for attempt in left]
             report.__dict__.update(unjudged_report(crashitem, asides).__dict__)
             return
@@ -180,6 +181,7 @@ class Overview:
             id=id_,
             family=id_.partition("[")[0],
             verdict=Verdict.CRASH,
+            code=Code.CRASH.of(),
             reason=reason,
             device=settings.description.name,
             driver=settings.description.driver,
@@ -240,7 +242,7 @@ class Overview:
         reporter = self._reporter
         if reporter is None or reporter.hasopt("p") or reporter.hasopt("P"):
             return
-        for category in ("passed", "not supported"):
+        for category in ("passed", "not supported", "known failures"):
             kept = reporter.stats.get(category)
             if kept and kept[-1] is report:
                 kept[-1] = kept[0]
@@ -273,7 +275,7 @@ class Overview:
         if values is None:
             return None
         verdict = Digest.unwire(values).verdict
-        # not_supported is a category of its own: the summary counts the reasons, and -ra need not list them once more.
+        # What the suite counts by reason has categories of its own, which -ra does not list once more.
         category = _CATEGORIES.get(verdict, "failed")
         if hasattr(report, UNEXPLAINED):
             category = "more failed"
@@ -366,14 +368,16 @@ class Overview:
         out.line(f"verdicts: {tally.phrase()}")
         for family, verdicts in sorted(tally.families.items()):
             out.line(f"  {family}: {phrase(verdicts)}")
-        if tally.reasons:
+        if tally.missing:
             out.line(f"not supported, by reason ({tally.verdicts[Verdict.NOT_SUPPORTED]} cases):")
-            for reason, count in sorted(tally.reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:REASONS]:
-                out.line(f"  {count:6d}  {reason}")
-            if len(tally.reasons) > REASONS:
-                out.line(f"          and {len(tally.reasons) - REASONS} further reasons")
-        for (verdict, reason), count in sorted(tally.expectations.items()):
-            out.line(f"{count:8d}  {word(verdict).lower()}: {reason}", yellow=verdict is Verdict.UNEXPECTED_PASS)
+            for lack, count in sorted(tally.missing.items(), key=lambda entry: (-entry[1], entry[0].code, entry[0].text))[:REASONS]:
+                out.line(f"  {count:6d}  {lack.text} ({lack.code})")
+            if len(tally.missing) > REASONS:
+                out.line(f"          and {len(tally.missing) - REASONS} further reasons")
+        if tally.known:
+            out.line(f"known failures of the driver, by golden/known_failures/{self._settings.known.file}:")
+        for (verdict, known), count in sorted(tally.known.items()):
+            out.line(f"  {count:6d}  {word(verdict).lower()}: {known}", yellow=verdict is Verdict.UNEXPECTED_PASS)
         if tally.compiling:
             out.line(f"{tally.compiling} of the timeouts were while a pipeline was made, which breaks no rule", yellow=True)
         for finding in self._findings:

@@ -49,6 +49,7 @@ _OPTIONS = (
     "open_attempts",
     "open_pause",
     "isolation",
+    "no_known_failures",
 )
 
 
@@ -93,6 +94,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("open-timeout", "seconds that opening the device may take, and asking what it is (default: 60)", metavar="SECONDS")
     add("open-attempts", "how often opening the device is tried before the run ends (default: 4)", metavar="N")
     add("open-pause", "seconds before it is tried again; each further pause is twice as long (default: 1)", metavar="SECONDS")
+    add(
+        "no-known-failures",
+        "count what golden/known_failures lists for the driver like every other failure",
+        action="store_true",
+    )
     add("isolation", "auto, on or off: whether a child process holds the device (default: auto, that is on for Vulkan)", metavar="WHEN")
 
 
@@ -174,6 +180,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     from cts.run.session import open_holder
     from cts.run.signals import Endings
     from cts.run.tally import Digest, Tally
+    from cts.verdict.known_failures import known_failures
     from generators.casebook import load_casebook
 
     root = config.rootpath
@@ -188,6 +195,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     named = check_named(casebook, request)
     listed = list_ids(casebook, config.invocation_params.dir / options["case_list"]) if options["case_list"] else None
     settings = checked_settings(options)
+    if not options["no_known_failures"]:
+        settings = replace(settings, known=known_failures(root, casebook, settings.description.driver))
     version = suite_version()
 
     reports: Path | None = None
@@ -210,6 +219,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
             "validation": bool(options["validation"]),
             "embedded_mapping": settings.spec.mapping if settings.spec.kind == "embedded" else "",
             "isolated": settings.isolated,
+            "known_failures": settings.known.file,
             "command": shlex.join(["pytest", *config.invocation_params.args]),
             "started": timestamp(),
         }

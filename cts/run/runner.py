@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case
 
 OURS = "error of the suite, not of the device: "
+
+_ERRORS: Mapping[str, Code] = MappingProxyType(
+    {
+        "emit": Code.ERROR_GENERATOR,
+        "missing": Code.ERROR_GENERATOR,
+        "expect": Code.ERROR_REFERENCE,
+        "device": Code.ERROR_DEVICE,
+        "compare": Code.ERROR_COMPARISON,
+        "diagnose": Code.ERROR_COMPARISON,
+    }
+)
+"""The code of an exception of ours, by the step of the Stopwatch that it ended."""
 
 
 def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, attempt: int = 1) -> CaseResult:
@@ -40,20 +55,21 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         verdict = Verdict(failure.verdict)
         prefix = OURS if verdict is Verdict.ERROR else ""
         text = f"{prefix}{failure}" if str(failure) else f"{prefix}{type(failure).__name__}"
-        judgement = Judgement(verdict, one_line(text), text)
+        judgement = Judgement(verdict, failure.code, one_line(text), text)
         step = failure.step.value if failure.step else ""
         if failure.spent:
             holder.discard()
     except DeviceUnavailable:
         raise
     except Exception as error:
-        judgement = Judgement(
-            Verdict.ERROR, one_line(f"{OURS}{type(error).__name__}: {error}"), OURS.rstrip() + "\n" + traceback.format_exc()
-        )
+        code = _ERRORS.get(watch.unfinished, Code.ERROR_SUITE).of()
+        text = one_line(f"{OURS}{type(error).__name__}: {error}")
+        judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
     return CaseResult(
         id=case.id,
         family=case.family,
         verdict=judgement.verdict,
+        code=judgement.code,
         reason=judgement.reason,
         device=description.name,
         driver=description.driver,
@@ -75,7 +91,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
 def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
     kind = case.definition.kind
     if why := unjudged(kind, holder.device.description):
-        return Judgement(Verdict.NOT_SUPPORTED, why, why)
+        return Judgement(Verdict.NOT_SUPPORTED, why.code, why.text, why.text)
     try:
         return KINDS[kind].judge(case, holder, front_end, watch)
     except DeviceUnavailable:

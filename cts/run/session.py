@@ -12,6 +12,7 @@ from cts.devices.choose import open_device
 from cts.devices.device import Device, DeviceDescription, DeviceError, DeviceUnavailable, Finding
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
+from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from generators.casebook import Tier
 
 FrontEnd = Literal["spirv", "glsl"]
@@ -66,6 +67,7 @@ class Settings:
         retries: of a device that cannot be opened, or that no longer does what it did.
         repeat: how often each case is judged.
         fallback: see cts.devices.choose.Choice.
+        known: known failures of the driver; none where they are not wanted.
     """
 
     tier: Tier
@@ -78,6 +80,7 @@ class Settings:
     retries: Retries = ONCE
     repeat: int = 1
     fallback: str = ""
+    known: KnownFailures = NONE_KNOWN
 
 
 class DeviceHolder:

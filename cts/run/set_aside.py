@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
 SET_ASIDE = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.RESOURCE_ERROR})
@@ -36,7 +37,7 @@ class SetAside:
     def wire(self) -> list[Any]:
         """Return plain values, for another process."""
         first = self.first
-        told = None if first is None else [first.alone, first.verdict.value, first.reason, first.step, first.seconds]
+        told = None if first is None else [first.alone, first.verdict.value, first.reason, first.step, first.seconds, first.code]
         return [self.nodeid, self.attempt, told]
 
     @classmethod
@@ -45,13 +46,13 @@ class SetAside:
         nodeid, attempt, told = values
         if told is None:
             return cls(nodeid, attempt, None)
-        alone, verdict, reason, step, seconds = told
-        return cls(nodeid, attempt, Try(alone, Verdict(verdict), reason, step, seconds))
+        alone, verdict, reason, step, seconds, code = told
+        return cls(nodeid, attempt, Try(alone, Verdict(verdict), reason, step, seconds, code))
 
 
 def tried(result: CaseResult, alone: bool) -> Try:
     """Return what a result says of one run."""
-    return Try(alone, result.verdict, result.reason, result.step, result.seconds)
+    return Try(alone, result.verdict, result.reason, result.step, result.seconds, result.code)
 
 
 def settle(first: Try | None, run: Callable[[], CaseResult]) -> CaseResult:
@@ -77,4 +78,4 @@ def settle(first: Try | None, run: Callable[[], CaseResult]) -> CaseResult:
     message = "\n".join([reason, *(each.message for each in (one, two) if each.message)])
     # What was wrong in one of them is worth keeping.
     worse = one if two.verdict is Verdict.PASS else two
-    return replace(worse, verdict=Verdict.FLAKY, reason=reason, message=message, tries=tries)
+    return replace(worse, verdict=Verdict.FLAKY, code=Code.FLAKY.of(), reason=reason, message=message, tries=tries)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Self
 
 from cts.devices.device import Step
+from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult, Verdict
 
-PASSING = frozenset({Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
-"""Verdicts that do not make a run fail. An unexpected pass speaks for the device, and against what the suite knows of it; a device out of
-memory says nothing of its conformance."""
+PASSING = frozenset({Verdict.PASS, Verdict.KNOWN_FAIL, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
+"""Verdicts that do not make a run fail. A device out of memory says nothing of its conformance."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Digest:
     Attributes:
         seconds: of the case, without opening the device, which belongs to no case. ``device`` is the device's part of them, and
             ``pipeline`` the time to make pipelines, if the device tells.
-        step, attempt: see CaseResult.
+        step, attempt, code, known: see CaseResult.
     """
 
     family: str
@@ -33,32 +33,43 @@ class Digest:
     pipeline: float = 0.0
     step: str = ""
     attempt: int = 1
+    code: str = ""
+    known: str = ""
 
     @classmethod
     def of(cls, result: CaseResult) -> Self:
-        """Of a result."""
-        return cls._of(result.family, result.verdict, result.reason, result.seconds, result.steps, result.step, result.attempt)
+        """Build from a result."""
+        steps = result.steps
+        opening = steps.get("open", 0.0)
+        device = steps.get("missing", 0.0) + steps.get("device", 0.0) - opening
+        return cls(
+            result.family,
+            result.verdict,
+            result.reason,
+            result.seconds - opening,
+            device,
+            steps.get("pipeline", 0.0),
+            result.step,
+            result.attempt,
+            result.code,
+            result.known,
+        )
 
     @classmethod
     def by_attempt(cls, results: Iterable[CaseResult]) -> dict[tuple[str, int], Self]:
         """Return the digest of each case and attempt among results; of several for one, the last counts."""
         return {(result.id, result.attempt): cls.of(result) for result in results}
 
-    @classmethod
-    def _of(cls, family: str, verdict: Verdict, reason: str, seconds: float, steps: Mapping[str, float], step: str, attempt: int) -> Self:
-        opening = steps.get("open", 0.0)
-        device = steps.get("missing", 0.0) + steps.get("device", 0.0) - opening
-        return cls(family, verdict, reason, seconds - opening, device, steps.get("pipeline", 0.0), step, attempt)
-
     def wire(self) -> list[Any]:
-        """As plain values, for another process."""
-        return [self.family, self.verdict.value, self.reason, self.seconds, self.device, self.pipeline, self.step, self.attempt]
+        """Return plain values, for another process."""
+        family, verdict, *rest = astuple(self)
+        return [family, verdict.value, *rest]
 
     @classmethod
     def unwire(cls, values: list[Any]) -> Self:
-        """The inverse of ``wire``."""
-        family, verdict, reason, seconds, device, pipeline, step, attempt = values
-        return cls(family, Verdict(verdict), reason, seconds, device, pipeline, step, attempt)
+        """Return the inverse of ``wire``."""
+        family, verdict, *rest = values
+        return cls(family, Verdict(verdict), *rest)
 
 
 @dataclass
@@ -67,8 +78,9 @@ class Tally:
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     families: dict[str, Counter[Verdict]] = field(default_factory=dict)
-    reasons: Counter[str] = field(default_factory=Counter)
-    expectations: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
+    missing: Counter[Reason] = field(default_factory=Counter)
+    known: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
+    """By verdict and id of the known failure."""
     compiling: int = 0
     """Timeouts while a pipeline was made, which break no rule."""
     seconds: float = 0.0
@@ -80,9 +92,9 @@ class Tally:
         self.verdicts[digest.verdict] += 1
         self.families.setdefault(digest.family, Counter())[digest.verdict] += 1
         if digest.verdict is Verdict.NOT_SUPPORTED:
-            self.reasons[digest.reason] += 1
-        if digest.verdict in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
-            self.expectations[digest.verdict, digest.reason] += 1
+            self.missing[Reason(digest.code, digest.reason)] += 1
+        if digest.verdict in (Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS):
+            self.known[digest.verdict, digest.known] += 1
         if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:
             self.compiling += 1
         self.seconds += digest.seconds

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
+from cts.verdict.codes import Code
 from cts.verdict.elements import gather, number, scatter, values, words
 from cts.verdict.expected import Expected, Placed
 from cts.verdict.membership import allows
@@ -19,6 +21,17 @@ from generators.program.program import Program
 from generators.types import ComponentType
 
 Kind = Literal["wrong value", "not written", "padding overwritten", "stray write"]
+
+CODES: Mapping[Kind, Code] = MappingProxyType(
+    {
+        "stray write": Code.FAIL_STRAY_WRITE,
+        "padding overwritten": Code.FAIL_PADDING,
+        "wrong value": Code.FAIL_VALUE,
+        "not written": Code.FAIL_UNWRITTEN,
+    }
+)
+"""The code of a case that has a mismatch of a kind; the first one counts where it has several. A wrong value may be just what the element
+held before, which looks as if it had not been written."""
 
 _LISTED = 12
 """Wrong elements that a message lists."""

@@ -13,11 +13,11 @@ class Verdict(enum.StrEnum):
     """What became of a case. ``error`` is the suite's own fault; the others speak of the device.
 
     ``resource_error`` is a device out of memory, also alone; ``flaky`` is a case whose runs alone disagree.
-    ``expected_fail`` is a failure that the family foresees and gives the reason of; ``unexpected_pass`` is a pass where it foresees one.
+    ``known_fail`` is a failure that golden/known_failures lists for the driver; ``unexpected_pass`` is a pass where it lists a failure.
     """
 
     PASS = "pass"
-    EXPECTED_FAIL = "expected_fail"
+    KNOWN_FAIL = "known_fail"
     UNEXPECTED_PASS = "unexpected_pass"
     FAIL = "fail"
     NOT_SUPPORTED = "not_supported"
@@ -35,7 +35,7 @@ class Try:
 
     Attributes:
         alone: whether no other process of the run had the device open.
-        verdict, reason, step: as in CaseResult.
+        verdict, reason, step, code: as in CaseResult.
         seconds: wall time.
     """
 
@@ -44,6 +44,7 @@ class Try:
     reason: str
     step: str
     seconds: float
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class CaseResult:
         step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
         attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.
         tries: what happened each time that the case ran, oldest first; empty where it ran once.
+        known: id of the known failure that explains the verdict; empty where none does.
+        code: what ``reason`` says, for programs (cts.verdict.codes); empty on pass, and in journals of older versions of the suite.
     """
 
     id: str
@@ -86,12 +89,14 @@ class CaseResult:
     step: str = ""
     attempt: int = 1
     tries: tuple[Try, ...] = ()
+    code: str = ""
+    known: str = ""
 
     def __post_init__(self) -> None:
         # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.
         if self.message and not self.message.isprintable():
             object.__setattr__(self, "message", printable(self.message))
-        for name, text in (("reason", self.reason), ("device", self.device), ("driver", self.driver)):
+        for name, text in (("code", self.code), ("reason", self.reason), ("device", self.device), ("driver", self.driver)):
             if not text.isprintable():
                 object.__setattr__(self, name, printable_line(text))
 

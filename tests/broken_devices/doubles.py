@@ -10,6 +10,7 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.run.runner import judge
 from cts.run.session import DeviceHolder
+from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
 from generators.casebook import find_case
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -32,7 +33,7 @@ class Broken:
     def description(self) -> DeviceDescription:
         return self._device.description
 
-    def missing(self, kernel: Kernel) -> str:
+    def missing(self, kernel: Kernel) -> Reason | None:
         return self._device.missing(kernel)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:

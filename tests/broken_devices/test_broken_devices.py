@@ -147,7 +147,7 @@ def test_a_failed_float_says_why_it_has_one_value():
 def test_one_element_left_unwritten():
     result = judged(F16_MULADD.format("rrrr"), Broken(outcome=leaving("d", 4 * (3 * 16 + 5), 4 * (3 * 16 + 6))))
     assert result.verdict is Verdict.FAIL
-    assert "not written" in result.reason
+    assert result.code == "fail.unwritten"
     assert "(3, 5)" in result.message
 
 

@@ -31,6 +31,7 @@ from cts.devices.isolation import IsolatedDevice
 from cts.devices.messages import Decoder
 from cts.devices.patience import Patience
 from cts.devices.spec import DeviceSpec
+from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel
 
 
@@ -83,8 +84,8 @@ def test_a_device_that_was_opened_before_the_run_costs_the_run_nothing(device):
 
 def test_what_is_missing_is_known_without_a_child(muladd, describe):
     device = IsolatedDevice(_spec("nonexistent"), 20.0, describe(MatrixRow(8, 4, 16, "f16", "f16", "f32", "f32", False, 3)))
-    assert device.missing(muladd(8, 4, 16)) == ""
-    assert device.missing(muladd(16, 4, 16)) == "no property row for A f16 16x16 at subgroup scope"
+    assert device.missing(muladd(8, 4, 16)) is None
+    assert device.missing(muladd(16, 4, 16)) == Reason("missing.row.type", "no property row for A f16 16x16 at subgroup scope")
 
 
 def test_one_child_serves_many_runs(device):

@@ -134,6 +134,12 @@ def _json(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
+def _results(journal: bytes) -> tuple[dict[str, Any] | None, ...]:
+    """Return the lines of results, without those that begin a run; None for what is no JSON."""
+    lines = map(_json, journal.splitlines(keepends=True))
+    return tuple(line for line in lines if line is None or "id" in line)
+
+
 def _observed(folder: Path, report: Path, faults: int, ended: tuple[int | None, bytes], began: float) -> Observed:
     seconds = time.monotonic() - began
     left = _settled(folder)
@@ -143,7 +149,7 @@ def _observed(folder: Path, report: Path, faults: int, ended: tuple[int | None, 
     journal, meta = report / "results.jsonl", report / "meta.json"
     return Observed(
         *ended,
-        lines=tuple(_json(line) for line in journal.read_bytes().splitlines(keepends=True)) if journal.exists() else (),
+        lines=_results(journal.read_bytes()) if journal.exists() else (),
         meta=(_json(meta.read_bytes()) or {}) if meta.exists() else {},
         reports={path.name: path.read_bytes() for path in sorted(report.glob("*")) if path.is_file()},
         struck=tuple((folder / f"struck-{index}").exists() for index in range(faults)),

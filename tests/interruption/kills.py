@@ -73,7 +73,9 @@ def choose_victim(kind: str, main: int, rng: random.Random) -> int | None:
 
 
 def lines_of(journal: Path) -> list[bytes]:
-    return journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+    """Return the lines of results, without those that begin a run."""
+    lines = journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+    return [line for line in lines if not line.startswith(b'{"schema"')]
 
 
 def command(cases: Path, reports: Path, *more: str) -> list[str]:

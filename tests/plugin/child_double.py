@@ -26,8 +26,8 @@ class ChildDouble:
     description = DESCRIPTION
     last_steps: Mapping[str, float] = MappingProxyType({})
 
-    def missing(self, kernel: Kernel) -> str:
-        return ""
+    def missing(self, kernel: Kernel) -> None:
+        return None
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         number = (kernel.buffers[0].bytes - 64) // 16

@@ -129,8 +129,8 @@ class Checkout:
     def results(self, directory: str = "out") -> dict[str, str]:
         """Id -> verdict, of the journal; every line must be whole."""
         lines = (self.root / directory / "results.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-        records = [json.loads(line) for line in lines if line.endswith("\n")]
-        assert len(records) == len(lines)
+        assert all(line.endswith("\n") for line in lines)
+        records = [record for record in map(json.loads, lines) if "id" in record]
         assert len({record["id"] for record in records}) == len(records)
         return {record["id"]: record["verdict"] for record in records}
 

@@ -35,6 +35,7 @@ from cts.kinds import kernel as kernels
 from cts.repro.reproduction import after
 from cts.run import plan as plans
 from cts.run import session as sessions
+from cts.verdict.codes import Code, Reason
 from generators.kernel import Dispatch, Kernel, Outcome
 
 khr.__path__.append(str(Path(__file__).parent / "families"))
@@ -81,8 +82,10 @@ class Double:
     def behaviour(self) -> str:
         return self.behaviours.get(current["id"], self.behaviours.get("*", "pass"))
 
-    def missing(self, kernel: Kernel) -> str:
-        return "feature cooperativeMatrixDoubles" if self.behaviour() == "not_supported" else ""
+    def missing(self, kernel: Kernel) -> Reason | None:
+        if self.behaviour() != "not_supported":
+            return None
+        return Reason(Code.MISSING_FEATURE.of("cooperativeMatrixDoubles"), "feature cooperativeMatrixDoubles")
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         log(f"run {current['id']}")

@@ -156,7 +156,7 @@ def test_resume_judges_again_what_no_result_can_be_read_of(checkout):
     checkout.run("cts", "--report-dir", "out")
     journal = checkout.root / "out" / "results.jsonl"
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    for number, (old, new) in enumerate([('"verdict":"pass"', '"verdict":"maybe"'), ('"steps":{', '"steps":["x"],"was":{')]):
+    for number, (old, new) in enumerate([('"verdict":"pass"', '"verdict":"maybe"'), ('"steps":{', '"steps":["x"],"was":{')], 1):
         assert old in lines[number]
         lines[number] = lines[number].replace(old, new)
     journal.write_text("".join(lines), encoding="utf-8")

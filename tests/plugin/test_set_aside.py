@@ -12,7 +12,7 @@ WORKERS = pytest.mark.parametrize("workers", ["0", "2"])
 
 def records(checkout, directory: str = "out") -> dict[str, dict]:
     lines = (checkout.root / directory / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    return {record["id"]: record for record in map(json.loads, lines)}
+    return {record["id"]: record for record in map(json.loads, lines) if "id" in record}
 
 
 def tries(checkout, id_: str) -> list[tuple[bool, str]]:
@@ -44,7 +44,7 @@ def test_runs_alone_that_disagree_are_flaky(checkout):
     assert done.returncode == 1
     record = records(checkout)["copying[number:n4]"]
     assert record["verdict"] == "flaky"
-    assert record["reason"] == "two runs with nothing beside them disagree: pass, then device_lost (VK_ERROR_DEVICE_LOST)"
+    assert record["code"] == "flaky"
     assert tries(checkout, "copying[number:n4]") == [(False, "device_lost"), (True, "pass"), (True, "device_lost")]
 
 
@@ -160,7 +160,7 @@ def test_what_a_worker_sets_aside_is_one_test_of_junit(checkout):
 
 def attempts(checkout) -> list[tuple[str, int, str]]:
     lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
-    return [(record["id"], record["attempt"], record["verdict"]) for record in lines]
+    return [(record["id"], record["attempt"], record["verdict"]) for record in lines if "id" in record]
 
 
 def test_a_worker_that_dies_in_a_later_attempt_costs_that_attempt_alone(checkout):
@@ -183,7 +183,7 @@ def test_repeat_judges_each_case_as_often_as_it_says_with_the_attempt_in_its_rec
     done = checkout.run("cts", "-n", workers, "--repeat", "3", "--report-dir", "out", behaviours={"copying[number:n4]": "lost"})
     assert done.returncode == 1
     lines = map(json.loads, (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines())
-    judged = [(record["id"], record["attempt"]) for record in lines]
+    judged = [(record["id"], record["attempt"]) for record in lines if "id" in record]
     assert sorted(judged) == [(f"copying[number:n{number}]", attempt) for number in range(8) for attempt in (1, 2, 3)]
     assert "verdicts: 21 pass, 3 device_lost" in done.stdout
 

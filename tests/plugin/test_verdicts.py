@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from cts.journal.journal import SCHEMA
+
 BEHAVIOURS = {
     "copying[number:n0]": "fail",
     "copying[number:n1]": "crash",
@@ -81,14 +83,33 @@ def test_progress_is_a_line_with_percentage_and_failures_as_they_occur(whole):
 
 def test_records_have_what_reports_need(whole):
     _, checkout = whole
-    records = [json.loads(line) for line in (checkout.root / "out" / "results.jsonl").read_text().splitlines()]
+    header, *records = [json.loads(line) for line in (checkout.root / "out" / "results.jsonl").read_text().splitlines()]
+    assert header == {"schema": SCHEMA}
     first = next(record for record in records if record["verdict"] == "fail")
     assert first["requirements"] == ["KHR-LOAD-03"]
     assert first["subcases"] == 2
     assert {"emit", "missing", "expect", "device", "compare", "pipeline"} <= set(first["steps"])
     assert first["failures"][0]["subcase"] == "first"
     passed = next(record for record in records if record["verdict"] == "pass")
-    assert passed["reason"] == ""
+    assert (passed["code"], passed["reason"]) == ("", "")
+
+
+CODES = {
+    "copying[n0-red]": "fail.value",
+    "copying[n1-red]": "crash",
+    "copying[n2-red]": "timeout",
+    "copying[n3-red]": "device_lost.dispatch",
+    "copying[n4-red]": "",
+    "copying[n5-red]": "error.device",
+    "copying[n6-red]": "error.undefined_behaviour",
+    "copying[n7-red]": "missing.feature.cooperativeMatrixDoubles",
+}
+
+
+def test_every_verdict_other_than_pass_has_a_code(whole):
+    _, checkout = whole
+    lines = (checkout.root / "out" / "results.jsonl").read_text().splitlines()
+    assert {record["id"]: record["code"] for record in map(json.loads, lines) if "id" in record} == CODES
 
 
 def test_meta_says_what_judged(whole):

@@ -48,16 +48,28 @@ def test_passes_and_not_supported_have_no_cause(example):
     assert causes([result_of(example.record("a[1]")), result_of(example.record("a[2]", "not_supported"))]) == []
 
 
-def test_reasons_that_differ_in_numbers_alone_are_one_cause(example):
-    records = [example.record(f"a[{n}]", "timeout", reason=f"no answer within {n} s") for n in (10, 20)]
+def test_reasons_that_differ_are_one_cause_by_their_code(example):
+    records = [example.record(f"a[{n}]", "timeout", reason=f"no answer within {n} s", code="timeout.pipeline") for n in (10, 20)]
     (cause,) = causes([result_of(record) for record in records])
-    assert cause.words == "no answer within N s"
+    assert (cause.code, cause.words) == ("timeout.pipeline", "the device did not answer in time")
 
 
-def test_numbers_that_agree_are_kept(example):
-    records = [example.record(f"a[{n}]", "timeout", reason="no answer within 60 s in step f16") for n in (10, 20)]
+def test_a_reason_that_all_share_is_kept(example):
+    records = [example.record(f"a[{n}]", "timeout", reason="no answer within 60 s", code="timeout.pipeline") for n in (10, 20)]
     (cause,) = causes([result_of(record) for record in records])
-    assert cause.words == "no answer within 60 s in step f16"
+    assert cause.words == "no answer within 60 s"
+
+
+def test_one_reason_with_different_codes_is_two_causes(example):
+    codes = ("timeout.pipeline", "timeout.dispatch")
+    records = [example.record(f"a[{code}]", "timeout", reason="no answer within 60 s", code=code) for code in codes]
+    assert {cause.code for cause in causes([result_of(record) for record in records])} == set(codes)
+
+
+def test_a_code_that_this_version_does_not_know_stands_for_itself(example):
+    records = [example.record(f"a[{n}]", "fail", reason=f"reason {n}", code="fail.of_tomorrow") for n in (1, 2)]
+    (cause,) = causes([result_of(record) for record in records])
+    assert cause.words == "fail.of_tomorrow"
 
 
 def test_bytes_are_one_cause_wherever_they_are(example):

@@ -81,6 +81,9 @@ def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
         example.record("a[2]", "timeout", step="dispatch"),
         example.record("a[3]", "resource_error"),
         example.record("a[4]", "flaky"),
+        example.record("a[5]", "known_fail", known="wide-strides", code="crash.pipeline", reason="64-bit strides crash the compiler"),
+        example.record("a[6]", "known_fail", known="wide-strides", code="crash.pipeline", reason="64-bit strides crash the compiler"),
+        example.record("a[7]", "unexpected_pass", known="wide-strides", code="unexpected_pass"),
     ]
     reports = written(*records)
     assert json.loads(reports["summary.json"])["headline"]["numbers"] == {
@@ -89,6 +92,8 @@ def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
         "device_lost": 0,
         "timeout": 1,
         "flaky": 1,
+        "unexpected_pass": 1,
+        "known_fail": 2,
         "resource_error": 1,
         "error": 0,
         "timeout_compiling": 1,
@@ -96,6 +101,20 @@ def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
     assert "Out of memory: **1**" in reports["summary.md"]
     assert "Timeout while compiling: **1**" in reports["summary.md"]
     assert properties(reports["junit.xml"])["cases_timeout_compiling"] == "1"
+    for name in ("summary.md", "index.html"):
+        assert "64-bit strides crash the compiler" in reports[name]
+    assert json.loads(reports["summary.json"])["known"] == [
+        {"id": "wide-strides", "reason": "64-bit strides crash the compiler", "cases": 2}
+    ]
+    elements = {case.get("name"): case[0] for case in ET.fromstring(reports["junit.xml"]).iter("testcase") if len(case)}
+    assert (elements["a[5]"].tag, elements["a[7]"].tag) == ("skipped", "failure")
+    assert elements["a[5]"].get("message") == "crash.pipeline: known failure wide-strides: 64-bit strides crash the compiler"
+
+
+@pytest.mark.parametrize(("verdict", "level"), [("known_fail", "good"), ("unexpected_pass", "unsure")])
+def test_a_known_failure_is_no_bad_news_and_an_unexpected_pass_is_none_to_be_sure_of(example, tmp_path, verdict, level):
+    run = read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]", verdict)], **ENDED))
+    assert headline(summarise(run.results), context(run)).level == level
 
 
 @pytest.mark.parametrize("record", [{"verdict": "timeout", "step": "pipeline"}, {"verdict": "resource_error"}])

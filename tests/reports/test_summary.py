@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cts.verdict.verdict import CaseResult, Verdict
 from reports import read, summarise
+from reports.summary import Missing
 
 
 def result(number: int, verdict: Verdict, family: str = "muladd", seconds: float = 0.5, **changes: object) -> CaseResult:
@@ -21,7 +22,7 @@ def test_every_case_is_counted_once_by_verdict_and_family_and_once_for_each_requ
     assert sum(summary.verdicts.values()) == summary.cases == len(cases)
     assert sum(sum(tally.values()) for tally in summary.families.values()) == len(cases)
     assert sum(sum(tally.values()) for tally in summary.requirements.values()) == sum(len(ids) for _, _, ids in cases)
-    neither = (Verdict.ERROR, Verdict.RESOURCE_ERROR, Verdict.PASS, Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS)
+    neither = (Verdict.ERROR, Verdict.RESOURCE_ERROR, Verdict.PASS, Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS)
     assert summary.bad + sum(summary.verdicts.get(verdict, 0) for verdict in neither) == summary.ran
 
 
@@ -33,7 +34,13 @@ def test_families_with_failures_come_first():
 def test_reasons_for_not_supported_are_counted_most_first():
     reasons = ["feature x", "row y", "row y", ""]
     summary = summarise(result(n, Verdict.NOT_SUPPORTED, reason=reason) for n, reason in enumerate(reasons))
-    assert list(summary.not_supported.items()) == [("row y", 2), ("feature x", 1), ("no reason given", 1)]
+    assert [(lack.reason, lack.cases) for lack in summary.not_supported] == [("row y", 2), ("feature x", 1), ("no reason given", 1)]
+
+
+def test_what_is_missing_is_counted_by_its_code():
+    lacks = [("missing.row.type", "row x"), ("missing.feature.y", "feature y"), ("missing.row.type", "row x")]
+    summary = summarise(result(n, Verdict.NOT_SUPPORTED, code=code, reason=reason) for n, (code, reason) in enumerate(lacks))
+    assert summary.not_supported == (Missing("missing.row.type", "row x", 2), Missing("missing.feature.y", "feature y", 1))
 
 
 def test_cases_that_did_not_run_do_not_count_as_speed():

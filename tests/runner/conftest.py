@@ -7,6 +7,7 @@ import pytest
 from cts.commands import context
 from cts.devices.device import DeviceDescription
 from cts.run.session import DeviceHolder
+from cts.verdict.codes import Reason
 from generators.casebook import Case, Casebook, expand, load_casebook
 from generators.kernel import Dispatch, Kernel, Outcome
 from tests import suite
@@ -19,14 +20,14 @@ class Scripted:
 
     description = DeviceDescription("Scripted", "1.0", "", "embedded", "1.4.0", 8, 64, 1 << 15, {})
 
-    def __init__(self, run: Callable[[Sequence[Dispatch]], list[Outcome]], missing: str = "") -> None:
+    def __init__(self, run: Callable[[Sequence[Dispatch]], list[Outcome]], missing: Reason | None = None) -> None:
         self._run = run
         self._missing = missing
         self.runs = 0
         self.closed = False
         self.last_steps: dict[str, float] = {}
 
-    def missing(self, kernel: Kernel) -> str:
+    def missing(self, kernel: Kernel) -> Reason | None:
         return self._missing
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:

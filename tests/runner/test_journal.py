@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cts.journal.journal import (
     META,
+    SCHEMA,
     Fault,
     Journal,
     JournalError,
@@ -26,6 +27,7 @@ from cts.journal.journal import (
     resumed_meta,
     write_meta,
 )
+from cts.verdict.verdict import Verdict
 
 
 def judged_ids(path) -> set[str]:
@@ -118,7 +120,27 @@ def test_a_directory_in_use_is_refused_unless_resumed(tmp_path):
     path.write_bytes(encode(record("a[1]")) + b"torn")
     with pytest.raises(JournalError, match="--resume"):
         prepare(path.parent, resume=False)
-    assert prepare(path.parent, resume=True).read_bytes() == encode(record("a[1]"))
+    assert prepare(path.parent, resume=True).read_bytes() == encode(record("a[1]")) + encode({"schema": SCHEMA})
+
+
+def test_a_run_without_results_leaves_a_directory_that_another_run_may_use(tmp_path):
+    path = prepare(tmp_path, resume=False)
+    assert list(read(path)) == []
+    assert prepare(tmp_path, resume=False) == path
+
+
+def test_a_journal_of_an_older_schema_is_read(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(encode({"id": "a[1]", "verdict": "expected_fail"}))
+    assert [(result.verdict, result.code) for result in read(path)] == [(Verdict.KNOWN_FAIL, "")]
+
+
+@pytest.mark.parametrize("schema", [SCHEMA + 1, 0, "2", None])
+def test_a_journal_of_an_unknown_schema_is_refused_and_the_message_says_what_to_do(tmp_path, schema):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(encode({"schema": schema}) + encode(record("a[1]")))
+    with pytest.raises(JournalError, match="use the version of the suite that wrote it"):
+        list(read(path))
 
 
 def test_a_directory_that_is_a_file_is_refused(tmp_path):

@@ -21,7 +21,7 @@ RECORD = {"id": "f[a]", "verdict": "pass"}
 
 LINES = st.text(max_size=20).filter(str.isprintable)
 SECONDS = st.floats(0, 1e6)
-TRIES = st.builds(Try, alone=st.booleans(), verdict=st.sampled_from(Verdict), reason=LINES, step=LINES, seconds=SECONDS)
+TRIES = st.builds(Try, alone=st.booleans(), verdict=st.sampled_from(Verdict), reason=LINES, step=LINES, seconds=SECONDS, code=LINES)
 RESULTS = st.builds(
     CaseResult,
     id=LINES.filter(bool),
@@ -43,6 +43,7 @@ RESULTS = st.builds(
     step=LINES,
     attempt=st.integers(1, 5),
     tries=st.lists(TRIES, max_size=2).map(tuple),
+    code=LINES,
 )
 
 

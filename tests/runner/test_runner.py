@@ -12,6 +12,7 @@ from cts.devices.device import (
     DeviceTimeout,
     DeviceUnavailable,
     DriverRefused,
+    OutOfMemory,
     Step,
     UndefinedBehaviour,
     ValidationMessage,
@@ -21,6 +22,7 @@ from cts.kinds.kernel import arrange
 from cts.repro.reproduction import after
 from cts.run.runner import OURS, judge
 from cts.run.set_aside import SetAside, tried
+from cts.verdict.codes import Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import build
 from generators.errors import GeneratorError, NotExpressible
@@ -70,8 +72,7 @@ def test_a_flipped_bit_fails_with_place_and_record(case, right):
         return outcomes
 
     result = judge(case, holding(Scripted(wrong)), "spirv", "smoke")
-    assert result.verdict is Verdict.FAIL
-    assert result.reason.startswith(f"1 of {result.subcases} subcases wrong: ")
+    assert (result.verdict, result.code) == (Verdict.FAIL, "fail.value")
     assert "\n" not in result.reason
     assert case.subcases[-1][0] in result.message
     assert result.failures[0]["subcase"] == case.subcases[-1][0]
@@ -81,9 +82,10 @@ def test_a_flipped_bit_fails_with_place_and_record(case, right):
 def test_not_supported_names_what_is_missing_before_anything_is_computed(case, monkeypatch):
     monkeypatch.setattr(kernels, "arrange", lambda *_: pytest.fail("inputs were computed"))
     monkeypatch.setattr(kernels, "evaluate", lambda *_: pytest.fail("expected results were computed"))
-    device = Scripted(raising(AssertionError()), missing="feature cooperativeMatrix")
+    device = Scripted(raising(AssertionError()), missing=Reason("missing.feature.cooperativeMatrix", "feature cooperativeMatrix"))
     result = judge(case, holding(device), "spirv", "smoke")
-    assert (result.verdict, result.reason, result.subcases) == (Verdict.NOT_SUPPORTED, "feature cooperativeMatrix", 0)
+    assert (result.verdict, result.code, result.subcases) == (Verdict.NOT_SUPPORTED, "missing.feature.cooperativeMatrix", 0)
+    assert result.reason == "feature cooperativeMatrix"
     assert device.runs == 0
 
 
@@ -93,24 +95,27 @@ def test_what_glsl_cannot_say_is_not_supported(case, monkeypatch):
 
     monkeypatch.setitem(kernels._FRONT_ENDS, "glsl", refuse)
     result = judge(case, holding(Scripted(raising(AssertionError()))), "glsl", "smoke")
-    assert (result.verdict, result.reason) == (Verdict.NOT_SUPPORTED, "GLSL cannot say: a stride of 64 bits")
+    assert (result.verdict, result.code) == (Verdict.NOT_SUPPORTED, "missing.glsl")
+    assert "a stride of 64 bits" in result.reason
 
 
 @pytest.mark.parametrize(
-    ("failure", "verdict"),
+    ("failure", "verdict", "code"),
     [
-        (DeviceCrash("died: SIGSEGV\nlast words"), Verdict.CRASH),
-        (DeviceTimeout("run took longer than 60 s"), Verdict.TIMEOUT),
-        (DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN"), Verdict.FAIL),
-        (UndefinedBehaviour("OpLoad: out of bounds"), Verdict.ERROR),
-        (ValidationMessage("VUID-1"), Verdict.ERROR),
-        (DeviceFailure(""), Verdict.ERROR),
+        (DeviceCrash("died: SIGSEGV\nlast words", step=Step.PIPELINE), Verdict.CRASH, "crash.pipeline"),
+        (DeviceCrash("died"), Verdict.CRASH, "crash"),
+        (DeviceTimeout("run took longer than 60 s", step=Step.DISPATCH), Verdict.TIMEOUT, "timeout.dispatch"),
+        (DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN", step=Step.PIPELINE), Verdict.FAIL, "fail.call.pipeline"),
+        (OutOfMemory("vkAllocateMemory", step=Step.DISPATCH), Verdict.RESOURCE_ERROR, "resource_error.dispatch"),
+        (UndefinedBehaviour("OpLoad: out of bounds", step=Step.DISPATCH), Verdict.ERROR, "error.undefined_behaviour"),
+        (ValidationMessage("VUID-1"), Verdict.ERROR, "error.validation"),
+        (DeviceFailure(""), Verdict.ERROR, "error.device"),
     ],
 )
-def test_each_failure_of_a_device_has_its_verdict(case, failure, verdict):
+def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdict, code):
     device = Scripted(raising(failure))
     result = judge(case, holding(device), "spirv", "smoke")
-    assert result.verdict is verdict
+    assert (result.verdict, result.code) == (verdict, code)
     assert str(failure) in result.message
     assert result.reason
     assert "\n" not in result.reason
@@ -121,7 +126,7 @@ def test_each_failure_of_a_device_has_its_verdict(case, failure, verdict):
 def test_where_a_device_failed_can_be_sent_to_another_process(case):
     result = judge(case, holding(Scripted(raising(DeviceLost("lost", step=Step.DISPATCH)))), "spirv", "smoke")
     # execnet sends no subclass of str.
-    assert [type(value) for value in SetAside("path::id", 1, tried(result, alone=False)).wire()[2]] == [bool, str, str, str, float]
+    assert [type(value) for value in SetAside("path::id", 1, tried(result, alone=False)).wire()[2]] == [bool, str, str, str, float, str]
 
 
 def test_the_case_after_a_lost_device_has_a_fresh_one(case, right):
@@ -159,11 +164,10 @@ def test_an_exception_of_ours_is_an_error_with_its_traceback(case, right, monkey
 
     monkeypatch.setattr(kernels, "evaluate", broken)
     result = judge(case, holding(Scripted(right)), "spirv", "smoke")
-    assert result.verdict is Verdict.ERROR
-    assert result.reason == f"{OURS}GeneratorError: A*B overflows"
+    assert (result.verdict, result.code) == (Verdict.ERROR, "error.reference")
     assert "in broken" in result.message
 
 
 def test_a_device_that_hands_back_too_few_outcomes_is_an_error(case, right):
     result = judge(case, holding(Scripted(lambda dispatches: right(dispatches)[:-1])), "spirv", "smoke")
-    assert result.verdict is Verdict.ERROR
+    assert (result.verdict, result.code) == (Verdict.ERROR, "error.comparison")

@@ -32,6 +32,7 @@ from cts.devices.embedded.translation import Translation
 from cts.devices.embedded.values import UNDEFINED
 from cts.devices.embedded.workgroup import built_in, check_built_in
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
+from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Decoration, StorageClass
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction
@@ -71,8 +72,8 @@ class EmbeddedDevice:
         """What the profile says."""
         return self._description
 
-    def missing(self, kernel: Kernel) -> str:
-        """What the profile lacks for ``kernel``; empty if nothing."""
+    def missing(self, kernel: Kernel) -> Reason | None:
+        """Return the first thing that the profile lacks for ``kernel``; None if it lacks nothing."""
         from cts.devices.requirements import missing
 
         return missing(kernel, self._description)
@@ -251,5 +252,4 @@ def _explained(translation: Translation, index: int, error: Exception) -> Device
         return NotSupported(f"{instruction}: the embedded device does not have this: {error}", name)
     if isinstance(error, UndefinedUse):
         return UndefinedBehaviour(f"{instruction}: {error} [SPIR-V 3.3.1 OpUndef]")
-    what, colon, rest = str(error).partition(": ")
-    return UndefinedBehaviour(f"{instruction}: {rest if colon and what in instruction.split() else error}")
+    return UndefinedBehaviour(f"{instruction}: {error}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cts.devices.device import DeviceFailure, Step
+from cts.verdict.codes import Code
 from generators.errors import GeneratorError
 from generators.spirv.disassemble import disassemble
 from generators.spirv.named_number import NamedNumber
@@ -15,7 +16,7 @@ class Violation(Exception):
 
     Attributes:
         rule: a requirement id, a VUID, an F-id, or the section of the SPIR-V specification.
-        text: what happened, in one line.
+        text: what happened, in one line. Whoever reports it puts the instruction before it.
     """
 
     def __init__(self, rule: str, text: str) -> None:
@@ -45,6 +46,7 @@ class NotValidSpirv(DeviceFailure):
     """
 
     verdict = "error"
+    begins = Code.ERROR_SPIRV
 
     def __init__(self, message: str, word: int) -> None:
         super().__init__(message, step=Step.PIPELINE)
@@ -60,6 +62,7 @@ class NotSupported(DeviceFailure):
     """
 
     verdict = "error"
+    begins = Code.ERROR_INTERPRETER
 
     def __init__(self, message: str, instruction: str) -> None:
         super().__init__(message, step=Step.PIPELINE)

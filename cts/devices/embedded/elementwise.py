@@ -87,7 +87,7 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
     types = [translation.type_of[o] for o in operands]
     if op in MATRIX_ARITHMETIC:
         if not all(isinstance(t, MatrixType) and _same_but_sign(t, result) for t in types):
-            raise Violation("KHR-ARI-04", f"Op{op.name}: operands and result must have one matrix type")
+            raise Violation("KHR-ARI-04", "operands and result must have one matrix type")
         if result.number.is_float != op.name.startswith("F"):
             raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
     elif op in MATRIX_CONVERSIONS:
@@ -95,7 +95,7 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
             if isinstance(t, MatrixType) and use_may_change(translation, op, t, result):
                 continue
             if not isinstance(t, MatrixType) or not _same_shape(t, result):
-                raise Violation("KHR-CVT-02", f"Op{op.name}: operand and result must have the same scope, rows, columns and use")
+                raise Violation("KHR-CVT-02", "operand and result must have the same scope, rows, columns and use")
     else:
         raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")
 

@@ -69,20 +69,20 @@ def _operands(translation: Translation, words: Words, matrix: MatrixType, pointe
     """``words`` begin with the layout."""
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
-        raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"{what}: a pointer to {storage.name} storage")
+        raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"a pointer to {storage.name} storage")
     pointee = translation.pointee(pointer)
     if not isinstance(pointee, Number | Vector):
-        raise Violation("KHR-PTR-02", f"{what}: the pointee is neither a scalar nor a vector")
+        raise Violation("KHR-PTR-02", "the pointee is neither a scalar nor a vector")
     layout = translation.constant(words[0])
     if layout.__class__ is not int:
-        raise Violation("KHR-LOAD-02", f"{what}: the layout is not a constant")
+        raise Violation("KHR-LOAD-02", "the layout is not a constant")
     if layout not in (Layout.ROW_MAJOR, Layout.COLUMN_MAJOR):
-        raise Violation("KHR-LOAD-02", f"{what}: layout {layout} is not a Cooperative Matrix Layout")
+        raise Violation("KHR-LOAD-02", f"layout {layout} is not a Cooperative Matrix Layout")
     if len(words) < 2:
         raise Violation("KHR-LOAD-06", f"{what} without a stride")
     stride_type = translation.type_of[words[1]]
     if not isinstance(stride_type, Number) or stride_type.is_float:
-        raise Violation("KHR-LOAD-07", f"{what}: the stride is not a scalar integer")
+        raise Violation("KHR-LOAD-07", "the stride is not a scalar integer")
     access = memory_operands(translation, words[2:], storage, writes, what)
     return _Operands(matrix, pointer, words[1], stride_type, size_of(pointee), _scalar_bytes(pointee), layout == Layout.ROW_MAJOR, access)
 
@@ -91,32 +91,32 @@ def _scalar_bytes(type_: Type) -> int:
     return size_of(type_.element if isinstance(type_, Vector) else type_)
 
 
-def _uniform_place(machine: Machine, operands: _Operands, values: list[Value], what: str) -> tuple[Memory, list[int], list[int]]:
+def _uniform_place(machine: Machine, operands: _Operands, values: list[Value]) -> tuple[Memory, list[int], list[int]]:
     """Where each active instance accesses memory: byte offsets of its pointer, and bytes of its stride."""
     scope, instances = operands.matrix.scope, machine.instances(operands.matrix.scope)
     pointer = values[operands.pointer]
     place = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
-    place = machine.uniform(place, scope, f"{what}: the pointer")
+    place = machine.uniform(place, scope, "the pointer")
     resolved = pointer.resolve(machine)
     if isinstance(pointer, AddressPointer):
         place = place - resolved.memory.base
-    stride = machine.uniform(signed_index(values[operands.stride], operands.stride_type), scope, f"{what}: the stride")
+    stride = machine.uniform(signed_index(values[operands.stride], operands.stride_type), scope, "the stride")
     places = place.tolist() if isinstance(place, np.ndarray) else [place] * instances
     strides = (stride * operands.unit).tolist() if isinstance(stride, np.ndarray) else [stride * operands.unit] * instances
     return resolved.memory, places, strides
 
 
-def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: int, stride: int, what: str) -> None:
+def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: int, stride: int) -> None:
     address = memory.base + place
     if stride < 0:
-        raise Violation("KHR-LOAD-05", f"{what}: a negative stride")
+        raise Violation("KHR-LOAD-05", "a negative stride")
     natural = min(_WIDEST_ALIGNMENT, operands.line_bytes)
     line = "row" if operands.row_major else "column"
-    at = f"{what}: the pointer is at byte {place} of '{memory.name}', not aligned to"
+    at = f"the pointer is at byte {place} of '{memory.name}', not aligned to"
     if address % natural:
         machine.forbid("KHR-ALIGN-01", f"{at} {natural} bytes of a {line}")
     if stride % natural:
-        machine.forbid("KHR-ALIGN-01", f"{what}: a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
+        machine.forbid("KHR-ALIGN-01", f"a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
     if address % operands.scalar_bytes:
         machine.forbid(SCALAR_ALIGNMENT, f"{at} its {operands.scalar_bytes} bytes")
     if address % operands.access.alignment:
@@ -137,7 +137,7 @@ def _load(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixLoadKHR"
     matrix = translation.types[words[0]]
     if not isinstance(matrix, MatrixType):
-        raise Violation("KHR-LOAD-01", f"{what}: the result is not a cooperative matrix")
+        raise Violation("KHR-LOAD-01", "the result is not a cooperative matrix")
     operands = _operands(translation, words[3:], matrix, words[2], what, writes=False)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
@@ -146,13 +146,13 @@ def _load(translation: Translation, words: Words) -> Run:
 
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
-        memory, places, strides = _uniform_place(machine, operands, values, what)
+        memory, places, strides = _uniform_place(machine, operands, values)
         result = np.zeros((instances, rows, columns), number.dtype)
         records = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if memory.traced else None
         elements = memory.view(number.dtype)
         for i in range(instances) if active is None else active:
             place, stride = places[i], strides[i]
-            _check_place(machine, operands, memory, place, stride, what)
+            _check_place(machine, operands, memory, place, stride)
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
                 inside = _within(memory, place + offsets, size)
@@ -197,7 +197,7 @@ def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarr
 def _store(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixStoreKHR"
     pointer, object_ = words[0], words[1]
-    matrix = translation.matrix_type(object_, "KHR-STORE-03", f"{what}: the object")
+    matrix = translation.matrix_type(object_, "KHR-STORE-03", "the object")
     operands = _operands(translation, words[2:], matrix, pointer, what, writes=True)
     forbidden = not_writable(translation, pointer)
     machine, values = translation.machine, translation.values
@@ -211,8 +211,8 @@ def _store(translation: Translation, words: Words) -> Run:
         if isinstance(data, Undefined):
             raise UndefinedUse("an undefined matrix is stored")
         if forbidden:
-            machine.forbid("SPIR-V 3.20 NonWritable", f"{what}: {forbidden}")
-        memory, places, strides = _uniform_place(machine, operands, values, what)
+            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+        memory, places, strides = _uniform_place(machine, operands, values)
         if not memory.check_writable():
             memory.stray.append(StrayWrite(memory.name, "read-only", min(places), data.nbytes))
             return
@@ -220,10 +220,10 @@ def _store(translation: Translation, words: Words) -> Run:
         elements = memory.view(number.dtype)
         for i in range(instances) if active is None else active:
             place, stride = places[i], strides[i]
-            _check_place(machine, operands, memory, place, stride, what)
+            _check_place(machine, operands, memory, place, stride)
             if stride < operands.line_bytes and operands.lines > 1:
                 rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"
-                machine.forbid(rule, f"{what}: a stride of {stride} bytes for lines of {operands.line_bytes}, so that elements overlap")
+                machine.forbid(rule, f"a stride of {stride} bytes for lines of {operands.line_bytes}, so that elements overlap")
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
                 inside = _within(memory, place + offsets, size)

@@ -48,7 +48,7 @@ def memory_operands(translation: Translation, words: Words, storage: StorageClas
     if mask & _ALIGNED:
         alignment = extra.pop(0)
         if alignment < 1 or alignment & (alignment - 1):
-            raise Violation("SPIR-V 3.26 Aligned", f"{what}: alignment {alignment} is not a power of two")
+            raise Violation("SPIR-V 3.26 Aligned", f"alignment {alignment} is not a power of two")
     elif storage is StorageClass.PhysicalStorageBuffer:
         raise Violation("VUID-StandaloneSpirv-PhysicalStorageBuffer64-04708", f"{what} of PhysicalStorageBuffer storage without Aligned")
     if mask & _AVAILABLE:

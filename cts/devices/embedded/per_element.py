@@ -23,10 +23,10 @@ _Argument = Callable[[Lanes, np.ndarray], Value]
 def _per_element(translation: Translation, words: Words) -> Run:
     if Capability.CooperativeMatrixPerElementOperationsEXT not in translation.capabilities:
         raise Violation("CM2-CAP-03", f"{_WHAT} without the capability CooperativeMatrixPerElementOperationsNV")
-    matrix = translation.matrix_type(words[2], "CM2-PE-01", f"{_WHAT}: the matrix")
+    matrix = translation.matrix_type(words[2], "CM2-PE-01", "the matrix")
     if translation.types[words[0]] != matrix:
-        raise Violation("CM2-PE-01", f"{_WHAT}: the result is not of the type of the matrix, a {matrix}")
-    callback = Callback(translation, words[3], "CM2-PE-02", f"{_WHAT}: Func")
+        raise Violation("CM2-PE-01", f"the result is not of the type of the matrix, a {matrix}")
+    callback = Callback(translation, words[3], "CM2-PE-02", "Func")
     _check(translation, callback, matrix, words[4:])
     arguments = [_elements(translation, words[2])]
     arguments += [_operand(translation, callback, id_) for id_ in words[4:]]
@@ -69,7 +69,7 @@ def _check(translation: Translation, callback: Callback, matrix: MatrixType, ope
 def _check_operand(callback: Callback, matrix: MatrixType, parameter: Type, given: Type) -> None:
     if isinstance(given, PointerType) and given.storage is not StorageClass.PhysicalStorageBuffer:
         # The extension does not add this instruction to those that may have a logical pointer as an operand.
-        raise Violation("SPIR-V 2.16.1", f"{_WHAT}: an operand is a pointer to {given.storage.name} storage; only addresses may be")
+        raise Violation("SPIR-V 2.16.1", f"an operand is a pointer to {given.storage.name} storage; only addresses may be")
     if not isinstance(given, MatrixType):
         if given != parameter:
             raise Violation("CM2-PE-04", f"{callback.what}: an operand is not of its parameter's type")
@@ -84,7 +84,7 @@ def _operand(translation: Translation, callback: Callback, id_: int) -> _Argumen
     if isinstance(type_, MatrixType):
         return _elements(translation, id_)
     name = translation.name(id_)
-    return lambda lanes, _: callback.per_element(lanes, type_, values[id_], f"{_WHAT}: the operand {name}")
+    return lambda lanes, _: callback.per_element(lanes, type_, values[id_], f"the operand {name}")
 
 
 def _elements(translation: Translation, id_: int) -> _Argument:

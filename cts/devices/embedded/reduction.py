@@ -93,11 +93,11 @@ def _groups(rows: int, columns: int, mode: int) -> list[int]:
 
 def _check(result: MatrixType, matrix: MatrixType, mode: int) -> None:
     if result.number != matrix.number or result.scope != matrix.scope:
-        raise Violation("CM2-RED-01", f"{_WHAT}: a {matrix} to a {result}; component type and scope must be the same")
+        raise Violation("CM2-RED-01", f"a {matrix} to a {result}; component type and scope must be the same")
     if matrix.use is not Use.ACCUMULATOR or result.use is not Use.ACCUMULATOR:
-        raise Violation("CM2-RED-01", f"{_WHAT}: a {matrix} to a {result}; both must be accumulators")
+        raise Violation("CM2-RED-01", f"a {matrix} to a {result}; both must be accumulators")
     if mode not in _MODES:
-        raise Violation("CM2-RED-02", f"{_WHAT}: {mode:#x} is not Row, Column, both, or 2x2")
+        raise Violation("CM2-RED-02", f"{mode:#x} is not Row, Column, both, or 2x2")
     if mode == _SQUARE and (2 * result.rows, 2 * result.columns) != (matrix.rows, matrix.columns):
         raise Violation("CM2-RED-03", f"{_WHAT} 2x2: a {matrix} to a {result}, which is not of half its size")
     if mode == _ROW and result.rows != matrix.rows:
@@ -110,11 +110,11 @@ def _reduce(translation: Translation, words: Words) -> Run:
     if Capability.CooperativeMatrixReductionsEXT not in translation.capabilities:
         raise Violation("CM2-CAP-01", f"{_WHAT} without the capability CooperativeMatrixReductionsNV")
     id_, mode = words[2], words[3]
-    result, matrix = translation.types[words[0]], translation.matrix_type(id_, "CM2-RED-01", f"{_WHAT}: the matrix")
+    result, matrix = translation.types[words[0]], translation.matrix_type(id_, "CM2-RED-01", "the matrix")
     if not isinstance(result, MatrixType):
-        raise Violation("CM2-RED-01", f"{_WHAT}: the result is not a cooperative matrix")
+        raise Violation("CM2-RED-01", "the result is not a cooperative matrix")
     _check(result, matrix, mode)
-    callback = Callback(translation, words[4], "CM2-RED-07", f"{_WHAT}: CombineFunc")
+    callback = Callback(translation, words[4], "CM2-RED-07", "CombineFunc")
     if callback.type.result != matrix.number or callback.type.parameters != (matrix.number, matrix.number):
         raise Violation("CM2-RED-07", f"{callback.what} must take two values of the component type of a {matrix}, and return one")
     machine, values = translation.machine, translation.values

@@ -60,7 +60,6 @@ class _Operands:
         access: alignment and ordering.
     """
 
-    what: str
     matrix: MatrixType
     pointer: int
     layout: int
@@ -80,7 +79,7 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
         raise Unsupported(f"a tensor access to {storage.name} storage")
     layout_type = translation.type_of[layout]
     if not isinstance(layout_type, TensorLayoutType):
-        raise Violation("CM2-LT-02", f"{what}: the operand TensorLayout is not a tensor layout")
+        raise Violation("CM2-LT-02", "the operand TensorLayout is not a tensor layout")
     extras = sum(len(kinds) for bit, kinds in GRAMMAR.kinds["MemoryAccess"].parameters.items() if masks[0] & bit)
     memory, addressing = masks[: 1 + extras], masks[1 + extras :]
     if memory[0] & MemoryAccess.MakePointerAvailable and not writes:
@@ -91,7 +90,7 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
     view = ids.pop(0) if mask & _VIEW else 0
     view_type = translation.type_of.get(view) if view else None
     if not isinstance(view_type, TensorViewType) and view:
-        raise Violation("CM2-LT-02", f"{what}: the operand TensorView is not a tensor view")
+        raise Violation("CM2-LT-02", "the operand TensorView is not a tensor view")
     decode = ids.pop(0) if mask & _DECODE else 0
     vector = ids.pop(0) if mask & _DECODE_VECTOR else 0
     if (decode or vector) and writes:
@@ -100,11 +99,11 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
         raise Unsupported(f"Tensor Addressing Operands {mask:#x}")
     access = memory_operands(translation, memory, storage, writes, what)
     assert view_type is None or isinstance(view_type, TensorViewType)
-    extent = _extent(translation, what, pointer)
-    return _Operands(what, matrix, pointer, layout, layout_type, view, view_type, decode, vector, extent, access)
+    extent = _extent(translation, pointer)
+    return _Operands(matrix, pointer, layout, layout_type, view, view_type, decode, vector, extent, access)
 
 
-def _extent(translation: Translation, what: str, pointer: int) -> _Extent | None:
+def _extent(translation: Translation, pointer: int) -> _Extent | None:
     """The array that an access chain ends in; None where the chain does not say, or the array's length is not known before it runs."""
     chain = next((i for i in translation.instructions if i.op in _CHAINS and i.operands[1] == pointer), None)
     if chain is None:
@@ -114,7 +113,7 @@ def _extent(translation: Translation, what: str, pointer: int) -> _Extent | None
     for index in indices[:-1]:
         type_ = member_type(type_, translation.constant(index) if isinstance(type_, Struct) else 0)
     if not indices or not isinstance(type_, Array):
-        raise Violation("CM2-LT-04", f"{what}: the pointer does not point into an array")
+        raise Violation("CM2-LT-04", "the pointer does not point into an array")
     if type_.length is None:
         return None
     return _Extent(indices[-1], translation.number_of(translation.type_of[indices[-1]]), type_)
@@ -134,7 +133,7 @@ def _layouts(machine: Machine, operands: _Operands, value: Value) -> list[Layout
     before, after = (*state.block_size, *state.dimension, *state.stride), (*state.span, state.clamp_value)
     numbers = [*map(wide, before), *map(wide_signed, state.offset), *map(wide, after)]
     found = []
-    for instance in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor layout"):
+    for instance in _by_instance(machine, numbers, operands.matrix.scope, "the tensor layout"):
         block_size, dimension, stride, offset, span = (instance[i * dim : (i + 1) * dim] for i in range(5))
         found.append(Layout(type_.clamp_mode, block_size, dimension, stride, offset, span, instance[-1]))
     return found
@@ -146,7 +145,7 @@ def _views(machine: Machine, operands: _Operands, value: Value) -> list[View]:
     state, dim = view_state(machine, type_, value), type_.dim
     numbers = [wide(number) for number in (*state.dimension, *state.stride, *state[2:])]
     found = []
-    for instance in _by_instance(machine, numbers, operands.matrix.scope, f"{operands.what}: the tensor view"):
+    for instance in _by_instance(machine, numbers, operands.matrix.scope, "the tensor view"):
         dimension, stride = instance[:dim], instance[dim : 2 * dim]
         row_offset, row_span, col_offset, col_span = instance[2 * dim :]
         clip = (row_offset, row_span), (col_offset, col_span)
@@ -165,7 +164,7 @@ class _Place:
 
 
 def _memory_places(machine: Machine, operands: _Operands, values: list[Value]) -> list[_Place]:
-    scope, what = operands.matrix.scope, operands.what
+    scope = operands.matrix.scope
     pointer = values[operands.pointer]
     offset = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
     resolved = pointer.resolve(machine)
@@ -173,7 +172,7 @@ def _memory_places(machine: Machine, operands: _Operands, values: list[Value]) -
     base = memory.base if isinstance(pointer, AddressPointer) else 0
     index = signed_index(values[operands.extent.index], operands.extent.index_type) if operands.extent else 0
     found = []
-    for address, at in _by_instance(machine, [offset, index], scope, f"{what}: the pointer"):
+    for address, at in _by_instance(machine, [offset, index], scope, "the pointer"):
         start, low, high = address - base, 0, memory.size
         if operands.extent is not None:
             array = operands.extent.array
@@ -186,7 +185,7 @@ def _memory_places(machine: Machine, operands: _Operands, values: list[Value]) -
 
 def _check_place(machine: Machine, operands: _Operands, place: _Place) -> None:
     address = place.memory.base + place.start
-    at = f"{operands.what}: the pointer is at byte {place.start} of '{place.memory.name}', not aligned to"
+    at = f"the pointer is at byte {place.start} of '{place.memory.name}', not aligned to"
     if address % POINTER_ALIGNMENT:
         machine.forbid("CM2-LT-06", f"{at} {POINTER_ALIGNMENT} bytes")
     if address % operands.access.alignment:
@@ -201,7 +200,7 @@ def _places(machine: Machine, operands: _Operands, layout: Layout, view: View | 
     """
     places = tensor_places(layout, view, operands.matrix.rows, operands.matrix.columns, store)
     for rule, text in places.broken:
-        machine.forbid(rule, f"{operands.what}: {text}")
+        machine.forbid(rule, text)
     return places
 
 
@@ -211,14 +210,14 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
     distance = places.index[reached] * size
     offsets: np.ndarray = place.start + distance
     if distance.size and int(distance.max()) >= _INDEX_LIMIT:
-        machine.forbid("F-TA-7", f"{operands.what}: an element at byte {int(distance.max())} from the pointer, beyond 2^31")
+        machine.forbid("F-TA-7", f"an element at byte {int(distance.max())} from the pointer, beyond 2^31")
     outside = (offsets < place.low) | (offsets + size > place.high) | (offsets < 0) | (offsets + size > place.memory.size)
     if outside.any():
         which = int(np.flatnonzero(outside)[0])
         row, column = (int(i) for i in np.argwhere(reached)[which])
         machine.forbid(
             "F-CM2-9",
-            f"{operands.what}: out of bounds: element ({row}, {column}) at byte {int(offsets[which])} of '{place.memory.name}', "
+            f"out of bounds: element ({row}, {column}) at byte {int(offsets[which])} of '{place.memory.name}', "
             f"where bytes {place.low} to {min(place.high, place.memory.size) - 1} may be accessed",
         )
     return offsets
@@ -233,7 +232,7 @@ def _clamp_value(machine: Machine, operands: _Operands, layout: Layout) -> Any:
     """The low bits of the clamp value, as a component (F-TA-16)."""
     number = operands.matrix.number
     if number.bits > _CLAMP_VALUE_BITS and layout.clamp_value:
-        machine.forbid("F-TA-16", f"{operands.what}: a clamp value of 32 bits for components of {number.bits}")
+        machine.forbid("F-TA-16", f"a clamp value of 32 bits for components of {number.bits}")
     return np.array(layout.clamp_value & number.mask, number.component.bits_dtype).view(number.dtype)[()]
 
 
@@ -241,9 +240,9 @@ def _load(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixLoadTensorNV"
     matrix, object_ = translation.types[words[0]], words[3]
     if not isinstance(matrix, MatrixType):
-        raise Violation("CM2-LT-01", f"{what}: the result is not a cooperative matrix")
+        raise Violation("CM2-LT-01", "the result is not a cooperative matrix")
     if translation.type_ids[object_] != words[0]:
-        raise Violation("CM2-LT-01", f"{what}: the object is not of the result's type")
+        raise Violation("CM2-LT-01", "the object is not of the result's type")
     operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
     fetch = (_decoded if operands.decode or operands.decode_vector else _from_memory)(translation, operands)
     machine, values = translation.machine, translation.values
@@ -319,7 +318,7 @@ def _object(value: Value, shape: tuple[int, ...], number: Number) -> tuple[np.nd
 def _store(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixStoreTensorNV"
     pointer, object_ = words[0], words[1]
-    matrix = translation.matrix_type(object_, "CM2-ST-04", f"{what}: the object")
+    matrix = translation.matrix_type(object_, "CM2-ST-04", "the object")
     operands = _operands(translation, what, matrix, pointer, words[2], words[3:], writes=True)
     forbidden = not_writable(translation, pointer)
     machine, values = translation.machine, translation.values
@@ -330,7 +329,7 @@ def _store(translation: Translation, words: Words) -> Run:
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
         if forbidden:
-            machine.forbid("SPIR-V 3.20 NonWritable", f"{what}: {forbidden}")
+            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
         memory_places = _memory_places(machine, operands, values)
         layouts = _layouts(machine, operands, values[operands.layout])
         views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances

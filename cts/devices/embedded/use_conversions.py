@@ -17,25 +17,25 @@ from generators.spirv.enumerants import Capability, Op
 from generators.types import Use
 
 
-def _types(translation: Translation, words: Words, rule: str, what: str) -> tuple[MatrixType, MatrixType]:
+def _types(translation: Translation, words: Words, rule: str) -> tuple[MatrixType, MatrixType]:
     """The types of the operand and of the result."""
     to = translation.types[words[0]]
     if not isinstance(to, MatrixType):
-        raise Violation(rule, f"{what}: the result is not a cooperative matrix")
-    return translation.matrix_type(words[2], rule, f"{what}: the matrix"), to
+        raise Violation(rule, "the result is not a cooperative matrix")
+    return translation.matrix_type(words[2], rule, "the matrix"), to
 
 
 def _convert(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixConvertNV"
     if translation.capabilities.isdisjoint(USE_CONVERSIONS):
         raise Violation("CM2-CAP-02", f"{what} without the capability CooperativeMatrixConversionsNV")
-    from_, to = _types(translation, words, "CM2-CVT-03", what)
+    from_, to = _types(translation, words, "CM2-CVT-03")
     if from_.number != to.number:
-        raise Violation("CM2-CVT-03", f"{what}: a {from_} to a {to}; the component type must be the same")
+        raise Violation("CM2-CVT-03", f"a {from_} to a {to}; the component type must be the same")
     if (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
-        raise Violation("CM2-CVT-03", f"{what}: a {from_} to a {to}; scope, rows and columns must be the same")
+        raise Violation("CM2-CVT-03", f"a {from_} to a {to}; scope, rows and columns must be the same")
     if not use_may_change(translation, Op.CooperativeMatrixConvertUseEXT, from_, to):
-        raise Violation("CM2-CVT-03", f"{what}: a {from_} to a {to}; it goes from an accumulator to A or B")
+        raise Violation("CM2-CVT-03", f"a {from_} to a {to}; it goes from an accumulator to A or B")
     machine, values, operand = translation.machine, translation.values, words[2]
 
     def run() -> Value:
@@ -49,13 +49,13 @@ def _transpose(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixTransposeNV"
     if Capability.CooperativeMatrixConversionsNV not in translation.capabilities:
         raise Violation("CM2-CAP-02", f"{what} without the capability CooperativeMatrixConversionsNV")
-    from_, to = _types(translation, words, "CM2-TR-01", what)
+    from_, to = _types(translation, words, "CM2-TR-01")
     if (from_.use, to.use) != (Use.ACCUMULATOR, Use.B):
-        raise Violation("CM2-TR-01", f"{what}: a {from_} to a {to}; it goes from an accumulator to B")
+        raise Violation("CM2-TR-01", f"a {from_} to a {to}; it goes from an accumulator to B")
     if (from_.scope, from_.columns, from_.rows) != (to.scope, to.rows, to.columns):
-        raise Violation("CM2-TR-01", f"{what}: a {from_} to a {to}; rows and columns must be swapped, in the same scope")
+        raise Violation("CM2-TR-01", f"a {from_} to a {to}; rows and columns must be swapped, in the same scope")
     if from_.number != to.number:
-        raise Violation("CM2-TR-03", f"{what}: a {from_} to a {to}; the component type must be the same (F-CM2-12)")
+        raise Violation("CM2-TR-03", f"a {from_} to a {to}; the component type must be the same (F-CM2-12)")
     machine, values, operand = translation.machine, translation.values, words[2]
 
     def run() -> Value:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError, DeviceTimeout, Finding
+from cts.verdict.codes import Code, Reason
 from generators.kernel import Dispatch, Kernel, Outcome
 
 KIND = "spirv-val"
@@ -51,9 +52,9 @@ class ValidatorDevice:
             extra={"target_env": TARGET, "path": path},
         )
 
-    def missing(self, kernel: Kernel) -> str:  # noqa: ARG002 (whichever it is)
-        """It runs no kernel at all."""
-        return "spirv-val runs no shaders"
+    def missing(self, kernel: Kernel) -> Reason:  # noqa: ARG002 (whichever it is)
+        """Return that it runs no kernel at all."""
+        return Reason(Code.MISSING_JUDGE.of("kernel"), "spirv-val runs no shaders")
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:  # noqa: ARG002 (it runs none)
         """Never.
@@ -61,7 +62,7 @@ class ValidatorDevice:
         Raises:
             DeviceError: always.
         """
-        raise DeviceError(self.missing(kernel))
+        raise DeviceError(self.missing(kernel).text)
 
     def validate(self, module: bytes) -> Answer:
         """What it makes of ``module``.

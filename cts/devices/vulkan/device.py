@@ -19,6 +19,7 @@ from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts, Pipelines, shape_of
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
+from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
 
 FENCE_SECONDS = 60.0
@@ -75,8 +76,8 @@ class VulkanDevice:
         """What the device says of itself."""
         return self._description
 
-    def missing(self, kernel: Kernel) -> str:
-        """What the device lacks for the kernel; empty if nothing."""
+    def missing(self, kernel: Kernel) -> Reason | None:
+        """Return the first thing that the device lacks for the kernel; None if it lacks nothing."""
         return missing(kernel, self._description)
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:

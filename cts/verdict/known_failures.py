@@ -1,0 +1,331 @@
+"""Known failures of a driver, from ``golden/known_failures/*.yaml``. docs/known_failures.md has the schema.
+
+A known failure changes the verdict of a case, and neither whether the case runs nor in which tier it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+
+from cts.verdict.codes import Code, beginning, is_within
+from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import Case, Casebook, find_case
+from generators.casebook.document import Element, read_document
+from generators.errors import CasebookError
+
+FOLDER = Path("golden", "known_failures")
+
+FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.FLAKY, Verdict.RESOURCE_ERROR})
+"""Verdicts that may be known of a driver."""
+
+Version = tuple[int, ...]
+
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_VERSION = re.compile(r"\d+(\.\d+)*")
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Cases of one family.
+
+    Attributes:
+        id: of the only case; empty where ``when`` says which.
+        when: name of an axis -> patterns of labels, one of which each case has; ``*`` stands for any characters. Empty for all cases.
+    """
+
+    family: str
+    id: str = ""
+    when: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def selects(self, case: Case) -> bool:
+        """Tell whether a case is one of them."""
+        if self.id:
+            return case.id == self.id
+        if case.family != self.family:
+            return False
+        labels = labels_by_axis(case)
+        return all(any(fnmatchcase(labels[axis], pattern) for pattern in patterns) for axis, patterns in self.when)
+
+
+def labels_by_axis(case: Case) -> dict[str, str]:
+    """Return the label of a case on each axis, by the axis's name."""
+    return {axis.name: label for axis, label in zip(case.definition.axes, case.labels, strict=True)}
+
+
+@dataclass(frozen=True)
+class KnownFailure:
+    """One defect of a driver.
+
+    Attributes:
+        id: names it in results.
+        since, until: the first and the last version of the driver that have it; empty where that is not known.
+        selectors: of the cases that show it.
+        ends: codes with which such a case may end, or their beginnings; ``pass`` where only some of the cases fail.
+        defects: ids of defects (cts/defects/glossary.yaml), of which the diagnosis of a wrong value must name one; empty for any value.
+        what: what the driver does, one line.
+        evidence: how we know whose fault it is, one line.
+        smallest: ids of the smallest cases that show it.
+        seen: the driver and its version as the findings' page names them.
+        link: of a report to the driver's authors; empty if there is none.
+        place: file, line and key.
+    """
+
+    id: str
+    since: Version
+    until: Version
+    selectors: tuple[Selector, ...]
+    ends: tuple[str, ...]
+    defects: tuple[str, ...]
+    what: str
+    evidence: str
+    smallest: tuple[str, ...]
+    seen: str
+    link: str
+    place: str
+
+    def selects(self, case: Case) -> bool:
+        """Tell whether a case shows it."""
+        return any(selector.selects(case) for selector in self.selectors)
+
+    def concerns(self, version: Version) -> bool:
+        """Tell whether a version of the driver has it. Of what is not known, it has everything."""
+        return not version or ((not self.since or self.since <= version) and (not self.until or version <= self.until))
+
+    def foresees(self, result: CaseResult) -> bool:
+        """Tell whether a failed case ended as it says."""
+        if not any(is_within(result.code, code) for code in self.ends):
+            return False
+        if not self.defects or result.code != Code.FAIL_VALUE:
+            return True
+        named = [{match["id"] for match in failure["matches"]} for failure in result.failures if failure.get("matches")]
+        return bool(named) and all(not ids.isdisjoint(self.defects) for ids in named)
+
+
+@dataclass(frozen=True)
+class KnownFailures:
+    """Those of one driver. Picklable.
+
+    Attributes:
+        file: name of the file; empty where there is none, or none is wanted.
+        entries: in the order of the file, only those that concern the version of the driver.
+    """
+
+    file: str = ""
+    entries: tuple[KnownFailure, ...] = ()
+
+    @cached_property
+    def _by_family(self) -> Mapping[str, tuple[KnownFailure, ...]]:
+        families = {selector.family for entry in self.entries for selector in entry.selectors}
+        return {name: tuple(one for one in self.entries if any(name == each.family for each in one.selectors)) for name in families}
+
+    def entries_of(self, case: Case) -> list[KnownFailure]:
+        """Return those that a case shows."""
+        return [entry for entry in self._by_family.get(case.family, ()) if entry.selects(case)]
+
+    def judged(self, result: CaseResult, case: Case) -> CaseResult:
+        """Return a result with the verdict that it has where the driver's failures are known.
+
+        A case that failed as an entry says is a ``known_fail``; one that passed, although every entry that names it says that it fails, is
+        an ``unexpected_pass``. Whatever else happened stays as it is.
+        """
+        if result.verdict is not Verdict.PASS and result.verdict not in FAILING:
+            return result
+        entries = self.entries_of(case)
+        if not entries:
+            return result
+        if result.verdict is Verdict.PASS:
+            return result if any("pass" in entry.ends for entry in entries) else _unexpected(result, entries[0])
+        known = next((entry for entry in entries if entry.foresees(result)), None)
+        return result if known is None else _known(result, known)
+
+
+def _known(result: CaseResult, entry: KnownFailure) -> CaseResult:
+    message = f"known failure '{entry.id}': {entry.what}\n{entry.link}\n".replace("\n\n", "\n")
+    message += result.message or result.reason
+    return replace(result, verdict=Verdict.KNOWN_FAIL, known=entry.id, reason=entry.what, message=message)
+
+
+def _unexpected(result: CaseResult, entry: KnownFailure) -> CaseResult:
+    reason = f"passed, but '{entry.id}' of the known failures says that it fails: {entry.what}"
+    message = f"{reason}\nIf the driver has been fixed, give the entry the last version that fails as 'until': {entry.place}"
+    code = Code.UNEXPECTED_PASS.of()
+    return replace(result, verdict=Verdict.UNEXPECTED_PASS, code=code, known=entry.id, reason=reason, message=message)
+
+
+NONE_KNOWN = KnownFailures()
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of known failures.
+
+    Attributes:
+        driver: how the name of the driver begins in results; the version follows.
+        entries: all of them.
+    """
+
+    path: Path
+    driver: str
+    entries: tuple[KnownFailure, ...]
+
+    def version(self, driver: str) -> Version | None:
+        """Return the version of a driver, as results name it; empty where it has none, and None where the file is of another driver."""
+        if driver != self.driver and not driver.startswith(f"{self.driver} "):
+            return None
+        found = _VERSION.match(driver[len(self.driver) :].strip())
+        return _version(found[0]) if found else ()
+
+
+def known_failures(root: Path, casebook: Casebook, driver: str) -> KnownFailures:
+    """Return the known failures of a driver.
+
+    Args:
+        root: of the checkout.
+        driver: its name and version as results have them.
+
+    Raises:
+        CasebookError: a file is malformed, names what the casebook does not have, or two files are of this driver.
+    """
+    found = NONE_KNOWN
+    for path in _paths(root):
+        file = File(path, _driver(read_document(path)), ())
+        version = file.version(driver)
+        if version is None:
+            continue
+        if found.file:
+            raise CasebookError(f"{path}: both {found.file} and {path.name} have the known failures of '{driver}': join them")
+        entries = load_file(path, casebook).entries
+        found = KnownFailures(path.name, tuple(entry for entry in entries if entry.concerns(version)))
+    return found
+
+
+def load_files(root: Path, casebook: Casebook) -> dict[str, File]:
+    """Return every file by its name without ``.yaml``.
+
+    Raises:
+        CasebookError: see known_failures.
+    """
+    return {path.stem: load_file(path, casebook) for path in _paths(root)}
+
+
+def load_file(path: Path, casebook: Casebook) -> File:
+    """Read a file, and check that the casebook has what it names.
+
+    Raises:
+        CasebookError: it is malformed, or the casebook lacks a family, an axis, a label or a case that it names.
+    """
+    document = read_document(path)
+    fields = document.fields(("driver", "seen", "failures"))
+    seen = fields["seen"].text()
+    entries: dict[str, KnownFailure] = {}
+    for element in fields["failures"].items("known failures"):
+        entry = _entry(element, seen, casebook)
+        if entry.id in entries:
+            raise element.error(f"the id '{entry.id}' is taken by {entries[entry.id].place}")
+        entries[entry.id] = entry
+    return File(path, _driver(document), tuple(entries.values()))
+
+
+def _paths(root: Path) -> list[Path]:
+    return sorted((root / FOLDER).glob("*.yaml"))
+
+
+def _driver(document: Element) -> str:
+    entries = document.entries("a mapping with the keys driver, seen, failures")
+    if "driver" not in entries:
+        raise document.error("key 'driver' is missing; expected driver, seen, failures")
+    return entries["driver"].text("how the driver's name begins in results")
+
+
+_REQUIRED = ("id", "cases", "ends", "what", "smallest")
+_OPTIONAL = ("since", "until", "defects", "evidence", "seen", "link")
+
+
+def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
+    fields = element.fields(_REQUIRED, _OPTIONAL)
+    id_ = fields["id"].text()
+    if not _ID.fullmatch(id_):
+        raise fields["id"].error(f"'{id_}' is not an id; expected words of small letters and digits with '-' between them")
+    smallest = tuple(_case(one, casebook).id for one in fields["smallest"].items("case ids"))
+    if not smallest:
+        raise fields["smallest"].error("expected at least one case id")
+    selectors = tuple(_selector(one, casebook) for one in fields["cases"].items("case ids, or families with conditions"))
+    if not selectors:
+        raise fields["cases"].error("expected at least one case id, or a family with conditions")
+    since, until = (_bound(fields[name]) if name in fields else () for name in ("since", "until"))
+    if since and until and until < since:
+        raise fields["until"].error("it lies before 'since'")
+    return KnownFailure(
+        id=id_,
+        since=since,
+        until=until,
+        selectors=selectors,
+        ends=tuple(map(_end, fields["ends"].items("codes"))),
+        defects=tuple(one.text() for one in fields["defects"].items("ids of defects")) if "defects" in fields else (),
+        what=_one_line(fields["what"]),
+        evidence=_one_line(fields["evidence"]) if "evidence" in fields else "",
+        smallest=smallest,
+        seen=fields["seen"].text() if "seen" in fields else seen,
+        link=fields["link"].text() if "link" in fields else "",
+        place=element.place,
+    )
+
+
+def _one_line(element: Element) -> str:
+    return " ".join(element.text().split())
+
+
+def _end(element: Element) -> str:
+    code = element.text("a code")
+    begins = beginning(code)
+    verdicts = {verdict.value for verdict in FAILING} | {"pass"}
+    if code not in verdicts and (begins is None or begins.split(".")[0] not in verdicts):
+        raise element.error(f"'{code}' is not the code of a failure; expected one that begins with {', '.join(sorted(verdicts))}")
+    return code
+
+
+def _version(text: str) -> Version:
+    return tuple(map(int, text.split(".")))
+
+
+def _bound(element: Element) -> Version:
+    text = element.label("a version")
+    if not _VERSION.fullmatch(text):
+        raise element.error(f"'{text}' is not a version; expected numbers with dots between them")
+    return _version(text)
+
+
+def _case(element: Element, casebook: Casebook) -> Case:
+    try:
+        return find_case(casebook, element.text("a case id"))
+    except CasebookError as error:
+        raise element.error(str(error)) from error
+
+
+def _selector(element: Element, casebook: Casebook) -> Selector:
+    if not element.is_mapping:
+        case = _case(element, casebook)
+        return Selector(case.family, case.id)
+    fields = element.fields(("family",), ("when",))
+    name = fields["family"].text()
+    if name not in casebook.families:
+        raise fields["family"].error(f"there is no family '{name}'")
+    return Selector(name, when=tuple(_conditions(fields["when"], casebook, name)) if "when" in fields else ())
+
+
+def _conditions(element: Element, casebook: Casebook, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    family = casebook.families[name]
+    axes = {axis.name: axis for axis in family.axes}
+    for axis, labels in element.entries("a mapping from axes to labels").items():
+        if axis not in axes:
+            raise labels.error(f"family '{name}' has no axis '{axis}'; expected one of {', '.join(axes)}")
+        patterns = tuple(one.label() for one in labels.items("labels")) if labels.is_sequence else (labels.label(),)
+        for pattern in patterns:
+            if not any(fnmatchcase(label, pattern) for label in axes[axis].labels):
+                raise labels.error(f"axis '{axis}' has no label '{pattern}'; expected one of {', '.join(axes[axis].labels)}")
+        yield axis, patterns

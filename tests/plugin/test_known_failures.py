@@ -1,0 +1,93 @@
+"""Known failures in whole runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+FILE = """\
+driver: double
+seen: double 1.0
+failures:
+  - id: first-fails
+    cases: ["copying[n0-red]"]
+    ends: [fail.value]
+    what: the first case comes back wrong
+    smallest: ["copying[n0-red]"]
+  - id: crashes
+    cases: [{family: copying, when: {number: [n1, n2]}}]
+    ends: [crash]
+    what: the compiler dies
+    smallest: ["copying[n1-red]"]
+"""
+
+FAILING = {"copying[n0-red]": "fail", "copying[n1-red]": "crash", "copying[n2-red]": "crash"}
+
+
+@pytest.fixture
+def listed(checkout):
+    folder = checkout.root / "golden" / "known_failures"
+    folder.mkdir(parents=True)
+    (folder / "double.yaml").write_text(FILE, encoding="utf-8")
+    return checkout
+
+
+def records(checkout) -> dict[str, dict]:
+    lines = (checkout.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return {record["id"]: record for record in map(json.loads, lines) if "id" in record}
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_run_in_which_only_known_failures_occur_succeeds(listed, workers):
+    done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=FAILING)
+    assert done.returncode == 0, done.stdout
+    assert "verdicts: 5 pass, 3 known_fail" in done.stdout
+    assert "       2  known fail: crashes" in done.stdout
+    assert "known failures: golden/known_failures/double.yaml" in done.stdout
+    assert "5 passed, 3 known failures in" in done.stdout
+    found = records(listed)
+    assert [(found[id_]["verdict"], found[id_]["known"], found[id_]["code"]) for id_ in FAILING] == [
+        ("known_fail", "first-fails", "fail.value"),
+        ("known_fail", "crashes", "crash"),
+        ("known_fail", "crashes", "crash"),
+    ]
+    assert [one["verdict"] for one in found["copying[n1-red]"]["tries"]] == ["crash", "crash"]
+    assert json.loads((listed.root / "out" / "meta.json").read_text())["known_failures"] == "double.yaml"
+    numbers = json.loads((listed.root / "out" / "summary.json").read_text())["headline"]["numbers"]
+    assert (numbers["fail"], numbers["known_fail"], numbers["unexpected_pass"]) == (0, 3, 0)
+
+
+def test_a_pass_that_the_list_does_not_foresee_fails_the_run(listed):
+    done = listed.run("cts", "--report-dir", "out", behaviours={**FAILING, "copying[n2-red]": "pass"})
+    assert done.returncode == 1
+    assert "UNEXPECTED_PASS cases/khr_cooperative_matrix/copying.yaml::copying[n2-red]: passed, but 'crashes'" in done.stdout
+    assert records(listed)["copying[n2-red]"]["code"] == "unexpected_pass"
+
+
+def test_a_known_failure_that_fails_in_another_way_is_not_known(listed):
+    done = listed.run("cts", "--report-dir", "out", behaviours={**FAILING, "copying[n0-red]": "refused"})
+    assert done.returncode == 1
+    record = records(listed)["copying[n0-red]"]
+    assert (record["verdict"], record["known"], record["code"]) == ("fail", "", "fail.call")
+
+
+def test_the_list_can_be_left_out(listed):
+    done = listed.run("cts", "--no-known-failures", "--report-dir", "out", behaviours=FAILING)
+    assert done.returncode == 1
+    assert "verdicts: 5 pass, 1 fail, 2 crash" in done.stdout
+    assert "known failures:" not in done.stdout
+
+
+def test_a_run_is_not_resumed_with_another_choice(listed):
+    listed.run("cts", "-k", "n7", "--report-dir", "out")
+    done = listed.run("cts", "--report-dir", "out", "--resume", "--no-known-failures")
+    assert done.returncode == 2
+    assert "results of another choice of known failures" in done.stdout + done.stderr
+
+
+def test_a_malformed_list_ends_the_run_before_it_begins(listed):
+    (listed.root / "golden" / "known_failures" / "double.yaml").write_text(FILE.replace("n2]", "n20]"), encoding="utf-8")
+    done = listed.run("cts")
+    assert done.returncode == 2
+    assert "axis 'number' has no label 'n20'" in done.stdout + done.stderr

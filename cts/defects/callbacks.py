@@ -12,11 +12,12 @@ import numpy as np
 from cts.defects.defect import Defect, Substitute, each_and_all, every
 from cts.defects.expressions import Change, rewritten
 from cts.defects.glossary import Value
-from cts.reference.callbacks import applied, bits_of
+from cts.reference.callbacks import applied
 from cts.reference.per_element import per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from generators.numerics.formats import encode
 from generators.program.callbacks import (
     Binary,
     Called,
@@ -117,7 +118,7 @@ def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
 
 def _set(state: State, result: Matrix, numbers: np.ndarray) -> None:
     component = result.type.component
-    state.matrices[result.name] = MatrixValue(component, bits_of(numbers, component), computed=component.is_float)
+    state.matrices[result.name] = MatrixValue(component, encode(component, numbers), computed=component.is_float)
 
 
 def _by(mode: ReduceMode) -> Substitute:

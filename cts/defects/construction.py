@@ -10,8 +10,8 @@ from cts.defects.defect import Defect, Substitute, each_and_all, every, named
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from cts.verdict.elements import sign_bit
 from generators.errors import GeneratorError
+from generators.numerics.formats import encode, sign_bit
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat
 from generators.program.program import Program
 from generators.program.values import Operand, Scalar
@@ -59,7 +59,7 @@ def _first_column(rows: int, columns: int) -> np.ndarray:
 
 def _ones(state: State, operation: MatrixNull) -> None:
     component = operation.result.type.component
-    one = np.array(1).astype(component.dtype).view(component.bits_dtype)
+    one = encode(component, np.array(1))
     state.matrices[operation.result.name] = MatrixValue(component, np.full((len(state.instances), *operation.result.type.shape), one))
 
 

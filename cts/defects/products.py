@@ -11,11 +11,11 @@ from cts.defects.defect import Defect, Substitute, each_and_all, every, named
 from cts.defects.glossary import Value
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
-from cts.reference.rounding import encode, nearest, toward_zero
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals
+from generators.numerics.formats import denormals, encode
+from generators.numerics.rounding import nearest, toward_zero
 from generators.program.control_flow import Loop
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Operation, Program

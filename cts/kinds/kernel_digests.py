@@ -10,6 +10,7 @@ from cts.kinds.kernel import arrange, compile_module
 from cts.verdict.expected import Allowed, Expected
 from generators.casebook import Case, build
 from generators.digests import array_bytes, digest, digest_inputs
+from generators.numerics.rounding import to_bits
 
 _SIGNIFICANT_BITS = 20
 
@@ -39,15 +40,9 @@ def digest_expected(expected: Iterable[Expected]) -> str:
 def _allowed(allowed: Allowed) -> Iterator[bytes]:
     yield array_bytes(np.broadcast_to(np.asarray(allowed.nan), allowed.bits.shape))
     if allowed.low is not None and allowed.high is not None:
-        yield array_bytes(_rounded(allowed.low))
-        yield array_bytes(_rounded(allowed.high))
+        yield array_bytes(to_bits(allowed.low, _SIGNIFICANT_BITS))
+        yield array_bytes(to_bits(allowed.high, _SIGNIFICANT_BITS))
         return
     yield array_bytes(allowed.bits)
     for other in allowed.others:
         yield array_bytes(other)
-
-
-def _rounded(values: np.ndarray) -> np.ndarray:
-    mantissa, exponent = np.frexp(values)
-    rounded: np.ndarray = np.ldexp(np.round(mantissa * 2.0**_SIGNIFICANT_BITS), exponent - _SIGNIFICANT_BITS)
-    return rounded

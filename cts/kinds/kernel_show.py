@@ -9,10 +9,10 @@ import numpy as np
 
 from cts.kinds.kernel import arrange, compile_module
 from cts.kinds.kind import Json
-from cts.verdict.elements import values
 from cts.verdict.expected import Expected
 from generators.casebook import Case, build
 from generators.errors import NotExpressible
+from generators.numerics.formats import values
 from generators.program.program import Program, Subcase
 from generators.types import ComponentType
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from cts.reference.memory import Memory
 from cts.reference.state import State
-from cts.verdict import elements
 from generators.errors import GeneratorError
+from generators.numerics.formats import denormals, encode, values
 from generators.program.callbacks import (
     Binary,
     BlockRead,
@@ -41,17 +41,7 @@ class BlockPointers:
 
 
 Argument = np.ndarray | Sequence[np.ndarray] | BlockPointers
-"""Numbers as ``numbers`` gives them; those of the parts of a vector, struct or array; or pointers."""
-
-
-def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Float64 for floats, the component's own dtype for integers, whose arithmetic wraps as the specification says (facts.md C8)."""
-    return elements.values(bits, component)
-
-
-def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
-    """The bits of numbers that are exact in the component type."""
-    return np.ascontiguousarray(values.astype(component.dtype)).view(component.bits_dtype)
+"""Numbers as generators.numerics.formats.values gives them; those of the parts of a vector, struct or array; or pointers."""
 
 
 def applied(state: State, function: ElementFunction, arguments: Sequence[Argument]) -> np.ndarray:
@@ -78,10 +68,10 @@ class _Evaluation:
             case ScalarParameter():
                 return np.asarray(self.arguments[expression.name])
             case Constant():
-                return numbers(np.array(expression.bits, expression.component.bits_dtype), expression.component)
+                return values(np.array(expression.bits, expression.component.bits_dtype), expression.component)
             case Outside():
                 bits = np.array(self.state.operand(expression.operand), np.uint64).astype(expression.component.bits_dtype)
-                return numbers(bits, expression.component)
+                return values(bits, expression.component)
             case Part():
                 parts = self.arguments[expression.of.name]
                 assert isinstance(parts, Sequence), "the argument of a composite parameter has parts"
@@ -113,7 +103,7 @@ class _Evaluation:
             if (index < 0).any() or (index >= (member.length or 1)).any():
                 raise GeneratorError(f"{self.function.name} reads beyond member {read.member} of {read.pointer.block.name}")
             offsets = offsets + index * member.component.bytes
-        return numbers(pointers.memory.load(offsets, member.component), member.component)
+        return values(pointers.memory.load(offsets, member.component), member.component)
 
     def _element_read(self, read: ElementRead) -> np.ndarray:
         memory = self.state.memories[read.array.name]
@@ -123,7 +113,7 @@ class _Evaluation:
         offsets = index * read.array.pointee.bytes
         if memory.copies > 1:
             offsets = offsets + self.state.copy_offsets(memory)
-        return numbers(memory.load(offsets, read.component), read.component)
+        return values(memory.load(offsets, read.component), read.component)
 
     def _binary(self, expression: Binary) -> np.ndarray:
         left, right = self.value(expression.left), self.value(expression.right)
@@ -170,16 +160,7 @@ class _Evaluation:
         return np.asarray(value.astype(target.dtype))
 
     def _exact(self, value: np.ndarray, component: ComponentType) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            rounded = value.astype(component.dtype).astype(np.float64)
-        smallest = float(np.finfo(np.float64).tiny) if component.name == "f64" else 2.0 ** _least_exponent(component)
-        denormal = (value != 0) & (np.abs(value) < smallest)
-        if (rounded != value).any() or denormal.any():
+        rounded = values(encode(component, value), component)
+        if (rounded != value).any() or denormals(value, component).any():
             raise GeneratorError(f"{self.function.name}: a step is not exact, or denormal, in {component}; use other data")
         return value
-
-
-def _least_exponent(component: ComponentType) -> int:
-    """The exponent of the least normal number."""
-    exponent_bits = component.bits - component.precision
-    return 2 - (1 << (exponent_bits - 1))

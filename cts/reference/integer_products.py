@@ -6,6 +6,7 @@ import numpy as np
 
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
+from generators.numerics.formats import integers
 from generators.types import ComponentType, MatrixOperands
 
 _FLOAT64_INTEGERS = 1 << 53
@@ -16,7 +17,7 @@ def extend(value: MatrixValue, signed: bool) -> np.ndarray:
     the signedness of the component type (KHR-MAD-05)."""
     if not signed:
         return value.bits.astype(np.uint64)
-    return value.bits.view(f"i{value.component.bytes}").astype(np.int64).view(np.uint64)
+    return integers(value.bits, value.component, True).astype(np.int64).view(np.uint64)
 
 
 def _numbers(extended: np.ndarray, signed: bool) -> np.ndarray:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cts.verdict.elements import byte_offsets, gather, is_nan, scatter
+from cts.verdict.elements import byte_offsets, gather, scatter
 from cts.verdict.expected import Allowed, Placed
 from generators.errors import GeneratorError
+from generators.numerics.formats import is_nan
 from generators.program.memory import Array
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.reference.callbacks import Argument, applied, bits_of, numbers
+from cts.reference.callbacks import Argument, applied
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
+from generators.numerics.formats import encode, values
 from generators.program.callbacks import ScalarParameter
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.values import Matrix, ScalarValue
@@ -42,7 +43,7 @@ def per_element(state: State, operation: PerElement, places: Places = _own) -> N
         numbers_of_places.append(np.broadcast_to(place.astype(parameter.component.dtype), shape))
     extra = [_extra(state, operand) for operand in operation.extra]
     result = applied(state, function, [*numbers_of_places, matrix.numbers, *extra])
-    bits = bits_of(np.broadcast_to(result, shape), type_.component)
+    bits = encode(type_.component, np.broadcast_to(result, shape))
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed=type_.component.is_float)
 
 
@@ -58,4 +59,4 @@ def _extra(state: State, operand: ExtraOperand) -> Argument:
 
 def _scalar(state: State, value: ScalarValue) -> np.ndarray:
     bits = state.scalar(value).astype(value.component.bits_dtype)
-    return numbers(bits, value.component)[:, None, None]
+    return values(bits, value.component)[:, None, None]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.callbacks import applied, bits_of
+from cts.reference.callbacks import applied
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
+from generators.numerics.exactness import quantum_exponents
+from generators.numerics.formats import encode
 from generators.program.callbacks import Binary, ElementFunction, subexpressions
 from generators.program.reduce import Reduce
 from generators.types import ComponentType, ReduceMode
@@ -28,7 +30,7 @@ def reduce(state: State, operation: Reduce) -> None:
     if source.component.is_float:
         _check_sums(groups, operation.function, source.component)
     result = spread(operation, _combined(state, operation.function, groups))
-    bits = bits_of(result, target.component)
+    bits = encode(target.component, result)
     state.matrices[operation.result.name] = MatrixValue(target.component, bits, computed=target.component.is_float)
 
 
@@ -108,11 +110,6 @@ def _check_sums(groups: np.ndarray, function: ElementFunction, component: Compon
     """Raises GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
     if not any(isinstance(part, Binary) and part.operator in ("add", "subtract") for part in subexpressions(function.result)):
         return
-    magnitudes = np.abs(groups)
-    mantissas, exponents = np.frexp(np.where(magnitudes == 0, 1.0, magnitudes))
-    scaled = (mantissas * 2.0**53).astype(np.int64)
-    trailing = np.log2((scaled & -scaled).astype(np.float64))
-    unit = np.where(magnitudes == 0, np.inf, np.exp2(exponents - 53 + trailing)).min(axis=-1)
-    total = magnitudes.sum(axis=-1)
-    if (total > np.where(np.isinf(unit), np.inf, unit * 2.0**component.precision)).any():
+    quantum = quantum_exponents(groups).min(axis=-1).astype(np.int32)
+    if (np.abs(groups).sum(axis=-1) > np.ldexp(1.0, np.minimum(quantum + component.precision, 1023))).any():
         raise GeneratorError(f"{function.name}: some order of summation is not exact in {component}; use smaller data")

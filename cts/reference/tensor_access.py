@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.reference.callbacks import BlockPointers, applied, bits_of
+from cts.reference.callbacks import BlockPointers, applied
 from cts.reference.memory import Memory
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
@@ -14,6 +14,7 @@ from cts.reference.tensor_addressing import Addresses, addresses
 from cts.reference.values import MatrixValue
 from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
+from generators.numerics.formats import encode
 from generators.program.callbacks import ArrayParameter, ElementFunction
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, moved_matrix, unit_bytes
 from generators.program.values import MatrixType
@@ -142,7 +143,7 @@ def _decoded(
         for parameter, values in ((block, found.block), (within, found.within))
     ]
     result = applied(state, function, [BlockPointers(memory, offsets[at]), *coordinates])
-    return bits_of(np.broadcast_to(result, (int(np.count_nonzero(at)),)), type_.component)
+    return encode(type_.component, np.broadcast_to(result, (int(np.count_nonzero(at)),)))
 
 
 def tensor_store(state: State, operation: TensorStore) -> None:

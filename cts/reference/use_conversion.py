@@ -11,9 +11,8 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.reference.values import Choice, MatrixValue
-from cts.verdict import elements
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals
+from generators.numerics.formats import denormals, sign_bit, values
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import MatrixType
 from generators.types import Use
@@ -59,11 +58,11 @@ def _with_flushed(value: MatrixValue) -> MatrixValue:
     """``value``, in which zero is allowed too where it is denormal (C17, C29), and where it is zero either one (C7, C16)."""
     if not value.component.is_float or value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
         return value
-    sign = value.component.bits_dtype.type(elements.sign_bit(value.component))
+    sign = value.component.bits_dtype.type(sign_bit(value.component))
     found = (value.bits, *value.alternatives)
     if any(((bits & ~sign) == 0).any() for bits in found):
         value = replace(value, computed=True)
-    tiny = [denormals(elements.values(bits, value.component), value.component) for bits in found]
+    tiny = [denormals(values(bits, value.component), value.component) for bits in found]
     if not np.any(tiny):
         return value
     flushed = tuple(np.where(where, bits & sign, bits) for bits, where in zip(found, tiny, strict=True) if where.any())

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.verdict import elements
 from cts.verdict.expected import Allowed, Proof
 from generators.errors import GeneratorError
-from generators.inputs.exactness import History, quantum_exponents
+from generators.numerics.exactness import History, quantum_exponents
+from generators.numerics.formats import is_nan, values
 from generators.types import ComponentType
 
 
@@ -93,7 +93,7 @@ class MatrixValue:
             raise GeneratorError(
                 "a float result that may round either way is the operand of an operation that needs one value; use exact data, or store it"
             )
-        return elements.values(self.bits, self.component) if self.envelope is None else self.envelope.center
+        return values(self.bits, self.component) if self.envelope is None else self.envelope.center
 
     @property
     def alternatives(self) -> tuple[np.ndarray, ...]:
@@ -108,7 +108,7 @@ class MatrixValue:
             low, high, center = self.choice.interval
             return Allowed(self.component, "interval", self.bits, low=low, high=high, center=center)
         if self.envelope is None:
-            nan = elements.is_nan(self.bits, self.component)
+            nan = is_nan(self.bits, self.component)
             # Nothing promises the payload of a NaN (facts.md C16).
             return Allowed(self.component, "exact", self.bits, nan=nan if nan.any() else False, either_zero=self.computed, proof=self.proof)
         center, bound = self.envelope.center, self.envelope.bound
@@ -120,9 +120,9 @@ class MatrixValue:
         )
 
     def _alternatives(self) -> Allowed:
-        nan = elements.is_nan(self.bits, self.component)
+        nan = is_nan(self.bits, self.component)
         for other in self.alternatives:
-            nan = nan | elements.is_nan(other, self.component)
+            nan = nan | is_nan(other, self.component)
         allowed_nan = nan if nan.any() else False
         return Allowed(self.component, "alternatives", self.bits, self.alternatives, nan=allowed_nan, either_zero=self.computed)
 

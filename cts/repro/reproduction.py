@@ -14,12 +14,13 @@ import numpy as np
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.repro.folder import DESCRIPTION, README, heading, writing
 from cts.run.session import FrontEnd
-from cts.verdict.elements import scatter, values
+from cts.verdict.elements import scatter
 from cts.verdict.expected import Allowed, Expected
 from generators.casebook import Case, build
 from generators.dispatch import kernel
 from generators.errors import NotExpressible
 from generators.kernel import Kernel, Outcome
+from generators.numerics.formats import values
 from generators.program.program import Program
 
 

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cts.verdict.elements import gather, number, scatter, values, words
+from cts.verdict.elements import gather, number, scatter, words
 from cts.verdict.expected import Expected, Placed
 from cts.verdict.membership import allows
 from cts.verdict.pattern import pattern
 from cts.verdict.poison import covered
 from generators.kernel import Outcome, StrayWrite
+from generators.numerics.formats import values
 from generators.program.program import Program
 from generators.types import ComponentType
 

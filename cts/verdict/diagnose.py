@@ -29,11 +29,12 @@ from cts.defects.uses import use_defects
 from cts.defects.variables import variable_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.elements import gather, is_nan, values
+from cts.verdict.elements import gather
 from cts.verdict.expected import Allowed, Expected, Placed
 from cts.verdict.membership import allows
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
+from generators.numerics.formats import is_nan, values
 from generators.program.program import Program, Subcase
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.verdict.elements import is_nan, sign_bit, values
 from cts.verdict.expected import Allowed
+from generators.numerics.formats import is_nan, sign_bit, values
 
 
 def allows(allowed: Allowed, bits: np.ndarray) -> np.ndarray:

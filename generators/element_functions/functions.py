@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.program.callbacks import (
     Binary,
     Called,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from generators.engine_kernels.parts import KernelWriter, number
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.program.builder import U32
 from generators.program.callbacks import Binary, ElementFunction, ElementRead, Expression, ScalarParameter
 from generators.program.memory import Array, Pointee

@@ -12,12 +12,11 @@ from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
 from cts.verdict.compare import compare
 from cts.verdict.diagnose import diagnose, known_defects
-from cts.verdict.elements import values
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals
 from generators.kernel import Outcome
+from generators.numerics.formats import denormals, values
 from generators.types import Use
 from tests.families.evidence import chosen, outcome_of
 from tests.suite import casebook

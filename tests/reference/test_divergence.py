@@ -9,7 +9,7 @@ from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue, join, select
 from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
-from generators.inputs.exactness import History
+from generators.numerics.exactness import History
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.memory import Pointee

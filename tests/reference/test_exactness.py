@@ -10,11 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cts.reference.float_products import multiply_add
-from cts.reference.rounding import encode, nearest, toward_zero
-from cts.reference.summation import exact_sum
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
-from generators.inputs.exactness import NO_TERM, accumulation_precision, exactness, product_quanta, quantum_exponents
+from generators.numerics.exactness import NO_TERM, accumulation_precision, exactness, product_quanta, quantum_exponents
+from generators.numerics.formats import encode
+from generators.numerics.rounding import nearest, toward_zero
+from generators.numerics.summation import exact_sum
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]

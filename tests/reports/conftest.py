@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from cts.verdict.compare import Kind, Mismatch, Picture, WrongElement
-from cts.verdict.elements import values
 from cts.verdict.pattern import pattern
+from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
 
 DEVICE = {"name": "Example GPU 9000", "driver": "example 1.2.3", "uuid": "00112233445566778899aabbccddeeff", "kind": "vulkan"}

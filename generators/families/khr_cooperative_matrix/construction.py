@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from generators.inputs.exactness import largest_finite, smallest_normal
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of, largest_finite, smallest_normal
 from generators.operands.origins import CONSTANT_ORIGINS, ORIGINS, Filling, construct, feed, filling, initializer, replicates
 from generators.parameters.vocabulary import LAYOUTS, SCOPES, SHAPE, SOURCES, SUBGROUPS, USES, TakenValues, Values, instances, shape_of
 from generators.program.builder import U32, ProgramBuilder

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from generators.inputs.exactness import accumulation_precision
 from generators.layouts.tiles import Tiles
+from generators.numerics.exactness import accumulation_precision
 from generators.operands.origins import INTEGERS, ORIGINS, Filling, construct, feed, filling, scalar_for
 from generators.parameters.vocabulary import LAYOUT_LETTERS, OPERAND_USES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.program.builder import U32, ProgramBuilder

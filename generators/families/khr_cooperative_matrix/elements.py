@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.layouts.row_types import row_type
 from generators.layouts.tile_arrays import TileArray, tame_bits, tile_array
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.parameters.vocabulary import LAYOUT_LETTERS, SCOPES, SUBGROUPS, TakenValues, Values
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.elements import ElementFunction, ElementUpdate

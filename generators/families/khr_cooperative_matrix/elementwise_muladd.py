@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from generators.inputs import elementwise as inputs
-from generators.inputs.exactness import accumulation_precision
 from generators.layouts.tiles import Tiles, tiled
+from generators.numerics.exactness import accumulation_precision
 from generators.parameters.vocabulary import LAYOUTS, SOURCES, SUBGROUPS, TakenValues, Values, instances
 from generators.program.builder import ProgramBuilder
 from generators.program.elementwise import Operator

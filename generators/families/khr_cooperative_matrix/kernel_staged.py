@@ -13,7 +13,7 @@ import numpy as np
 from generators.engine_kernels.parts import CARRIES, HINTS, PAIR, TAILS, KernelWriter, pair, with_tail
 from generators.inputs import kernels
 from generators.layouts.row_types import row_type
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.parameters.vocabulary import SOURCES, TakenValues, Values
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Condition

@@ -14,10 +14,10 @@ import numpy as np
 from generators.errors import GeneratorError
 from generators.inputs import conversions
 from generators.inputs.conversions import Step
-from generators.inputs.exactness import denormals
 from generators.inputs.patterns import index_coded, random_bits
 from generators.layouts.placement import Target, fills, stage_in, stage_out
 from generators.layouts.tiles import Tiles, first_tile, fit_workgroup_memory, tiled
+from generators.numerics.formats import denormals
 from generators.parameters.vocabulary import LAYOUT_LETTERS, SCOPES, SHAPE, STORAGE, SUBGROUPS, TakenValues, Values, instances, shape_of
 from generators.program.builder import ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert, agrees, is_float8

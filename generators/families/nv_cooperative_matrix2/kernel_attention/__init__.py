@@ -14,7 +14,7 @@ from generators.engine_kernels.parts import CARRIES, HINTS, KernelWriter, opened
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions, powers_kept
 from generators.inputs import kernels
 from generators.layouts.tensor_tiles import matrix_out
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.parameters.vocabulary import SCOPES, SOURCES, SUBGROUPS, TakenValues, Values
 from generators.program.builder import ProgramBuilder
 from generators.program.callbacks import ElementFunction

@@ -12,7 +12,7 @@ from cts.defects.glossary import Value
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import Envelope, MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import denormals, encode
 from generators.numerics.rounding import nearest, toward_zero
@@ -59,7 +59,7 @@ def _transpose(value: MatrixValue) -> MatrixValue:
 
 
 def _square(*values: MatrixValue) -> bool:
-    return all(value.bits.shape[1] == value.bits.shape[2] and value.envelope is None for value in values)
+    return all(value.bits.shape[1] == value.bits.shape[2] and not isinstance(value.known, Envelope) for value in values)
 
 
 def _require_square(*values: MatrixValue) -> None:

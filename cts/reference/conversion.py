@@ -12,12 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import State
-from cts.reference.values import Choice, MatrixValue, Origin
+from cts.reference.values import CERTAIN, Choice, MatrixValue, Origin
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
 from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8
 from generators.types import ComponentType
+
+CONVERTED = Authority("KHR-CVT-01")
 
 _READS_SIGNED = (Conversion.S_TO_F, Conversion.S_TO_S)
 
@@ -31,10 +34,8 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     Raises:
         GeneratorError: the result is undefined, nothing is promised of an element, or a float is known by an envelope only.
     """
-    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
-        raise GeneratorError("a conversion takes floats that are not proved exact; use exact data")
     found: list[np.ndarray] = []
-    for bits in (value.bits, *value.alternatives):
+    for bits in value.every_bits:
         found += _convert(bits, value.component, target, conversion, saturating)
     for origin in value.origins:
         found += _from_origin(origin, target, conversion, saturating)
@@ -43,9 +44,9 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     origins: tuple[Origin, ...] = ()
     if target.is_float and others:
         signed = conversion in _READS_SIGNED
-        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in (value.bits, *value.alternatives)))
-    choice = Choice(tuple(others.values())) if others else None
-    return MatrixValue(target, found[0], computed=target.is_float, choice=choice, origins=origins)
+        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in value.every_bits))
+    known = Choice(tuple(others.values())) if others else CERTAIN
+    return MatrixValue(target, found[0], target.is_float, known, origins=origins, authority=CONVERTED)
 
 
 def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:

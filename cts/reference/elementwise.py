@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.reference.state import State
-from cts.reference.values import Choice, MatrixValue
+from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.error_bounds import quotient_bounds
 from generators.numerics.error_free import two_product, two_sum
@@ -15,6 +16,8 @@ from generators.numerics.formats import denormals, encode, integers, largest_fin
 from generators.numerics.rounding import nearest, neighbours
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.types import ComponentType
+
+BY_ELEMENTS = Authority("KHR-ARI-02")
 
 _FLOATS_ONLY, _INTEGERS_ONLY = ("divide",), ("signed_divide", "unsigned_divide")
 
@@ -32,13 +35,13 @@ def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
 
     An operand that rounds has several values only if the operation that takes it must not be contracted with the one that made it.
     """
-    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
-        raise GeneratorError("an operand of float arithmetic has a range of values; use exact data, or only store it")
-    if value.choice is not None and no_contraction:
-        every = [values(bits, value.component) for bits in (value.bits, *value.choice.others)]
-    else:
-        every = [value.numbers]
-    for numbers in every:
+    every = value.every_bits
+    if isinstance(value.known, Choice) and not no_contraction:
+        raise GeneratorError(
+            "a float result that may round either way is the operand of an operation that may be contracted with the one that made it; "
+            "use exact data, or forbid the contraction"
+        )
+    for numbers in (values(bits, value.component) for bits in every):
         yield _finite(numbers)
         flushed = denormals(numbers, value.component)
         if flushed.any():
@@ -65,7 +68,7 @@ def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]
             other = encode(component, result)
             if not any(np.array_equal(other, known) for known in others):
                 others.append(other)
-    return MatrixValue(component, bits, computed=True, choice=Choice(tuple(others)) if others else None)
+    return MatrixValue(component, bits, True, Choice(tuple(others)) if others else CERTAIN, authority=BY_ELEMENTS)
 
 
 def _float_arithmetic(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool) -> MatrixValue:
@@ -98,9 +101,8 @@ def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
         raise GeneratorError("a quotient or dividend of a float division is zero or may be denormal; make it larger (facts.md C29)")
     if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
         raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
-    return MatrixValue(
-        component, encode(component, nearest(component, quotient)), computed=True, choice=Choice(interval=(low, high, quotient))
-    )
+    bits = encode(component, nearest(component, quotient))
+    return MatrixValue(component, bits, True, Range(low, high, quotient), authority=BY_ELEMENTS)
 
 
 def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np.ndarray:
@@ -127,7 +129,7 @@ def _integer_arithmetic(operator: str, left: MatrixValue, right: MatrixValue) ->
     else:
         x, y = left.bits.astype(np.uint64), right.bits.astype(np.uint64)
         result = x + y if operator == "add" else x - y if operator == "subtract" else x * y
-    return MatrixValue(component, result.astype(component.bits_dtype))
+    return MatrixValue(component, result.astype(component.bits_dtype), authority=BY_ELEMENTS)
 
 
 def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool = False) -> MatrixValue:
@@ -157,7 +159,8 @@ def negated(value: MatrixValue) -> MatrixValue:
     """The other sign, or two's complement (KHR-ARI-01, facts.md C7); exact, but for denormals (facts.md C29)."""
     component = value.component
     if not component.is_float:
-        return MatrixValue(component, (np.uint64(0) - value.bits.astype(np.uint64)).astype(component.bits_dtype))
+        bits = (np.uint64(0) - value.bits.astype(np.uint64)).astype(component.bits_dtype)
+        return MatrixValue(component, bits, authority=BY_ELEMENTS)
     return _rounded(component, [(-numbers, np.zeros(numbers.shape)) for numbers in _readings(value, False)])
 
 

@@ -27,7 +27,7 @@ from cts.reference.tile_copy import tile_copy
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
-from cts.verdict.expected import Expected
+from cts.verdict.expected import Expected, Interval
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Switch
@@ -129,5 +129,5 @@ def evaluate(
     _run(state, program.operations)
     written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
     placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))
-    judged_by_policy = any(p.allowed.magnitude is not None for p in placed)
+    judged_by_policy = any(isinstance(p.permitted, Interval) and p.permitted.envelope is not None for p in placed)
     return Expected(placed, (ENVELOPE_NOTE,) if judged_by_policy else ())

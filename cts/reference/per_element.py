@@ -9,11 +9,14 @@ import numpy as np
 from cts.reference.callbacks import Argument, applied
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, values
 from generators.program.callbacks import ScalarParameter
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.values import Matrix, ScalarValue
+
+APPLIED = Authority("CM2-PE-03")
 
 Places = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -44,7 +47,7 @@ def per_element(state: State, operation: PerElement, places: Places = _own) -> N
     extra = [_extra(state, operand) for operand in operation.extra]
     result = applied(state, function, [*numbers_of_places, matrix.numbers, *extra])
     bits = encode(type_.component, np.broadcast_to(result, shape))
-    state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed=type_.component.is_float)
+    state.matrices[operation.result.name] = MatrixValue(type_.component, bits, type_.component.is_float, authority=APPLIED)
 
 
 def _extra(state: State, operand: ExtraOperand) -> Argument:

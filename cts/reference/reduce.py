@@ -7,12 +7,15 @@ import numpy as np
 from cts.reference.callbacks import applied
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.exactness import quantum_exponents
 from generators.numerics.formats import encode
 from generators.program.callbacks import Binary, ElementFunction, subexpressions
 from generators.program.reduce import Reduce
 from generators.types import ComponentType, ReduceMode
+
+COMBINED = Authority("CM2-RED-08")
 
 _ORDERS = 3
 """Orders in which a group is combined, which must agree: forwards, backwards in pairs, and one more."""
@@ -31,7 +34,7 @@ def reduce(state: State, operation: Reduce) -> None:
         _check_sums(groups, operation.function, source.component)
     result = spread(operation, _combined(state, operation.function, groups))
     bits = encode(target.component, result)
-    state.matrices[operation.result.name] = MatrixValue(target.component, bits, computed=target.component.is_float)
+    state.matrices[operation.result.name] = MatrixValue(target.component, bits, target.component.is_float, authority=COMBINED)
 
 
 def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:

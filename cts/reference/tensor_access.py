@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from cts.reference.callbacks import BlockPointers, applied
-from cts.reference.memory import Memory
+from cts.reference.memory import Memory, part_of, stored
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
-from cts.reference.values import MatrixValue
-from cts.verdict.expected import Allowed
+from cts.reference.values import Certain, MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode
 from generators.program.callbacks import ArrayParameter, ElementFunction
@@ -111,7 +110,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
         before = state.matrices.get(operation.before.name)
         if before is None:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep those of {operation.before.name}, which are undefined")
-        if before.choice is not None or before.envelope is not None:
+        if not isinstance(before.known, Certain):
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)
@@ -160,14 +159,16 @@ def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) 
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
     offsets = _offsets(state, operation, found, at)
-    allowed = state.matrices[operation.matrix.name].allowed()
+    expectation = stored(state.matrices[operation.matrix.name].expectation(), "CM2-ST-01")
     written = found.accessed
     memory = state.memories[operation.array.name]
     if written.all():
-        memory.store(offsets, allowed, operation.matrix.name)
+        memory.store(offsets, expectation, operation.matrix.name)
     elif written.any():
-        if allowed.kind != "exact":
-            raise GeneratorError(f"the store of {operation.matrix.name} in part has more than one allowed value; use exact data")
-        nan = allowed.nan[written].reshape(1, 1, -1) if isinstance(allowed.nan, np.ndarray) else allowed.nan
-        kept: Allowed = replace(allowed, bits=allowed.bits[written].reshape(1, 1, -1), nan=nan, proof=None)
-        memory.store(offsets[written].reshape(1, 1, -1), kept, operation.matrix.name, np.argwhere(written), written.shape)
+        memory.store(
+            offsets[written].reshape(1, 1, -1),
+            part_of(expectation, written, operation.matrix.name),
+            operation.matrix.name,
+            np.argwhere(written),
+            written.shape,
+        )

@@ -57,7 +57,7 @@ def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.nda
     """The buffers of a device that does what ``expected`` says."""
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in expected.placed:
-        scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
+        scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
     return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role in ("output", "inout")})
 
 

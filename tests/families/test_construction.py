@@ -102,7 +102,7 @@ def test_a_sign_lost_in_every_other_row_is_named(constructed):
     before = initial_contents(program, subcase, expected)
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in broken.placed:
-        bits, size = np.ascontiguousarray(placed.allowed.bits), placed.allowed.component.bytes
+        bits, size = np.ascontiguousarray(placed.expected.bits), placed.expected.component.bytes
         outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
     found = diagnose(program, subcase, expected, before, Outcome(outputs))
     assert "constant.sign_lost" in [match.id for match in found]
@@ -114,10 +114,10 @@ def test_twins_differ_although_their_constants_have_the_same_bits(row):
     program, subcase = built(operand("constant", "a", row, form="twins"))
     constants = [o.value.value for o in program.operations if type(o).__name__ == "MatrixConstant"]
     assert len(set(constants)) == 1
-    first, second = (placed.allowed.bits for placed in evaluate(program, subcase).placed)
+    first, second = (placed.expected.bits for placed in evaluate(program, subcase).placed)
     assert not np.array_equal(first, second)
     swapped = dict(subcase.inputs) | {"b_in": subcase.inputs["b_twin_in"], "c_in": subcase.inputs["c_twin_in"]}
-    same_data, _ = (placed.allowed.bits for placed in evaluate(program, type(subcase)("swapped", swapped)).placed)
+    same_data, _ = (placed.expected.bits for placed in evaluate(program, type(subcase)("swapped", swapped)).placed)
     assert (same_data != second).mean() > 0.9
 
 
@@ -139,14 +139,14 @@ def test_no_denormal_is_replicated(component, origin, form):
     for value in ("bytes", "ones", "high", "low", "least"):
         program, subcase = built(stored(origin, component, subgroups=4, value=value, form=form))
         for placed in evaluate(program, subcase).placed:
-            numbers = values(placed.allowed.bits, placed.allowed.component)
-            assert not denormals(numbers, placed.allowed.component).any()
+            numbers = values(placed.expected.bits, placed.expected.component)
+            assert not denormals(numbers, placed.expected.component).any()
 
 
 def test_what_keeps_denormals_constructs_one():
     program, subcase = built(stored("splat_buffer", value="least"))
     (placed,) = evaluate(program, subcase).placed
-    assert (placed.allowed.bits == 1).all()
+    assert (placed.expected.bits == 1).all()
 
 
 @pytest.mark.parametrize("tier", ["smoke", "nightly"])
@@ -156,7 +156,7 @@ def test_every_multiply_add_is_judged_exactly(tier):
         built = build(case)
         program = built.program
         for subcase in built.subcases():
-            assert {placed.allowed.kind for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
+            assert {placed.expected.KIND for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
 
 
 @pytest.mark.parametrize("holder", ["function", "private", "function_array", "private_array"])
@@ -169,7 +169,7 @@ def test_an_initializer_that_is_dropped_shows(holder):
 
 def test_zero_iterations_leave_the_initial_value():
     program, subcase = built(stored("splat_buffer", "s32", "acc", form="replaced", trips=0))
-    bits = evaluate(program, subcase).placed[0].allowed.bits
+    bits = evaluate(program, subcase).placed[0].expected.bits
     assert set(bits.ravel()) == {0x93949596}
 
 

@@ -54,7 +54,7 @@ def fails(id_: str, wrong) -> bool:
             broken = evaluate(program, subcase, dict.fromkeys(operations, step))
         outputs = {name: data.copy() for name, data in before.items()}
         for placed in broken.placed:
-            scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
+            scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
         outcome = Outcome({array.name: outputs[array.name] for array in program.arrays if array.role == "output"})
         if compare(program, expected, before, outcome):
             return True
@@ -67,7 +67,7 @@ def right(matrix, operation):
 
 def the_other_neighbour(matrix, operation):
     value = convert_value(matrix, operation.result.type.component, operation.conversion, operation.saturating)
-    return value.alternatives[0] if value.alternatives else value.bits
+    return value.every_bits[min(1, len(value.every_bits) - 1)]
 
 
 def by_the_types(matrix, operation):

@@ -113,5 +113,5 @@ def test_results_of_32_bits_need_more_than_16():
     program = built.program
     (subcase,) = built.subcases()
     (placed,) = evaluate(program, subcase).placed
-    values = placed.allowed.bits.view("float32")
+    values = placed.expected.bits.view("float32")
     assert (values.astype("float16").astype("float32") != values).mean() > 0.5

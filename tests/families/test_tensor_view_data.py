@@ -125,7 +125,7 @@ def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
     built = build(one)
     program = built.program
     for subcase in built.subcases():
-        bits = evaluate(program, subcase).placed[0].allowed.bits[0]
+        bits = evaluate(program, subcase).placed[0].expected.bits[0]
         before = subcase.inputs["before"].view(np.uint16).reshape(16, -1)[:, :16]
         kept = bits == before
         window = np.zeros((16, 16), bool)

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from cts.reference.evaluate import evaluate
-from cts.verdict.expected import Allowed
-from cts.verdict.membership import allows
+from cts.verdict.expected import ValueSet
 from generators.errors import GeneratorError
 from generators.types import COMPONENT_TYPES
 from tests.reference.programs import as_bits, as_bytes, flags, load_program, muladd, store_program
@@ -24,10 +23,10 @@ def vectors(file: str, key: str) -> list[Any]:
     return [pytest.param(vector, id=vector["name"]) for vector in content[key]]
 
 
-def single(allowed: Allowed, value: Any) -> np.ndarray:
+def single(allowed: ValueSet, value: Any) -> np.ndarray:
     """Whether each element allows ``value``."""
     bits = as_bits([[value]], allowed.component)[0, 0]
-    return allows(allowed, np.full_like(allowed.bits, bits))
+    return allowed.contains(np.full_like(allowed.bits, bits))
 
 
 @pytest.mark.parametrize("vector", [*vectors("muladd_integer.yaml", "vectors"), *vectors("muladd_float.yaml", "vectors")])
@@ -43,12 +42,12 @@ def test_multiply_add(vector: dict[str, Any]) -> None:
         return
     (placed,) = evaluate(case.program, case.subcase).placed
     if "rows" in result:
-        assert placed.allowed.kind == "exact"
-        assert placed.allowed.bits[0].tolist() == as_bits(result["rows"], component).tolist()
+        assert placed.expected.KIND == "exact"
+        assert placed.expected.bits[0].tolist() == as_bits(result["rows"], component).tolist()
     for value in result.get("allowed", []):
-        assert single(placed.allowed, value).all(), value
+        assert single(placed.expected, value).all(), value
     for value in result.get("refused", []):
-        assert not single(placed.allowed, value).any(), value
+        assert not single(placed.expected, value).any(), value
 
 
 @pytest.mark.parametrize("vector", vectors("load_store.yaml", "loads"))
@@ -56,8 +55,8 @@ def test_load(vector: dict[str, Any]) -> None:
     component = COMPONENT_TYPES[vector["place"]["type"]]
     program, subcase = load_program(vector["place"], as_bytes(as_bits(vector["memory"], component)))
     (placed,) = evaluate(program, subcase).placed
-    assert placed.allowed.kind == "exact"
-    assert placed.allowed.bits[0].tolist() == as_bits(vector["rows"], component).tolist()
+    assert placed.expected.KIND == "exact"
+    assert placed.expected.bits[0].tolist() == as_bits(vector["rows"], component).tolist()
 
 
 @pytest.mark.parametrize("vector", vectors("load_store.yaml", "stores"))
@@ -71,7 +70,7 @@ def test_store(vector: dict[str, Any]) -> None:
         return
     (placed,) = evaluate(program, subcase).placed
     memory: list[int | None] = [None] * len(vector["memory"])
-    for offset, bits in zip(placed.offsets.flat, placed.allowed.bits.flat, strict=True):
+    for offset, bits in zip(placed.offsets.flat, placed.expected.bits.flat, strict=True):
         assert offset % component.bytes == 0
         memory[offset // component.bytes] = int(bits)
     assert memory == vector["memory"]

@@ -9,11 +9,12 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every
+from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.evaluation import Substitute
 from cts.defects.expressions import Change, rewritten
 from cts.defects.glossary import Value
 from cts.reference.callbacks import applied
-from cts.reference.per_element import per_element
+from cts.reference.per_element import apply, arguments, per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -243,7 +244,10 @@ def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.n
     """A function that gets other rows and columns."""
 
     def step(state: State, operation: PerElement) -> None:
-        per_element(state, operation, change)
+        row, column, *rest = arguments(state, operation)
+        assert isinstance(row, np.ndarray), "rows are numbers"
+        assert isinstance(column, np.ndarray), "columns are numbers"
+        apply(state, operation, [*change(row, column), *rest])
 
     return step
 

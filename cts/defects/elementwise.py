@@ -7,7 +7,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute
 from cts.reference.elementwise import combine, negated
 from cts.reference.state import State
 from cts.reference.values import MatrixValue

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute, substituting
 from cts.defects.glossary import Value
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
@@ -285,9 +286,9 @@ def product_defects(program: Program) -> Iterator[Defect]:
 
         def fresh(state: State, operation: Loop, inside: list[MatrixMulAdd] = inside) -> None:
             steps: dict[Operation, Substitute] = {one: _c_only_first(one) for one in inside}
-            state.substitutes, kept = {**state.substitutes, **steps}, state.substitutes
+            kept, state.perform = state.perform, substituting(steps, state.perform)
             loop(state, operation)
-            state.substitutes = kept
+            state.perform = kept
 
         yield Defect("multiply_add.c_in_first_iteration", {around: fresh})
     if integers:

@@ -42,7 +42,7 @@ def call(state: State, operation: Call) -> None:
     for variable in function.variables:
         callee.variables[variable.name] = None
     initialize(callee, function.variables)
-    callee.run(callee, function.body)
+    callee.run(function.body)
     returned = callee.activation.returned
     if operation.result is None or function.returned is None:
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.reference.addressing import element_offsets
+from cts.reference.addressing import element_offsets, leaving
 from cts.reference.memory import part_of, stored
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -61,13 +61,10 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
         offsets, inside = _robust_offsets(state, at, type_)
         found = memory.load(np.where(inside, offsets, 0), type_.component)
         bits = np.where(inside, found, type_.component.bits_dtype.type(0))
-    elif state.beyond is None:
-        bits = memory.load(_offsets(state, at, type_), type_.component)
     else:
-        offsets = _offsets(state, at, type_, bounded=False)
-        outside = (offsets < 0) | (offsets > len(memory.contents) - type_.component.bytes)
-        unknown = int.from_bytes(bytes([state.beyond] * type_.component.bytes), "little")
-        bits = np.where(outside, type_.component.bits_dtype.type(unknown), memory.load(np.where(outside, 0, offsets), type_.component))
+        if message := leaving(at.array, type_.component, type_.shape, at.first, at.stride, at.layout):
+            memory.outside(message)
+        bits = memory.load(_offsets(state, at, type_, bounded=False), type_.component)
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits)
 
 

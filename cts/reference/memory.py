@@ -36,6 +36,14 @@ class Memory:
     placed: list[Placed] = field(default_factory=list)
     background: list[Placed] = field(default_factory=list)
 
+    def outside(self, message: str) -> None:
+        """Refuses an access that leaves the array.
+
+        Raises:
+            GeneratorError: always.
+        """
+        raise GeneratorError(message)
+
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
         """Bits of the elements at ``offsets``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,7 @@ class State:
 
     Attributes:
         program, subcase: what is evaluated.
-        substitutes: steps that take the place of the specification's for some operations: those of a defect (cts.defects).
-        run: evaluates operations in order in a state.
-        beyond: the byte that loads beyond an array give, which only defects make; None where they are an error.
+        perform: does one operation: what the specification says, or another reading of the program.
         instances: numbers of the scope instances that execute, ascending, int64; every value has one entry for each.
         activation: the function that is running.
         outside: the state that this one is a part of, None for the program's own.
@@ -53,9 +51,7 @@ class State:
 
     program: Program
     subcase: Subcase
-    substitutes: Mapping[Operation, Step]
-    run: Callable[[State, Sequence[Operation]], None]
-    beyond: int | None
+    perform: Perform
     instances: np.ndarray
     activation: Activation = field(default_factory=Activation)
     outside: State | None = None
@@ -71,21 +67,31 @@ class State:
         everyone = len(positions) == len(self.instances)
         matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
         scalars = self.scalars if everyone else {name: value[positions] for name, value in self.scalars.items()}
-        return State(
-            self.program,
-            self.subcase,
-            self.substitutes,
-            self.run,
-            self.beyond,
-            self.instances[positions],
-            self.activation,
+        return replace(
             self,
-            self.memories,
-            dict(matrices),
-            dict(scalars),
-            dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
-            dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
+            instances=self.instances[positions],
+            outside=self,
+            matrices=dict(matrices),
+            scalars=dict(scalars),
+            variables=dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
+            aggregates=dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
         )
+
+    def run(self, operations: Sequence[Operation]) -> None:
+        """Performs operations in order, until no instance is left."""
+        for operation in operations:
+            if not len(self.instances):
+                return
+            self.perform(self, operation)
+            self.drop_returned()
+
+    def undefined(self, message: str) -> None:
+        """Refuses to go on where the specification leaves a result undefined.
+
+        Raises:
+            GeneratorError: always.
+        """
+        raise GeneratorError(message)
 
     def narrow(self, positions: np.ndarray) -> None:
         """Goes on with some of the executing instances only."""
@@ -146,17 +152,11 @@ class State:
         return np.asarray((workgroup * memory.array.bytes)[:, None, None])
 
 
-Step = Callable[[State, Operation], None]
-"""One operation's effect on the state."""
+Perform = Callable[[State, Operation], None]
+"""Does one operation in a state."""
 
 
-def initial_state(
-    program: Program,
-    subcase: Subcase,
-    substitutes: Mapping[Operation, Step],
-    run: Callable[[State, Sequence[Operation]], None],
-    beyond: int | None,
-) -> State:
+def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State:
     """The state before the first operation."""
     memories = {
         array.name: workgroup_memory(array, program.workgroup_count)
@@ -165,4 +165,4 @@ def initial_state(
         for array in program.arrays
     }
     instances = np.arange(program.instances, dtype=np.int64)
-    return State(program, subcase, substitutes, run, beyond, instances, memories=memories)
+    return State(program, subcase, perform, instances, memories=memories)

@@ -31,7 +31,7 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
         None if view is None else view.type,
         None if view is None else view_state(state, view),
         store,
-        checked=not state.substitutes,
+        state.undefined,
     )
 
 
@@ -71,9 +71,9 @@ def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses
     memory = state.memories[array.name]
     offsets = at.start[:, None, None] + found.index * at.unit
     inside = (offsets >= 0) & (offsets + unit <= array.bytes)
-    if state.beyond is None and not inside[found.accessed].all():
+    if not inside[found.accessed].all():
         end = int(offsets[found.accessed].max()) + unit
-        raise GeneratorError(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
+        memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
 
@@ -96,7 +96,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     if found.accessed.any():
         memory = state.memories[operation.array.name]
         if operation.decode is None:
-            bits[found.accessed] = _moved(state, memory, offsets[found.accessed], type_)
+            bits[found.accessed] = memory.load(offsets[found.accessed], type_.component)
         else:
             bits[found.accessed] = _decoded(state, operation.decode, memory, offsets, found, type_)
             computed = type_.component.is_float
@@ -114,17 +114,6 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)
-
-
-def _moved(state: State, memory: Memory, offsets: np.ndarray, type_: MatrixType) -> np.ndarray:
-    """The elements at ``offsets``; those beyond the memory, which only defects load, are bytes of ``state.beyond``."""
-    size = type_.component.bytes
-    if state.beyond is None:
-        return memory.load(offsets, type_.component)
-    outside = (offsets < 0) | (offsets > len(memory.contents) - size)
-    unknown = int.from_bytes(bytes([state.beyond] * size), "little")
-    loaded = memory.load(np.where(outside, 0, offsets), type_.component)
-    return np.where(outside, type_.component.bits_dtype.type(unknown), loaded)
 
 
 def _decoded(

@@ -44,5 +44,5 @@ def last_workgroup(state: State, operation: LastWorkgroup) -> None:
     state.program = replace(program, workgroups=(1, 1, 1))
     state.instances = np.arange(state.program.instances, dtype=np.int64)
     state.scalars[operation.index.name] = state.instances.astype(np.uint64)
-    state.run(state, operation.body)
+    state.run(operation.body)
     state.program, state.instances = program, instances

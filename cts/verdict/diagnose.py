@@ -14,6 +14,7 @@ from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
+from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import Value, glossary
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
@@ -25,7 +26,6 @@ from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.tile_copies import tile_copy_defects
 from cts.defects.uses import use_defects
 from cts.defects.variables import variable_defects
-from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet
@@ -95,7 +95,7 @@ def _explains_what_is_known(
     """
     try:
         with np.errstate(all="ignore"):
-            one, other = (evaluate(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
+            one, other = (evaluate_defect(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
     except (GeneratorError, LookupError, ValueError):
         return False
     total = explained = 0
@@ -134,7 +134,7 @@ def diagnose(
         try:
             # A defect may run into overflow where the specification's reading does not.
             with np.errstate(all="ignore"):
-                other = evaluate(program, subcase, defect.substitutes)
+                other = evaluate_defect(program, subcase, defect.substitutes)
                 if gives(program, other, before, outputs):
                     whole[_match(defect)] = defect
                 elif not whole and _explains_wrong_ones(expected, other, outputs):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cts.defects.construction import construction_defects
+from cts.defects.evaluation import evaluate_defect
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
 from cts.verdict.compare import compare
@@ -84,7 +85,7 @@ def test_the_data_show_the_defect(case_id, id_):
     defects = chosen(known_defects(program), *([f"splat.{id_}", f"constant.{id_}"] if id_ in PARTS else [id_]))
     assert defects
     for defect in defects:
-        assert is_seen(case_id, evaluate(program, subcase, defect.substitutes)), defect.text
+        assert is_seen(case_id, evaluate_defect(program, subcase, defect.substitutes)), defect.text
 
 
 @pytest.mark.parametrize("constructed", ["b", "ab", "abc"])
@@ -98,7 +99,7 @@ def test_a_sign_lost_in_every_other_row_is_named(constructed):
     def lose(state, operation):
         state.matrices[operation.result.name] = MatrixValue(operation.result.type.component, minus_one)
 
-    broken, expected = evaluate(program, subcase, {b: lose}), evaluate(program, subcase)
+    broken, expected = evaluate_defect(program, subcase, {b: lose}), evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in broken.placed:
@@ -198,7 +199,7 @@ def blind_spots(family, tier, step=1):
         for defect in construction_defects(program):
             if defect.id == "splat.scalar_of_first_instance" and not case.values["origin"].endswith("_element"):
                 continue
-            if not is_seen(case.id, evaluate(program, subcase, defect.substitutes)):
+            if not is_seen(case.id, evaluate_defect(program, subcase, defect.substitutes)):
                 found.append((case.id, defect.text))
     return found
 

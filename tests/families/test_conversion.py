@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.defects.evaluation import evaluate_defect
 from cts.reference.conversion import convert_value
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
@@ -51,7 +52,7 @@ def fails(id_: str, wrong) -> bool:
         expected = evaluate(program, subcase)
         before = initial_contents(program, subcase, expected)
         with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, dict.fromkeys(operations, step))
+            broken = evaluate_defect(program, subcase, dict.fromkeys(operations, step))
         outputs = {name: data.copy() for name, data in before.items()}
         for placed in broken.placed:
             scatter(outputs[placed.array], placed.offsets, placed.expected.bits)

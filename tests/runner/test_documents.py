@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from cts.cli import VERBS
+from cts.defects.evaluation import evaluate_defect
 from cts.kinds.kernel import Arrangement, arrange
-from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, format_mismatch
 from cts.verdict.diagnose import diagnose, known_defects
 from cts.verdict.elements import scatter
@@ -186,7 +186,7 @@ def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(example
     narrowed = (defect for defect in known_defects(program) if defect.id == "multiply_add.sum_narrowed")
     defect = next(defect for defect in narrowed if defect.parameters == {"type": "bf16", "rounding": "rounded"})
     contents = {name: bytes_.copy() for name, bytes_ in before.items()}
-    for placed in evaluate(program, subcase, defect.substitutes).placed:
+    for placed in evaluate_defect(program, subcase, defect.substitutes).placed:
         scatter(contents[placed.array], placed.offsets, placed.expected.bits)
     outcome = Outcome({"d": contents["d"]})
     (mismatch,) = compare(program, expected, before, outcome)

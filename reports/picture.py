@@ -13,8 +13,9 @@ from cts.journal.record import MOST_SIDE
 from cts.pictures.drawing import draw
 from cts.pictures.map import TensorMap
 from cts.printable import printable_line
-from cts.verdict.elements import number, values
+from cts.verdict.elements import number
 from generators.errors import CtsError
+from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
 
 PICTURE_PIXELS = 480

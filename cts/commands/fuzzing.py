@@ -10,6 +10,7 @@ from itertools import groupby
 import numpy as np
 
 from cts.defects.defect import Defect
+from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import glossary
 from cts.devices.device import DeviceError, DeviceFailure
 from cts.kinds.kernel import Arrangement, compile_module
@@ -259,7 +260,7 @@ def _known_outcomes(defects: Sequence[Defect], plan: Arrangement) -> list[Expect
     found = []
     for defect in defects:
         try:
-            found.append(evaluate(plan.programs[0], plan.subcases[0], defect.substitutes))
+            found.append(evaluate_defect(plan.programs[0], plan.subcases[0], defect.substitutes))
         except GeneratorError:
             return None
         except (LookupError, ValueError):

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, Value
 from cts.reference.load_store import Place, load, load_from, place, store_to
 from cts.reference.state import State

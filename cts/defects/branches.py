@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, every
+from cts.defects.defect import Defect, every
+from cts.defects.evaluation import Substitute
 from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.selections import chosen_arm, holds, take
 from cts.reference.state import State

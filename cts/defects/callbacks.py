@@ -10,15 +10,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every
+from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.evaluation import Substitute
 from cts.defects.glossary import Value
 from cts.reference.callbacks import applied
 from cts.reference.evaluate import empty_state
-from cts.reference.per_element import per_element
+from cts.reference.per_element import apply, arguments, per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
-from cts.reference.scalars import bits_of
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from generators.numerics.formats import encode
 from generators.program.blocks import BlockPointer
 from generators.program.control_flow import Condition, Select, flattened
 from generators.program.functions import Call, Function, PointerParameter
@@ -131,9 +132,7 @@ def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
 
 def _set(state: State, result: Matrix, numbers: np.ndarray) -> None:
     component = result.type.component
-    state.matrices[result.name] = MatrixValue(
-        component, bits_of(numbers, component).astype(component.bits_dtype), computed=component.is_float
-    )
+    state.matrices[result.name] = MatrixValue(component, encode(component, numbers), computed=component.is_float)
 
 
 def _by(mode: ReduceMode) -> Substitute:
@@ -265,7 +264,10 @@ def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.n
     """A function that gets other rows and columns."""
 
     def step(state: State, operation: PerElement) -> None:
-        per_element(state, operation, change)
+        row, column, *rest = arguments(state, operation)
+        assert isinstance(row, np.ndarray), "rows are numbers"
+        assert isinstance(column, np.ndarray), "columns are numbers"
+        apply(state, operation, [*change(row, column), *rest])
 
     return step
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from cts.defects.defect import Defect, Substitute, every
+from cts.defects.defect import Defect, every
+from cts.defects.evaluation import Substitute
 from cts.defects.glossary import Value
 from cts.reference.functions import call
 from cts.reference.state import State

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from cts.verdict.elements import sign_bit
 from generators.errors import GeneratorError
+from generators.numerics.formats import encode, sign_bit
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat
 from generators.program.program import Program
 from generators.program.values import Operand, Scalar
@@ -59,7 +60,7 @@ def _first_column(rows: int, columns: int) -> np.ndarray:
 
 def _ones(state: State, operation: MatrixNull) -> None:
     component = operation.result.type.component
-    one = np.array(1).astype(component.dtype).view(component.bits_dtype)
+    one = encode(component, np.array(1))
     state.matrices[operation.result.name] = MatrixValue(component, np.full((len(state.instances), *operation.result.type.shape), one))
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, Value, glossary
-from cts.reference.state import State
 from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.values import Matrix
 
 Kind = TypeVar("Kind", bound=Operation)
-Substitute = Callable[[State, Any], None]
 
 
 @dataclass(frozen=True)

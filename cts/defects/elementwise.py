@@ -7,13 +7,15 @@ from dataclasses import fields
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
-from cts.reference.correct_rounding import exact_product, exact_sum, neighbours
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute
 from cts.reference.elementwise import combine, negated
-from cts.reference.rounding import encode, nearest
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
+from generators.numerics.error_free import two_product, two_sum
+from generators.numerics.formats import encode, values
+from generators.numerics.rounding import nearest, neighbours
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.program import Program
 from generators.types import COMPONENT_TYPES, ComponentType
@@ -148,7 +150,7 @@ def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
 
 def _narrow_scalar(narrow: ComponentType) -> Callable[[int, ComponentType], int]:
     def value(bits: int, component: ComponentType) -> int:
-        number = np.array([bits], component.bits_dtype).view(component.dtype).astype(np.float64)
+        number = values(np.array([bits], component.bits_dtype), component)
         return int(encode(component, nearest(narrow, number))[0])
 
     return value
@@ -171,10 +173,10 @@ def _fused(product: MatrixArithmetic) -> Substitute:
     def step(state: State, operation: MatrixArithmetic) -> None:
         component = operation.result.type.component
         x, y, z = (state.matrices[m.name].numbers for m in (product.left, product.right, operation.right))
-        value, rest = exact_product(x, y)
-        total, lost = exact_sum(value, z if operation.operator == "add" else -z)
+        value, rest = two_product(x, y)
+        total, lost = two_sum(value, z if operation.operator == "add" else -z)
         # What cancels makes the rest of the product the larger part.
-        total, lost = exact_sum(total, rest + lost)
+        total, lost = two_sum(total, rest + lost)
         low, high = neighbours(component, total, lost)
         chosen = np.where(high - total < total - low, high, low)
         state.matrices[operation.result.name] = MatrixValue(component, encode(component, chosen), computed=True)

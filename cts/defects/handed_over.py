@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cts.defects.addresses import Access, access_at
-from cts.defects.defect import Defect, Substitute, every, named
+from cts.defects.defect import Defect, every, named
+from cts.defects.evaluation import Substitute
 from cts.reference.load_store import load, place
 from cts.reference.state import State
 from generators.program.load_store import MatrixLoad, MatrixStore

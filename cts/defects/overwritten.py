@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute
 from cts.reference.muladd import muladd, multiply_add
 from cts.reference.state import State
 from cts.reference.values import MatrixValue, join, select

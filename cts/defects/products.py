@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute, substituting
 from cts.defects.glossary import Value
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
-from cts.reference.rounding import encode, nearest, toward_zero
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import Envelope, MatrixValue
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals
+from generators.numerics.formats import denormals, encode
+from generators.numerics.rounding import nearest, toward_zero
 from generators.program.control_flow import Loop
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
@@ -60,7 +61,7 @@ def _transpose(value: MatrixValue) -> MatrixValue:
 
 
 def _square(*values: MatrixValue) -> bool:
-    return all(value.bits.shape[1] == value.bits.shape[2] and value.envelope is None for value in values)
+    return all(value.bits.shape[1] == value.bits.shape[2] and not isinstance(value.known, Envelope) for value in values)
 
 
 def _require_square(*values: MatrixValue) -> None:
@@ -286,9 +287,9 @@ def product_defects(program: Program) -> Iterator[Defect]:
 
         def fresh(state: State, operation: Loop, inside: list[MatrixMulAdd] = inside) -> None:
             steps: dict[Operation, Substitute] = {one: _c_only_first(one) for one in inside}
-            state.substitutes, kept = {**state.substitutes, **steps}, state.substitutes
+            kept, state.perform = state.perform, substituting(steps, state.perform)
             loop(state, operation)
-            state.substitutes = kept
+            state.perform = kept
 
         yield Defect("multiply_add.c_in_first_iteration", {around: fresh})
     if integers:

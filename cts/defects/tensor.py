@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, every
+from cts.defects.defect import Defect, every
+from cts.defects.evaluation import Substitute
 from cts.defects.tensor_access import mirroring_defects, tensor_access_defects
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_set, layout_state, row_major

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, every
+from cts.defects.defect import Defect, every
+from cts.defects.evaluation import Substitute
 from cts.reference.state import State
 from cts.reference.tensor import layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place, store_at

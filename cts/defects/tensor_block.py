@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place

@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, every, named
+from cts.defects.defect import Defect, every, named
+from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, Value
 from cts.defects.tensor_access import Access, access_at
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
 from cts.reference.tensor_access import place, tensor_load
-from cts.reference.tensor_addressing import Line, addresses, linear_in_clip, per_instance
+from cts.reference.tensor_addressing import linear_in_clip, per_instance, places, slice_addresses, through_view
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.operation import Operation
@@ -48,16 +49,21 @@ def _seen(state: State, access: Access) -> Seen:
     return Seen(tuple(map(extent, view.type.permutation)), _own(view), view_state(state, view), layout_state(state, access.layout))
 
 
-def _performed(state: State, access: Access, seen: Seen | None, line: Line | None = None) -> None:
+Line = Callable[[np.ndarray, np.ndarray, int, ViewState], tuple[np.ndarray, np.ndarray]]
+"""From rows, columns, the matrix's number of columns and the view to the index in the clip window, and which elements are outside of it."""
+
+
+def _performed(state: State, access: Access, seen: Seen | None, line: Line = linear_in_clip) -> None:
     """The access by another view, or none, or with other indices in the clip window."""
-    type_ = moved_matrix(access).type
-    store = isinstance(access, TensorStore)
+    shape, store = moved_matrix(access).type.shape, isinstance(access, TensorStore)
+    layout = layout_state(state, access.layout) if seen is None else seen.layout
+    row, column = places(shape, layout)
     if seen is None:
-        layout = layout_state(state, access.layout)
-        found = addresses(type_.shape, access.layout.type, layout, None, None, store, checked=False)
+        index, clipped = row * shape[1] + column, np.zeros(row.shape, bool)
     else:
-        view_type = TensorViewType(seen.permutation, seen.own)
-        found = addresses(type_.shape, access.layout.type, seen.layout, view_type, seen.view, store, line, checked=False)
+        index, clipped = line(row, column, shape[1], seen.view)
+        index = through_view(index, TensorViewType(seen.permutation, seen.own), seen.view, layout)
+    found = slice_addresses(index, clipped, access.layout.type, layout, store, state.undefined)
     access_at(state, access, found, place(state, access))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every
+from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.evaluation import Substitute
 from cts.reference.state import State
 from cts.reference.tile_copy import tile_copy
 from generators.program.program import Program

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from cts.defects.defect import Defect, Substitute, each_and_all, every
+from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.evaluation import Substitute
 from cts.reference.conversion import convert
 from cts.reference.state import State
 from cts.reference.use_conversion import transpose, use_convert

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.defects.defect import Defect, Substitute, every
+from cts.defects.defect import Defect, every
+from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY
 from cts.reference.state import State
 from cts.reference.variables import variable_load, variable_store

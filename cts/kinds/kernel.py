@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from cts.kinds.kind import Judgement, Stopwatch, one_line
+from cts.pictures.map import TensorMap
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
 from cts.run.session import DeviceHolder, FrontEnd
 from cts.verdict.codes import Code, Reason
-from cts.verdict.compare import CODES, Mismatch, compare, format_mismatch
-from cts.verdict.diagnose import Match, diagnose
+from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
+from cts.verdict.diagnose import diagnose
 from cts.verdict.expected import Expected
+from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.poison import initial_contents
 from cts.verdict.verdict import Verdict
 from generators.casebook import BuiltCase, Case, build
@@ -61,14 +63,17 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
         for name, seconds in holder.device.last_steps.items():
             watch.steps[name] = watch.steps.get(name, 0.0) + seconds
     with watch.step("compare"):
-        wrong = []
+        wrong: list[WrongSubcase] = []
+        warnings: list[Failure] = []
         for index, (one, want, before, outcome) in enumerate(zip(plan.programs, plan.expected, plan.before, outcomes, strict=True)):
             mismatches = compare(one, want, before, outcome)
             if mismatches:
                 wrong.append(WrongSubcase(index, outcome, mismatches))
+            else:
+                warnings += [Failure(plan.subcases[index].name, mismatch) for mismatch in compare_quality(want, outcome)]
     policy = _policy(program, plan.expected)
     if not wrong:
-        return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy)
+        return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy, warnings=tuple(warnings))
     with watch.step("diagnose"):
         return _failed(plan, wrong, policy)
 
@@ -197,22 +202,22 @@ def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[M
     return [common or matches for matches in found]
 
 
-def _add_maps(plan: Arrangement, entry: WrongSubcase, records: Sequence[dict[str, Any]]) -> None:
-    """``tensor`` for the record of each matrix that tensor addressing loads or stores: a TensorMap.record() of the first wrong instance."""
+def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMap | None:
+    """Return how the matrix of a mismatch is in the tensor that it is moved to or from: of the first wrong instance."""
     program, subcase = plan.programs[entry.index], plan.subcases[entry.index]
+    if mismatch.matrix is None or math.prod(mismatch.matrix.shape) > MAPPED_ELEMENTS:
+        return None
     if not any(isinstance(operation, TensorLoad | TensorStore) for operation in flattened(program.operations)):
-        return
-    for record in records:
-        if math.prod(record.get("shape", (0,))) in range(1, MAPPED_ELEMENTS + 1):
-            for found in tensor_maps(program, subcase, record["instance"]):
-                if found.matrix == record["what"]:
-                    record["tensor"] = found.record()
+        return None
+    maps = [found for found in tensor_maps(program, subcase, mismatch.instance) if found.matrix == mismatch.what]
+    return maps[-1] if maps else None
 
 
 def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Judgement:
     # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
     diagnoses = _diagnoses(plan, wrong)
-    blocks, failures = [], []
+    blocks: list[str] = []
+    failures: list[Failure] = []
     for place, entry in enumerate(wrong):
         name = plan.subcases[entry.index].name
         matches = diagnoses[place] if place < len(diagnoses) else ()
@@ -220,13 +225,12 @@ def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Ju
             blocks.append(f"subcase {name}:")
             # What explains a matrix does not explain a stray byte.
             blocks.extend(
-                format_mismatch(mismatch, [match.text for match in matches] if mismatch.picture else ()) for mismatch in entry.mismatches
+                format_mismatch(mismatch, [match.text for match in matches] if mismatch.matrix else ()) for mismatch in entry.mismatches
             )
         failures += [
-            {**mismatch.record(), "subcase": name, "matches": [match.record() for match in matches]} for mismatch in entry.mismatches
+            Failure(name, mismatch, matches, _map(plan, entry, mismatch) if place < len(diagnoses) else None)
+            for mismatch in entry.mismatches
         ]
-        if place < len(diagnoses):
-            _add_maps(plan, entry, failures[-len(entry.mismatches) :])
     reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}"
     reason += f"; matches: {diagnoses[0][0].text}" if diagnoses[0] else ""
     if len(wrong) > SHOWN_SUBCASES:

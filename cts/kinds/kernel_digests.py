@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from cts.kinds.kernel import arrange, compile_module
-from cts.verdict.expected import Allowed, Expected
+from cts.verdict.expected import Exact, Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, build
 from generators.digests import array_bytes, digest, digest_inputs
+from generators.numerics.rounding import to_bits
 
 _SIGNIFICANT_BITS = 20
 
@@ -29,25 +28,24 @@ def digest_expected(expected: Iterable[Expected]) -> str:
     def parts() -> Iterator[bytes]:
         for want in expected:
             for placed in want.placed:
-                yield f"{placed.array} {placed.allowed.kind} {placed.allowed.component.name} {placed.allowed.either_zero}".encode()
+                allowed = placed.expected
+                either_zero = not isinstance(allowed, Interval) and allowed.either_zero
+                yield f"{placed.array} {allowed.KIND} {allowed.component.name} {either_zero}".encode()
                 yield array_bytes(placed.offsets)
-                yield from _allowed(placed.allowed)
+                yield from _allowed(allowed)
+                if placed.permitted is not allowed:
+                    yield b"permitted"
+                    yield from _allowed(placed.permitted)
 
     return digest(parts())
 
 
-def _allowed(allowed: Allowed) -> Iterator[bytes]:
-    yield array_bytes(np.broadcast_to(np.asarray(allowed.nan), allowed.bits.shape))
-    if allowed.low is not None and allowed.high is not None:
-        yield array_bytes(_rounded(allowed.low))
-        yield array_bytes(_rounded(allowed.high))
-        return
-    yield array_bytes(allowed.bits)
-    for other in allowed.others:
-        yield array_bytes(other)
-
-
-def _rounded(values: np.ndarray) -> np.ndarray:
-    mantissa, exponent = np.frexp(values)
-    rounded: np.ndarray = np.ldexp(np.round(mantissa * 2.0**_SIGNIFICANT_BITS), exponent - _SIGNIFICANT_BITS)
-    return rounded
+def _allowed(allowed: ValueSet) -> Iterator[bytes]:
+    yield array_bytes(allowed.any_nan)
+    match allowed:
+        case Interval():
+            yield array_bytes(to_bits(allowed.low, _SIGNIFICANT_BITS))
+            yield array_bytes(to_bits(allowed.high, _SIGNIFICANT_BITS))
+        case Exact() | OneOf():
+            for bits in allowed.choices:
+                yield array_bytes(bits)

@@ -9,10 +9,10 @@ import numpy as np
 
 from cts.kinds.kernel import arrange, compile_module
 from cts.kinds.kind import Json
-from cts.verdict.elements import values
-from cts.verdict.expected import Expected
+from cts.verdict.expected import Exact, Expected, Interval
 from generators.casebook import Case, build
 from generators.errors import NotExpressible
+from generators.numerics.formats import values
 from generators.program.program import Program, Subcase
 from generators.types import ComponentType
 
@@ -72,15 +72,16 @@ def _inputs(program: Program, subcase: Subcase) -> Json:
 def _expected(subcase: Subcase, want: Expected) -> Json:
     stores = []
     for placed in want.placed:
-        allowed = placed.allowed
-        store: Json = {"array": placed.array, "what": placed.what, "kind": allowed.kind, "component": allowed.component.name}
+        allowed = placed.expected
+        store: Json = {"array": placed.array, "what": placed.what, "kind": allowed.KIND, "component": allowed.component.name}
         store["values"] = _numbers(allowed.bits, allowed.component)
-        if allowed.low is not None and allowed.high is not None:
+        if isinstance(allowed, Interval):
             store["low"], store["high"] = allowed.low.tolist(), allowed.high.tolist()
-        if allowed.proof is not None:
+        if isinstance(allowed, Exact) and allowed.proof is not None:
             margin = float(allowed.proof.margin_bits.min())
             store["proof"] = str(allowed.proof)
             store["accumulation_bits"], store["margin_bits"] = allowed.proof.precision, margin if np.isfinite(margin) else None
+        store["authority"] = str(placed.expectation.authority)
         stores.append(store)
     return {"subcase": subcase.name, "notes": list(want.notes), "stores": stores}
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cts.run.session import DeviceHolder, FrontEnd
+from cts.verdict.failure import Failure
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case
 
@@ -48,7 +49,13 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The part of a result that judging decides. The attributes are those of CaseResult."""
+    """The part of a result that judging decides.
+
+    Attributes:
+        verdict, code, reason, message, subcases, policy: as in CaseResult.
+        failures: what is not permitted.
+        warnings: what is permitted and not expected, of a case that passes.
+    """
 
     verdict: Verdict
     code: str = ""
@@ -56,7 +63,8 @@ class Judgement:
     message: str = ""
     subcases: int = 0
     policy: str = ""
-    failures: tuple[dict[str, object], ...] = field(default=())
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True)

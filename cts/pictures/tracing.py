@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from cts.pictures.map import NOWHERE, TensorMap
-from cts.reference.evaluate import evaluate
-from cts.reference.state import State, Step
+from cts.reference.evaluate import evaluate, perform
+from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
-from cts.reference.tensor_access import addressed, tensor_load, tensor_store
+from cts.reference.tensor_access import addressed
 from cts.reference.tensor_addressing import Addresses
-from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
@@ -67,17 +63,13 @@ def tensor_maps(program: Program, subcase: Subcase, instance: int = 0) -> tuple[
     """
     found: dict[Operation, TensorMap] = {}
 
-    def noting(perform: Callable[[State, Any], None]) -> Step:
-        def step(state: State, operation: Any) -> None:
+    def noting(state: State, operation: Operation) -> None:
+        if isinstance(operation, TensorLoad | TensorStore):
             addresses = addressed(state, operation)
             positions = np.flatnonzero(state.instances == instance)
             if len(positions):
                 found[operation] = _mapped(operation, layout_state(state, operation.layout), addresses, int(positions[0]), instance)
-            perform(state, operation)
+        perform(state, operation)
 
-        return step
-
-    accesses = [operation for operation in flattened(program.operations) if isinstance(operation, TensorLoad | TensorStore)]
-    steps: dict[Operation, Step] = {access: noting(tensor_load if isinstance(access, TensorLoad) else tensor_store) for access in accesses}
-    evaluate(program, subcase, steps)
+    evaluate(program, subcase, noting)
     return tuple(found.values())

@@ -33,19 +33,34 @@ def element_offsets(
     Raises:
         GeneratorError: an element lies outside of the array.
     """
-    rows, columns = shape
-    lines, length = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
+    if bounded and (message := leaving(array, component, shape, first, stride, layout)):
+        raise GeneratorError(message)
+    lines, length = _lines(shape, layout)
     pitch = array.pointee.bytes
-    for f, s in zip(first, stride, strict=True):
-        # In Python's integers: a 64-bit stride must not wrap here.
-        end = (f + (lines - 1) * s) * pitch + length * component.bytes
-        if bounded and end > array.bytes:
-            raise GeneratorError(
-                f"a {rows}x{columns} {component} matrix at element {f} with stride {s} ends at byte {end} of array {array.name}, "
-                f"which has {array.bytes}; make the array longer"
-            )
     starts = np.array(first, np.int64)[:, None] * pitch
     if lines > 1:
         starts = starts + np.arange(lines, dtype=np.int64) * (np.array(stride, np.int64)[:, None] * pitch)
     offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * component.bytes
     return offsets if layout is Layout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
+
+
+def leaving(
+    array: Array, component: ComponentType, shape: tuple[int, int], first: Sequence[int], stride: Sequence[int], layout: Layout
+) -> str:
+    """Return which element is outside of ``array``, in words; empty if all are inside. Arguments are those of element_offsets."""
+    rows, columns = shape
+    lines, length = _lines(shape, layout)
+    for f, s in zip(first, stride, strict=True):
+        # In Python's integers: a 64-bit stride must not wrap here.
+        end = (f + (lines - 1) * s) * array.pointee.bytes + length * component.bytes
+        if end > array.bytes:
+            return (
+                f"a {rows}x{columns} {component} matrix at element {f} with stride {s} ends at byte {end} of array {array.name}, "
+                f"which has {array.bytes}; make the array longer"
+            )
+    return ""
+
+
+def _lines(shape: tuple[int, int], layout: Layout) -> tuple[int, int]:
+    """Return how many lines a matrix has that are contiguous in memory, and the elements of one."""
+    return shape if layout is Layout.ROW_MAJOR else (shape[1], shape[0])

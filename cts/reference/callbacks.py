@@ -10,7 +10,7 @@ import numpy as np
 from cts.reference.functions import run_body
 from cts.reference.memory import Memory
 from cts.reference.scalars import bits_of, numbers
-from cts.reference.state import Activation, State
+from cts.reference.state import State
 from generators.errors import GeneratorError
 from generators.program.blocks import BlockPointer
 from generators.program.functions import Function
@@ -52,17 +52,7 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
         bits = values.astype(np.uint64) if component is None else bits_of(values, component)
         return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(count)
 
-    inside = State(
-        state.program,
-        state.subcase,
-        state.substitutes,
-        state.run,
-        state.beyond,
-        np.arange(count, dtype=np.int64),
-        Activation(),
-        memories=state.memories,
-        owners=None if owners is None else lanes(owners).astype(np.int64),
-    )
+    inside = state.apart(np.arange(count, dtype=np.int64), None if owners is None else lanes(owners).astype(np.int64))
     for parameter, argument in zip(function.parameters, arguments, strict=True):
         if isinstance(parameter, Scalar):
             assert isinstance(argument, np.ndarray), "the argument of a scalar is a number of each element"

@@ -65,7 +65,7 @@ def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], ret
     """The instances of ``taken`` (bool) run ``body`` and return ``returned``."""
     if taken.any():
         part = state.part(np.flatnonzero(taken))
-        state.run(part, body)
+        part.run(body)
         if returned is not None and len(part.instances):
             value = part.matrices[returned.name] if isinstance(returned, Matrix) else part.scalar(returned)
             state.activation.returned.append((part.instances, value))
@@ -88,13 +88,13 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
     part.scalars[operation.index.name] = np.full(len(positions), index, np.uint64)
     left = np.zeros(0, np.int64)
     for segment, way_out in _segments(operation.body):
-        part.run(part, segment)
+        part.run(segment)
         if way_out is None or not len(part.instances):
             break
         taken = holds(part, way_out.condition)
         if taken.any():
             leaving = part.part(np.flatnonzero(taken))
-            part.run(leaving, way_out.body)
+            leaving.run(way_out.body)
             if way_out.kind == "break":
                 left = np.union1d(left, leaving.instances)
             part.narrow(np.flatnonzero(~taken))

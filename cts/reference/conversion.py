@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.rounding import encode, nearest, ulp
 from cts.reference.state import State
-from cts.reference.values import Choice, MatrixValue, Origin
-from cts.verdict import elements
+from cts.reference.values import CERTAIN, Choice, MatrixValue, Origin
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals, largest_finite
+from generators.numerics.formats import denormals, encode, integers, largest_finite, values
+from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8
 from generators.types import ComponentType
+
+CONVERTED = Authority("KHR-CVT-01")
 
 _READS_SIGNED = (Conversion.S_TO_F, Conversion.S_TO_S)
 
@@ -32,10 +34,8 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     Raises:
         GeneratorError: the result is undefined, nothing is promised of an element, or a float is known by an envelope only.
     """
-    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
-        raise GeneratorError("a conversion takes floats that are not proved exact; use exact data")
     found: list[np.ndarray] = []
-    for bits in (value.bits, *value.alternatives):
+    for bits in value.every_bits:
         found += _convert(bits, value.component, target, conversion, saturating)
     for origin in value.origins:
         found += _from_origin(origin, target, conversion, saturating)
@@ -44,9 +44,9 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     origins: tuple[Origin, ...] = ()
     if target.is_float and others:
         signed = conversion in _READS_SIGNED
-        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in (value.bits, *value.alternatives)))
-    choice = Choice(tuple(others.values())) if others else None
-    return MatrixValue(target, found[0], computed=target.is_float, choice=choice, origins=origins)
+        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in value.every_bits))
+    known = Choice(tuple(others.values())) if others else CERTAIN
+    return MatrixValue(target, found[0], target.is_float, known, origins=origins, authority=CONVERTED)
 
 
 def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
@@ -70,17 +70,16 @@ def _convert(bits: np.ndarray, source: ComponentType, target: ComponentType, con
         case Conversion.F_TO_S | Conversion.F_TO_U:
             return (_truncated(bits, source, target, conversion),)
         case Conversion.S_TO_F | Conversion.U_TO_F:
-            toward, away = _neighbours_of_integers(_numbers(bits, source, conversion), target)
+            toward, away = neighbours_of_integers(_numbers(bits, source, conversion), target)
             return _rounded(toward, away, np.zeros(bits.shape, bool), target, saturating)
         case Conversion.F_TO_F:
             return _float_to_float(bits, source, target, saturating)
 
 
 def _numbers(bits: np.ndarray, source: ComponentType, conversion: Conversion) -> np.ndarray:
-    """The integers that the instruction reads, in a dtype of its signedness and of the width of ``source``: the instruction decides
-    it, and not the type (SPIR-V: "Signed Value is treated as signed")."""
-    bits = np.ascontiguousarray(bits)
-    return bits.view(f"i{source.bytes}") if conversion in _READS_SIGNED else bits
+    """Return the integers that the instruction reads: it decides the signedness, and not the type (SPIR-V: "Signed Value is treated as
+    signed")."""
+    return integers(bits, source, conversion in _READS_SIGNED)
 
 
 def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: Conversion) -> np.ndarray:
@@ -90,34 +89,15 @@ def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, c
         GeneratorError: the instruction's range does not have the truncated number, so that the result is undefined.
     """
     signed = conversion is Conversion.F_TO_S
-    whole = np.trunc(elements.values(bits, source))
+    whole = np.trunc(values(bits, source))
     low, high = (-(2.0 ** (target.bits - 1)), 2.0 ** (target.bits - 1)) if signed else (0.0, 2.0**target.bits)
     if not ((whole >= low) & (whole < high)).all():
         raise GeneratorError(f"Op{conversion.value} of a float outside of the range of its result; keep it inside (facts.md C11)")
     return np.asarray(whole.astype(f"{'i' if signed else 'u'}{target.bytes}").view(target.bits_dtype))
 
 
-def _neighbours_of_integers(numbers: np.ndarray, target: ComponentType) -> tuple[np.ndarray, np.ndarray]:
-    """The neighbours of integers in ``target`` without limits, float64: toward zero and away from it; equal where it is exact.
-
-    Computed with integers, since float64 does not hold those of 64 bits.
-    """
-    negative = numbers < 0
-    wide = numbers.astype(np.int64).view(np.uint64) if numbers.dtype.kind == "i" else numbers.astype(np.uint64)
-    magnitude = np.where(negative, ~wide + np.uint64(1), wide)
-    shift = np.zeros(numbers.shape, np.uint64)
-    for _ in range(8 * numbers.itemsize - target.precision):
-        shift += (magnitude >> shift) >= np.uint64(1 << target.precision)
-    kept = magnitude >> shift
-    inexact = (kept << shift) != magnitude
-    sign = np.where(negative, -1.0, 1.0)
-    toward = np.ldexp(sign * kept.astype(np.float64), shift.astype(np.int32))
-    away = np.ldexp(sign * (kept + inexact).astype(np.float64), shift.astype(np.int32))
-    return toward, away
-
-
 def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentType, saturating: bool) -> Bits:
-    numbers = elements.values(bits, source)
+    numbers = values(bits, source)
     if np.isnan(numbers).any() or (np.isinf(numbers).any() and not is_float8(target)):
         raise GeneratorError(f"a NaN or an infinity is converted to {target}, of which nothing is promised; use finite data (facts.md C30)")
     flushed = denormals(numbers, source) & (not (is_float8(source) and target.name == "f16"))
@@ -126,9 +106,7 @@ def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentTy
     finite = np.where(np.isinf(numbers), np.copysign(2 * largest_finite(target), numbers), numbers)
     # By way of binary32, as bfloat16 wants it, the neighbours are the same: every bfloat16 is a binary32.
     with np.errstate(over="ignore"):
-        step = ulp(target, finite)
-        toward = np.trunc(finite / step) * step
-        away = np.where(toward == finite, toward, toward + np.copysign(step, finite))
+        toward, away = by_magnitude(finite, *neighbours(target, finite))
     return _rounded(toward, away, flushed | _result_flushed(toward, away, source, target), target, saturating, finite)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.reference.trees import is_defined
-from cts.reference.values import MatrixValue
+from cts.reference.values import Certain, MatrixValue
 from cts.reference.variables import changed, indices, part
-from cts.verdict.elements import values
 from generators.errors import GeneratorError
-from generators.inputs.exactness import largest_finite, smallest_normal
+from generators.numerics.formats import encode, largest_finite, smallest_normal, values
 from generators.program.elements import ElementFunction, ElementUpdate
 from generators.program.values import ScalarValue
 from generators.program.variables import Path, Variable
@@ -37,12 +36,12 @@ def apply(state: State, function: ElementFunction, source: MatrixValue) -> np.nd
             result = result * _number(state, function.factor)
         if function.addend is not None:
             result = result + _number(state, function.addend)
-        rounded = result.astype(component.dtype)
+        rounded = encode(component, result)
         normal = smallest_normal(component)
-        unsafe = (rounded.astype(np.float64) != result) | (np.abs(result) < normal) | (np.abs(inputs) < normal)
+        unsafe = (values(rounded, component) != result) | (np.abs(result) < normal) | (np.abs(inputs) < normal)
         if unsafe.any() or (np.abs(result) > largest_finite(component)).any():
             raise GeneratorError("an update of components rounds, overflows, or meets zero or a denormal; choose other data (facts.md C29)")
-        return np.asarray(rounded.view(component.bits_dtype))
+        return rounded
     for operand, operator in ((function.factor, np.multiply), (function.addend, np.add)):
         if operand is not None:
             bits = operator(bits, state.scalar(operand).astype(component.bits_dtype)[:, None, None])
@@ -54,7 +53,7 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
     if not is_defined(found):
         raise GeneratorError(f"components of variable {variable.name} are used before they are written; store a whole matrix first")
     assert isinstance(found, MatrixValue)
-    if found.envelope is not None or found.choice is not None:
+    if not isinstance(found.known, Certain):
         raise GeneratorError(f"components of variable {variable.name} are not proved exact; update matrices that were loaded")
     return found
 

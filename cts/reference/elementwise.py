@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 
-from cts.reference.correct_rounding import exact_product, exact_sum, neighbours
-from cts.reference.rounding import encode, nearest, ulp
 from cts.reference.state import State
-from cts.reference.values import Choice, MatrixValue
-from cts.verdict import elements
+from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals, largest_finite, smallest_normal
+from generators.numerics.error_bounds import quotient_bounds
+from generators.numerics.error_free import two_product, two_sum
+from generators.numerics.formats import denormals, encode, integers, largest_finite, smallest_normal, values
+from generators.numerics.rounding import nearest, neighbours
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.types import ComponentType
+
+BY_ELEMENTS = Authority("KHR-ARI-02")
 
 _FLOATS_ONLY, _INTEGERS_ONLY = ("divide",), ("signed_divide", "unsigned_divide")
 
 _DIVISION_ULP = 2.5
 
-_FLOAT64_BITS = 53
 
-
-def _finite(values: np.ndarray) -> np.ndarray:
-    if not np.isfinite(values).all():
+def _finite(numbers: np.ndarray) -> np.ndarray:
+    if not np.isfinite(numbers).all():
         raise GeneratorError("an operand of float arithmetic is NaN or infinite, for which nothing is promised (facts.md C30)")
-    return values
+    return numbers
 
 
 def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
@@ -35,13 +35,13 @@ def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
 
     An operand that rounds has several values only if the operation that takes it must not be contracted with the one that made it.
     """
-    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
-        raise GeneratorError("an operand of float arithmetic has a range of values; use exact data, or only store it")
-    if value.choice is not None and no_contraction:
-        every = [elements.values(bits, value.component) for bits in (value.bits, *value.choice.others)]
-    else:
-        every = [value.numbers]
-    for numbers in every:
+    every = value.every_bits
+    if isinstance(value.known, Choice) and not no_contraction:
+        raise GeneratorError(
+            "a float result that may round either way is the operand of an operation that may be contracted with the one that made it; "
+            "use exact data, or forbid the contraction"
+        )
+    for numbers in (values(bits, value.component) for bits in every):
         yield _finite(numbers)
         flushed = denormals(numbers, value.component)
         if flushed.any():
@@ -68,7 +68,7 @@ def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]
             other = encode(component, result)
             if not any(np.array_equal(other, known) for known in others):
                 others.append(other)
-    return MatrixValue(component, bits, computed=True, choice=Choice(tuple(others)) if others else None)
+    return MatrixValue(component, bits, True, Choice(tuple(others)) if others else CERTAIN, authority=BY_ELEMENTS)
 
 
 def _float_arithmetic(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool) -> MatrixValue:
@@ -76,36 +76,10 @@ def _float_arithmetic(operator: str, left: MatrixValue, right: MatrixValue, no_c
     for x in _readings(left, no_contraction):
         for y in _readings(right, no_contraction):
             if operator == "multiply":
-                exact.append(exact_product(x, y))
+                exact.append(two_product(x, y))
             else:
-                exact.append(exact_sum(x, y if operator == "add" else -y))
+                exact.append(two_sum(x, y if operator == "add" else -y))
     return _rounded(left.component, exact)
-
-
-def _division_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Float64 bounds of |D - x / y| <= 2.5 ``step`` that divide the numbers of ``component`` as the exact bounds do.
-
-    An exact bound is a multiple of half a step away from the quotient, so that a number of p bits lies on it only if x / y is one of
-    p + 1 bits, and else by no less than 2**-(2p + 1) of it. Up to 24 bits that is more than float64 loses, with one step outward for
-    numbers on the bound. Beyond, rational numbers decide.
-    """
-    if 2 * component.precision + 4 <= _FLOAT64_BITS:
-        quotient = x / y
-        return np.nextafter(quotient - _DIVISION_ULP * step, -np.inf), np.nextafter(quotient + _DIVISION_ULP * step, np.inf)
-    low, high = np.empty(x.shape), np.empty(x.shape)
-    for at in np.ndindex(x.shape):
-        quotient = Fraction(float(x[at])) / Fraction(float(y[at]))
-        margin = Fraction(_DIVISION_ULP) * Fraction(float(step[at]))
-        low[at], high[at] = _inside(quotient - margin, np.inf), _inside(quotient + margin, -np.inf)
-    return low, high
-
-
-def _inside(bound: Fraction, inward: float) -> float:
-    """The float64 next to ``bound`` in the direction ``inward``, or ``bound`` itself."""
-    # Conversion rounds to nearest: outward would let in a number beyond the bound.
-    converted = float(bound)
-    outside = Fraction(converted) < bound if inward > 0 else Fraction(converted) > bound
-    return float(np.nextafter(converted, inward)) if outside else converted
 
 
 def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
@@ -121,16 +95,14 @@ def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
         raise GeneratorError(f"a divisor's magnitude is outside of [2^-{exponent}, 2^{exponent}], where nothing is promised (facts.md C6)")
     with np.errstate(all="ignore"):
         quotient = x / y
-    step = ulp(component, quotient)
-    low, high = _division_bounds(component, x, y, step)
+        low, high = quotient_bounds(component, x, y, _DIVISION_ULP)
     tiny = np.minimum(np.abs(low), np.abs(high)) < smallest_normal(component)
     if (tiny | denormals(x, component)).any():
         raise GeneratorError("a quotient or dividend of a float division is zero or may be denormal; make it larger (facts.md C29)")
     if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
         raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
-    return MatrixValue(
-        component, encode(component, nearest(component, quotient)), computed=True, choice=Choice(interval=(low, high, quotient))
-    )
+    bits = encode(component, nearest(component, quotient))
+    return MatrixValue(component, bits, True, Range(low, high, quotient), authority=BY_ELEMENTS)
 
 
 def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np.ndarray:
@@ -142,8 +114,7 @@ def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np
         raise GeneratorError("a divisor is zero, which is undefined; draw others (facts.md C9)")
     if not signed:
         return np.asarray(left.bits // right.bits)
-    number = np.dtype(f"i{component.bytes}")
-    x, y = (np.ascontiguousarray(value.bits).view(number).astype(np.int64) for value in (left, right))
+    x, y = (integers(value.bits, component, True).astype(np.int64) for value in (left, right))
     if ((x == -(1 << (component.bits - 1))) & (y == -1)).any():
         raise GeneratorError("the lowest number is divided by -1, which is undefined; draw others (facts.md C9)")
     floor = x // y
@@ -158,7 +129,7 @@ def _integer_arithmetic(operator: str, left: MatrixValue, right: MatrixValue) ->
     else:
         x, y = left.bits.astype(np.uint64), right.bits.astype(np.uint64)
         result = x + y if operator == "add" else x - y if operator == "subtract" else x * y
-    return MatrixValue(component, result.astype(component.bits_dtype))
+    return MatrixValue(component, result.astype(component.bits_dtype), authority=BY_ELEMENTS)
 
 
 def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool = False) -> MatrixValue:
@@ -188,7 +159,8 @@ def negated(value: MatrixValue) -> MatrixValue:
     """The other sign, or two's complement (KHR-ARI-01, facts.md C7); exact, but for denormals (facts.md C29)."""
     component = value.component
     if not component.is_float:
-        return MatrixValue(component, (np.uint64(0) - value.bits.astype(np.uint64)).astype(component.bits_dtype))
+        bits = (np.uint64(0) - value.bits.astype(np.uint64)).astype(component.bits_dtype)
+        return MatrixValue(component, bits, authority=BY_ELEMENTS)
     return _rounded(component, [(-numbers, np.zeros(numbers.shape)) for numbers in _readings(value, False)])
 
 

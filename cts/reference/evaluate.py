@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +21,7 @@ from cts.reference.per_element import per_element
 from cts.reference.reduce import reduce
 from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_convert, scalar_load, scalar_store
 from cts.reference.selections import branch, select, switch
-from cts.reference.state import State, Step, initial_state
+from cts.reference.state import Perform, State, initial_state
 from cts.reference.subgroups import store_subgroups
 from cts.reference.tensor import layout_create, layout_set, view_create, view_set
 from cts.reference.tensor_access import tensor_load, tensor_store
@@ -29,7 +29,7 @@ from cts.reference.tile_copy import tile_copy
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copy, last_workgroup
-from cts.verdict.expected import Expected
+from cts.verdict.expected import Expected, Interval
 from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -113,37 +113,35 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
 ENVELOPE_NOTE = "float results that are not proved exact are judged by the suite's envelope, a policy and not a rule of the specification"
 
 
-def _run(state: State, operations: Sequence[Operation]) -> None:
-    for operation in operations:
-        if not len(state.instances):
-            return
-        step = state.substitutes.get(operation) if state.substitutes else None
-        (step or STEPS[type(operation)])(state, operation)
-        state.drop_returned()
+def perform(state: State, operation: Operation) -> None:
+    """Does what the specification says of ``operation``."""
+    STEPS[type(operation)](state, operation)
 
 
 def empty_state() -> State:
     """Return a state of one scope instance, without memory, in which functions run that take nothing from outside."""
-    return initial_state(Program((), (), (), Scope.SUBGROUP), Subcase("none", {}), {}, _run, None)
+    return initial_state(Program((), (), (), Scope.SUBGROUP), Subcase("none", {}), perform)
 
 
-def evaluate(
-    program: Program, subcase: Subcase, substitutes: Mapping[Operation, Step] = MappingProxyType({}), beyond: int | None = None
-) -> Expected:
-    """Every element that a dispatch of ``program`` with ``subcase`` writes, and what it may be.
+def evaluate(program: Program, subcase: Subcase, performed: Perform = perform) -> Expected:
+    """Return every element that a dispatch of ``program`` with ``subcase`` writes, and what it may be.
 
     Args:
         program, subcase: what runs.
-        substitutes: other steps for some of the operations, to see what a defect would give.
-        beyond: the byte that a defect's loads beyond an array give; None where such a load is an error.
+        performed: does each operation; something that looks on, and calls ``perform``.
 
     Raises:
         GeneratorError: the specification leaves the outcome undefined, or the data are unfit.
     """
-    state = initial_state(program, subcase, substitutes, _run, beyond)
+    return outcome(initial_state(program, subcase, performed))
+
+
+def outcome(state: State) -> Expected:
+    """Run the program of a state from its beginning, and return what it leaves. Raises GeneratorError as ``evaluate``."""
+    program = state.program
     initialize(state, program.variables)
-    _run(state, program.operations)
+    state.run(program.operations)
     written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
     placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))
-    judged_by_policy = any(p.allowed.magnitude is not None for p in placed)
+    judged_by_policy = any(isinstance(p.permitted, Interval) and p.permitted.envelope is not None for p in placed)
     return Expected(placed, (ENVELOPE_NOTE,) if judged_by_policy else ())

@@ -56,7 +56,7 @@ def run_body(callee: State, function: Function) -> list[tuple[np.ndarray, Matrix
     for variable in function.variables:
         callee.variables[variable.name] = None
     initialize(callee, function.variables)
-    callee.run(callee, function.body)
+    callee.run(function.body)
     returned = callee.activation.returned
     if len(callee.instances) and function.returned is not None:
         returned.append((callee.instances, _value(callee, function.returned)))

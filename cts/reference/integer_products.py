@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
+from generators.numerics.formats import integers
 from generators.types import ComponentType, MatrixOperands
+
+WRAPPED, SATURATED = Authority("KHR-MAD-06"), Authority("KHR-MAD-08")
 
 _FLOAT64_INTEGERS = 1 << 53
 
@@ -16,7 +20,7 @@ def extend(value: MatrixValue, signed: bool) -> np.ndarray:
     the signedness of the component type (KHR-MAD-05)."""
     if not signed:
         return value.bits.astype(np.uint64)
-    return value.bits.view(f"i{value.component.bytes}").astype(np.int64).view(np.uint64)
+    return integers(value.bits, value.component, True).astype(np.int64).view(np.uint64)
 
 
 def _numbers(extended: np.ndarray, signed: bool) -> np.ndarray:
@@ -82,4 +86,5 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
         total = _saturated(left, right, addend, flags, result)
     else:
         total = _product(left, right, bool(flags & MatrixOperands.A_SIGNED), bool(flags & MatrixOperands.B_SIGNED)) + addend
-    return MatrixValue(result, total.astype(result.bits_dtype))
+    authority = SATURATED if flags & MatrixOperands.SATURATING_ACCUMULATION else WRAPPED
+    return MatrixValue(result, total.astype(result.bits_dtype), authority=authority)

@@ -21,25 +21,15 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
         raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size")
     own = (state.instances[:, None] * size + np.arange(size)).reshape(-1)
     of = np.repeat(np.arange(len(state.instances)), size)
-    inside = State(
-        state.program,
-        state.subcase,
-        state.substitutes,
-        state.run,
-        state.beyond,
-        own,
-        memories=state.memories,
-        scalars={name: value[of] for name, value in state.scalars.items()},
-        aggregates={name: selected(tree, of) for name, tree in state.aggregates.items()},
-        owners=state.instances[of],
-    )
+    scalars = {name: value[of] for name, value in state.scalars.items()}
+    inside = state.apart(own, state.instances[of], scalars, {name: selected(tree, of) for name, tree in state.aggregates.items()})
     before = state.invocations
     positions = np.searchsorted(before.instances, own) if before is not None else own
     if before is not None:
         inside.scalars.update({name: value[positions] for name, value in before.scalars.items()})
         inside.aggregates.update({name: selected(tree, positions) for name, tree in before.aggregates.items()})
     inside.scalars[operation.index.name] = own.astype(np.uint64)
-    state.run(inside, operation.body)
+    inside.run(operation.body)
     if len(inside.instances) < len(own):
         raise GeneratorError("an invocation returns from code of its own; end the code with a branch")
     state.invocations = inside

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.reference.addressing import element_offsets
+from cts.reference.addressing import element_offsets, leaving
+from cts.reference.memory import part_of, stored
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
-from cts.verdict.expected import Allowed
 from generators.errors import GeneratorError
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array
@@ -61,35 +61,30 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
         offsets, inside = _robust_offsets(state, at, type_)
         found = memory.load(np.where(inside, offsets, 0), type_.component)
         bits = np.where(inside, found, type_.component.bits_dtype.type(0))
-    elif state.beyond is None:
-        bits = memory.load(_offsets(state, at, type_), type_.component)
     else:
-        offsets = _offsets(state, at, type_, bounded=False)
-        outside = (offsets < 0) | (offsets > len(memory.contents) - type_.component.bytes)
-        unknown = int.from_bytes(bytes([state.beyond] * type_.component.bytes), "little")
-        bits = np.where(outside, type_.component.bits_dtype.type(unknown), memory.load(np.where(outside, 0, offsets), type_.component))
+        if message := leaving(at.array, type_.component, type_.shape, at.first, at.stride, at.layout):
+            memory.outside(message)
+        bits = memory.load(_offsets(state, at, type_, bounded=False), type_.component)
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits)
 
 
 def store_to(state: State, operation: MatrixStore, at: Place) -> None:
     """Stores the elements to ``at``."""
-    allowed = state.matrices[operation.matrix.name].allowed()
+    expectation = stored(state.matrices[operation.matrix.name].expectation(), "KHR-STORE-01")
     memory = state.memories[at.array.name]
     what = operation.matrix.name
     if len(state.instances) < state.program.instances:
         what += f" (of instances {', '.join(str(instance) for instance in state.instances)})"
     if not operation.robust:
-        memory.store(_offsets(state, at, operation.matrix.type), allowed, what)
+        memory.store(_offsets(state, at, operation.matrix.type), expectation, what)
         return
     offsets, inside = _robust_offsets(state, at, operation.matrix.type)
     if not inside.any():
         return
     if inside.all():
-        memory.store(offsets, allowed, what)
+        memory.store(offsets, expectation, what)
         return
-    if allowed.kind != "exact":
-        raise GeneratorError(f"the robust store of {operation.matrix.name} has more than one allowed value; use exact data")
-    kept = Allowed(allowed.component, "exact", allowed.bits[inside].reshape(1, 1, -1), either_zero=allowed.either_zero)
+    kept = part_of(expectation, inside, operation.matrix.name)
     memory.store(offsets[inside].reshape(1, 1, -1), kept, f"{what}, its elements in bounds")
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cts.verdict.elements import byte_offsets, gather, is_nan, scatter
-from cts.verdict.expected import Allowed, Placed
+from cts.verdict.elements import byte_offsets, gather, scatter
+from cts.verdict.expected import Authority, Exact, Expectation, Placed, one_set
 from generators.errors import GeneratorError
 from generators.program.memory import Array
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
@@ -36,6 +36,14 @@ class Memory:
     placed: list[Placed] = field(default_factory=list)
     background: list[Placed] = field(default_factory=list)
 
+    def outside(self, message: str) -> None:
+        """Refuses an access that leaves the array.
+
+        Raises:
+            GeneratorError: always.
+        """
+        raise GeneratorError(message)
+
     def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
         """Bits of the elements at ``offsets``.
 
@@ -53,17 +61,17 @@ class Memory:
     def store(
         self,
         offsets: np.ndarray,
-        allowed: Allowed,
+        expectation: Expectation,
         what: str,
         cells: np.ndarray | None = None,
-        shape: tuple[int, int, int] | None = None,
+        matrix: tuple[int, int, int] | None = None,
     ) -> None:
-        """Writes elements; ``cells`` and ``shape`` as in Placed.
+        """Writes elements; ``cells`` and ``matrix`` as in Placed.
 
         Raises:
             GeneratorError: elements overlap each other, or an earlier store in part, or the array is an input.
         """
-        size = allowed.component.bytes
+        size = expectation.expected.component.bytes
         if self.status is None:
             raise GeneratorError(f"the program stores to {self.array.name}, which is an input; give it the role inout")
         ordered = np.sort(offsets, axis=None)
@@ -72,9 +80,9 @@ class Memory:
         at = byte_offsets(offsets, size)
         if (self.status[at] > INITIAL).any():
             self._supersede(at, what)
-        scatter(self.contents, offsets, allowed.bits)
-        self.status[at] = STORED if allowed.kind == "exact" else UNCERTAIN
-        self.placed.append(Placed(self.array.name, offsets, allowed, what, cells, shape))
+        scatter(self.contents, offsets, expectation.expected.bits)
+        self.status[at] = STORED if isinstance(expectation.permitted, Exact) else UNCERTAIN
+        self.placed.append(Placed(self.array.name, offsets, expectation, what, cells, matrix))
 
     def _supersede(self, at: np.ndarray, what: str) -> None:
         """Drops the stores that bytes ``at`` cover."""
@@ -82,7 +90,7 @@ class Memory:
         touched[at] = True
         visible = []
         for earlier in self.placed:
-            hit = touched[byte_offsets(earlier.offsets, earlier.allowed.component.bytes)]
+            hit = touched[byte_offsets(earlier.offsets, earlier.component.bytes)]
             if hit.any() and not hit.all():
                 raise GeneratorError(
                     f"the store of {what} to {self.array.name} overlaps that of {earlier.what} in part; cover all of it or nothing"
@@ -139,7 +147,7 @@ class Memory:
 
         placed = []
         for earlier in self.placed:
-            if earlier.allowed.component.bytes != size:
+            if earlier.component.bytes != size:
                 raise GeneratorError(f"a copy backwards from {self.array.name} needs stored elements of the array's {size} bytes")
             copy, element = np.divmod(earlier.offsets, self.array.bytes)
             placed.append(replace(earlier, offsets=copy * self.array.bytes + (last * size - element)))
@@ -150,7 +158,7 @@ class Memory:
         """After a copy to workgroup memory: only matrices count as stores, the rest is background that they may overwrite in part."""
         background = np.ones(len(self.contents), bool)
         for placed in self.placed:
-            background[byte_offsets(placed.offsets, placed.allowed.component.bytes)] = False
+            background[byte_offsets(placed.offsets, placed.component.bytes)] = False
         assert self.status is not None
         self.status[background] = INITIAL
 
@@ -159,7 +167,7 @@ class Memory:
         component = self.array.pointee.component
         covered = np.zeros(len(self.contents), bool)
         for placed in visible:
-            covered[byte_offsets(placed.offsets, placed.allowed.component.bytes)] = True
+            covered[byte_offsets(placed.offsets, placed.component.bytes)] = True
         whole = np.asarray(~covered.reshape(-1, component.bytes).any(axis=1))
         if np.count_nonzero(whole) * component.bytes != np.count_nonzero(~covered):
             component, whole = COMPONENT_TYPES["u8"], ~covered
@@ -169,15 +177,7 @@ class Memory:
         lanes = self.array.pointee.lanes if len(places) == len(whole) and component is self.array.pointee.component else 1
         offsets = np.asarray(places.reshape(1, -1, lanes))
         bits = gather(self.contents, offsets, component)
-        nan = is_nan(bits, component)
-        return [
-            Placed(
-                self.array.name,
-                offsets,
-                Allowed(component, "exact", bits, nan=nan if nan.any() else False, either_zero=component.is_float),
-                f"the copy of {source}",
-            )
-        ]
+        return [Placed(self.array.name, offsets, one_set(Exact(component, bits, either_zero=component.is_float)), f"the copy of {source}")]
 
 
 def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
@@ -186,7 +186,7 @@ def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
     Raises:
         GeneratorError: a part of an element is touched.
     """
-    hit = touched[byte_offsets(placed.offsets, placed.allowed.component.bytes)]
+    hit = touched[byte_offsets(placed.offsets, placed.component.bytes)]
     if not hit.any():
         return placed
     whole = hit.all(axis=-1)
@@ -195,13 +195,24 @@ def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:
     rest = ~whole
     if not rest.any():
         return None
-    nan = placed.allowed.nan
-    allowed = replace(
-        placed.allowed,
-        bits=placed.allowed.bits[rest].reshape(1, 1, -1),
-        nan=nan[rest].reshape(1, 1, -1) if isinstance(nan, np.ndarray) else nan,
-    )
-    return replace(placed, offsets=placed.offsets[rest].reshape(1, 1, -1), allowed=allowed, cells=None, shape=None)
+    expectation = part_of(placed.expectation, rest, placed.what)
+    return replace(placed, offsets=placed.offsets[rest].reshape(1, 1, -1), expectation=expectation, cells=None, matrix=None)
+
+
+def part_of(expectation: Expectation, where: np.ndarray, what: str) -> Expectation:
+    """Return the expectation of the elements for which ``where`` (bool) holds, in one row.
+
+    Raises:
+        GeneratorError: it has more than one value.
+    """
+    if not isinstance(expectation.permitted, Exact):
+        raise GeneratorError(f"the store of {what} in part has more than one allowed value; use exact data")
+    return one_set(expectation.permitted.part(where), expectation.authority)
+
+
+def stored(expectation: Expectation, requirement: str) -> Expectation:
+    """Return the expectation of a value when an instruction stores it: values that were only moved rest on its ``requirement``."""
+    return expectation if expectation.authority.requirement else replace(expectation, authority=Authority(requirement))
 
 
 def buffer(array: Array, data: np.ndarray | None) -> Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cts.reference import float_products, integer_products
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import Choice, MatrixValue
 from generators.errors import GeneratorError
 from generators.program.muladd import MatrixMulAdd
 from generators.types import ComponentType, MatrixOperands
@@ -17,7 +17,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
         GeneratorError: integers and floats are mixed, a flag for integers is given with floats (KHR-MAD-11, F-KHR-7), or the
             specification leaves the result undefined.
     """
-    if a.alternatives or b.alternatives or c.alternatives:
+    if any(isinstance(value.known, Choice) for value in (a, b, c)):
         raise GeneratorError("an operand of a multiply-add has elements of several allowed values; make what computes it exact")
     flags = operands or MatrixOperands.NONE
     floats = [component.is_float for component in (a.component, b.component, c.component, result)]

@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
 from cts.reference.callbacks import Argument, applied
-from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
+from generators.numerics.formats import encode, values
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.values import Matrix, Scalar, ScalarValue
 
-Places = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+APPLIED = Authority("CM2-PE-03")
 
 
-def _own(row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return row, column
-
-
-def per_element(state: State, operation: PerElement, places: Places = _own) -> None:
+def per_element(state: State, operation: PerElement) -> None:
     """Every element becomes what the function returns for its row, column, value, and the extra operands (CM2-PE-03 to CM2-PE-06).
-
-    ``places`` makes other numbers of the rows and columns, (rows, columns) each: a defect.
 
     Raises:
         GeneratorError: see ``applied``; or types are not those that the instruction takes (CM2-PE-01, CM2-PE-02).
     """
+    apply(state, operation, arguments(state, operation))
+
+
+def arguments(state: State, operation: PerElement) -> list[Argument]:
+    """Return the row and the column of each element, its value, and the extra operands."""
+    rows, columns = operation.matrix.type.shape
+    shape = len(state.instances), rows, columns
+    found: list[Argument] = []
+    for parameter, place in zip(operation.function.parameters[:2], np.indices((rows, columns)), strict=True):
+        assert isinstance(parameter, Scalar), "rows and columns are scalars"
+        found.append(np.broadcast_to(place.astype(parameter.component.dtype), shape))
+    return [*found, state.matrices[operation.matrix.name].numbers, *(_extra(state, operand) for operand in operation.extra)]
+
+
+def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> None:
+    """Gives the result what the function returns for the arguments ``given``. Raises GeneratorError as ``per_element``."""
     type_, function = operation.matrix.type, operation.function
     assert isinstance(function.returned, Scalar), "the function of an operation on elements returns a scalar"
     if operation.result.type != type_ or function.returned.component is not type_.component:
         raise GeneratorError(f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)")
-    matrix = state.matrices[operation.matrix.name]
-    rows, columns = type_.shape
-    shape = len(state.instances), rows, columns
-    given = places(*np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"))
-    numbers_of_places = []
-    for parameter, place in zip(function.parameters[:2], given, strict=True):
-        assert isinstance(parameter, Scalar), "rows and columns are scalars"
-        numbers_of_places.append(np.broadcast_to(place.astype(parameter.component.dtype), shape))
-    extra = [_extra(state, operand) for operand in operation.extra]
-    owners = state.instances[:, None, None]
-    result = applied(state, function, [*numbers_of_places, matrix.numbers, *extra], owners)
-    bits = bits_of(result, type_.component).astype(type_.component.bits_dtype)
-    state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed=type_.component.is_float)
+    shape = len(state.instances), *type_.shape
+    result = np.broadcast_to(applied(state, function, given, state.instances[:, None, None]), shape)
+    bits = encode(type_.component, result)
+    state.matrices[operation.result.name] = MatrixValue(type_.component, bits, type_.component.is_float, authority=APPLIED)
 
 
 def _extra(state: State, operand: ExtraOperand) -> Argument:
@@ -60,4 +62,4 @@ def _extra(state: State, operand: ExtraOperand) -> Argument:
 
 def _scalar(state: State, value: ScalarValue) -> np.ndarray:
     bits = state.scalar(value).astype(value.component.bits_dtype)
-    return numbers(bits, value.component)[:, None, None]
+    return values(bits, value.component)[:, None, None]

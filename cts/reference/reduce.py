@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.callbacks import applied
-from cts.reference.scalars import bits_of
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
+from generators.numerics.exactness import quantum_exponents
+from generators.numerics.formats import encode
 from generators.program.control_flow import flattened
 from generators.program.functions import Function
 from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarArithmetic
 from generators.types import ComponentType, ReduceMode
+
+COMBINED = Authority("CM2-RED-08")
 
 _ORDERS = 3
 """Orders in which a group is combined, which must agree: forwards, backwards in pairs, and one more."""
@@ -31,8 +35,8 @@ def reduce(state: State, operation: Reduce) -> None:
     if source.component.is_float:
         _check_sums(groups, operation.function, source.component)
     result = spread(operation, _combined(state, operation.function, groups))
-    bits = bits_of(result, target.component).astype(target.component.bits_dtype)
-    state.matrices[operation.result.name] = MatrixValue(target.component, bits, computed=target.component.is_float)
+    bits = encode(target.component, result)
+    state.matrices[operation.result.name] = MatrixValue(target.component, bits, target.component.is_float, authority=COMBINED)
 
 
 def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
@@ -111,11 +115,6 @@ def _check_sums(groups: np.ndarray, function: Function, component: ComponentType
     """Raises GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
     if not any(isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract") for one in flattened(function.body)):
         return
-    magnitudes = np.abs(groups)
-    mantissas, exponents = np.frexp(np.where(magnitudes == 0, 1.0, magnitudes))
-    scaled = (mantissas * 2.0**53).astype(np.int64)
-    trailing = np.log2((scaled & -scaled).astype(np.float64))
-    unit = np.where(magnitudes == 0, np.inf, np.exp2(exponents - 53 + trailing)).min(axis=-1)
-    total = magnitudes.sum(axis=-1)
-    if (total > np.where(np.isinf(unit), np.inf, unit * 2.0**component.precision)).any():
+    quantum = quantum_exponents(groups).min(axis=-1).astype(np.int32)
+    if (np.abs(groups).sum(axis=-1) > np.ldexp(1.0, np.minimum(quantum + component.precision, 1023))).any():
         raise GeneratorError(f"{function.name}: some order of summation is not exact in {component}; use smaller data")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import State
-from cts.verdict import elements
-from cts.verdict.expected import Allowed
+from cts.verdict.expected import NO_AUTHORITY, Exact, one_set
 from generators.errors import GeneratorError
-from generators.inputs.exactness import smallest_normal
+from generators.numerics import formats
+from generators.numerics.formats import smallest_normal
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.types import ComponentType, Scope
 
@@ -37,7 +37,7 @@ def built_in_index(state: State, operation: BuiltInIndex) -> None:
 def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
     """Return the numbers that uint64 bits stand for: float64 for floats, and for integers their own dtype, whose arithmetic wraps as the
     specification says (facts.md C8)."""
-    return elements.values(bits.astype(component.bits_dtype), component)
+    return formats.values(bits.astype(component.bits_dtype), component)
 
 
 def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
@@ -142,4 +142,4 @@ def scalar_store(state: State, operation: ScalarStore) -> None:
     if memory.copies > 1:
         offsets = offsets + state.copies(memory)
     bits = state.scalar(operation.value).astype(component.bits_dtype)
-    memory.store(offsets.reshape(1, 1, -1), Allowed(component, "exact", bits.reshape(1, 1, -1)), "single elements")
+    memory.store(offsets.reshape(1, 1, -1), one_set(Exact(component, bits.reshape(1, 1, -1)), NO_AUTHORITY), "single elements")

@@ -57,7 +57,7 @@ def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], m
         positions = np.flatnonzero(taken == number)
         if len(positions):
             part = state.part(positions)
-            state.run(part, body)
+            part.run(body)
             parts.append((number, part))
     state.drop_returned()
     remaining = [(number, state.positions(part.instances), part) for number, part in parts if len(part.instances)]

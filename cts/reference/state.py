@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,7 @@ class State:
 
     Attributes:
         program, subcase: what is evaluated.
-        substitutes: steps that take the place of the specification's for some operations: those of a defect (cts.defects).
-        run: evaluates operations in order in a state.
-        beyond: the byte that loads beyond an array give, which only defects make; None where they are an error.
+        perform: does one operation: what the specification says, or another reading of the program.
         instances: numbers of the scope instances that execute, ascending, int64; every value has one entry for each.
         activation: the function that is running.
         outside: the state that this one is a part of, None for the program's own.
@@ -58,9 +57,7 @@ class State:
 
     program: Program
     subcase: Subcase
-    substitutes: Mapping[Operation, Step]
-    run: Callable[[State, Sequence[Operation]], None]
-    beyond: int | None
+    perform: Perform
     instances: np.ndarray
     activation: Activation = field(default_factory=Activation)
     outside: State | None = None
@@ -84,23 +81,60 @@ class State:
         everyone = len(positions) == len(self.instances)
         matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
         scalars = self.scalars if everyone else {name: value[positions] for name, value in self.scalars.items()}
-        return State(
-            self.program,
-            self.subcase,
-            self.substitutes,
-            self.run,
-            self.beyond,
-            self.instances[positions],
-            self.activation,
+        return replace(
             self,
-            self.memories,
-            dict(matrices),
-            dict(scalars),
-            dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
-            dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
-            None if self.owners is None else self.owners[positions],
-            None,
-            self.blocks,
+            instances=self.instances[positions],
+            outside=self,
+            matrices=dict(matrices),
+            scalars=dict(scalars),
+            variables=dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
+            aggregates=dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
+            owners=None if self.owners is None else self.owners[positions],
+            invocations=None,
+        )
+
+    def run(self, operations: Sequence[Operation]) -> None:
+        """Performs operations in order, until no instance is left."""
+        for operation in operations:
+            if not len(self.instances):
+                return
+            self.perform(self, operation)
+            self.drop_returned()
+
+    def undefined(self, message: str) -> None:
+        """Refuses to go on where the specification leaves a result undefined.
+
+        Raises:
+            GeneratorError: always.
+        """
+        raise GeneratorError(message)
+
+    def apart(
+        self,
+        lanes: np.ndarray,
+        owners: np.ndarray | None,
+        scalars: Mapping[str, np.ndarray] = MappingProxyType({}),
+        aggregates: Mapping[str, Any] = MappingProxyType({}),
+    ) -> State:
+        """Return a state of lanes in which a function runs, or code of single invocations: with the same memory, and values of their own.
+
+        Args:
+            lanes: their numbers, ascending, int64.
+            owners: numbers of the scope instances that they belong to; None if nothing in the lanes depends on it.
+            scalars, aggregates: values that the lanes have.
+        """
+        return replace(
+            self,
+            instances=lanes,
+            activation=Activation(),
+            outside=None,
+            matrices={},
+            scalars=dict(scalars),
+            variables={},
+            aggregates=dict(aggregates),
+            owners=owners,
+            invocations=None,
+            blocks={},
         )
 
     def narrow(self, positions: np.ndarray) -> None:
@@ -167,17 +201,11 @@ class State:
         return np.asarray(workgroup * memory.array.bytes)
 
 
-Step = Callable[[State, Operation], None]
-"""One operation's effect on the state."""
+Perform = Callable[[State, Operation], None]
+"""Does one operation in a state."""
 
 
-def initial_state(
-    program: Program,
-    subcase: Subcase,
-    substitutes: Mapping[Operation, Step],
-    run: Callable[[State, Sequence[Operation]], None],
-    beyond: int | None,
-) -> State:
+def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State:
     """The state before the first operation."""
     memories = {
         array.name: workgroup_memory(array, program.workgroup_count)
@@ -186,4 +214,4 @@ def initial_state(
         for array in program.arrays
     }
     instances = np.arange(program.instances, dtype=np.int64)
-    return State(program, subcase, substitutes, run, beyond, instances, memories=memories)
+    return State(program, subcase, perform, instances, memories=memories)

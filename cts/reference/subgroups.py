@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import State
-from cts.verdict.expected import Allowed
+from cts.verdict.expected import Authority, Exact, one_set
 from generators.program.subgroups import StoreSubgroups
 from generators.types import COMPONENT_TYPES
 
@@ -19,5 +19,5 @@ def store_subgroups(state: State, operation: StoreSubgroups) -> None:
     size, count = np.full(places, operation.subgroup_size), np.full(places, program.subgroups)
     known = np.stack((size, count, subgroup % program.subgroups, lane), axis=-1).astype(np.uint32)
     offsets = np.arange(4 * places, dtype=np.int64).reshape(-1, operation.subgroup_size, 4) * u32.bytes
-    allowed = Allowed(u32, "exact", known.reshape(offsets.shape))
-    state.memories[operation.target.name].store(offsets, allowed, "the built-ins of the subgroup")
+    expectation = one_set(Exact(u32, known.reshape(offsets.shape)), Authority("VUID-VkPipelineShaderStageCreateInfo-module-08987"))
+    state.memories[operation.target.name].store(offsets, expectation, "the built-ins of the subgroup")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from cts.reference.callbacks import BlockPointers, applied
-from cts.reference.memory import Memory
-from cts.reference.scalars import bits_of
+from cts.reference.memory import Memory, part_of, stored
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
-from cts.reference.values import MatrixValue
-from cts.verdict.expected import Allowed
+from cts.reference.values import Certain, MatrixValue
 from generators.errors import GeneratorError
+from generators.numerics.formats import encode
 from generators.program.functions import Function
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, moved_matrix, unit_bytes
 from generators.program.values import MatrixType
@@ -32,7 +31,7 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
         None if view is None else view.type,
         None if view is None else view_state(state, view),
         store,
-        checked=not state.substitutes,
+        state.undefined,
     )
 
 
@@ -72,9 +71,9 @@ def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses
     memory = state.memories[array.name]
     offsets = at.start[:, None, None] + found.index * at.unit
     inside = (offsets >= 0) & (offsets + unit <= array.bytes)
-    if state.beyond is None and not inside[found.accessed].all():
+    if not inside[found.accessed].all():
         end = int(offsets[found.accessed].max()) + unit
-        raise GeneratorError(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
+        memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
 
@@ -97,7 +96,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     if found.accessed.any():
         memory = state.memories[operation.array.name]
         if operation.decode is None:
-            bits[found.accessed] = _moved(state, memory, offsets[found.accessed], type_)
+            bits[found.accessed] = memory.load(offsets[found.accessed], type_.component)
         else:
             bits[found.accessed] = _decoded(state, operation.decode, memory, offsets, found, type_)
             computed = type_.component.is_float
@@ -111,21 +110,10 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
         before = state.matrices.get(operation.before.name)
         if before is None:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep those of {operation.before.name}, which are undefined")
-        if before.choice is not None or before.envelope is not None:
+        if not isinstance(before.known, Certain):
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)
-
-
-def _moved(state: State, memory: Memory, offsets: np.ndarray, type_: MatrixType) -> np.ndarray:
-    """The elements at ``offsets``; those beyond the memory, which only defects load, are bytes of ``state.beyond``."""
-    size = type_.component.bytes
-    if state.beyond is None:
-        return memory.load(offsets, type_.component)
-    outside = (offsets < 0) | (offsets > len(memory.contents) - size)
-    unknown = int.from_bytes(bytes([state.beyond] * size), "little")
-    loaded = memory.load(np.where(outside, 0, offsets), type_.component)
-    return np.where(outside, type_.component.bits_dtype.type(unknown), loaded)
 
 
 def _decoded(state: State, function: Function, memory: Memory, offsets: np.ndarray, found: Addresses, type_: MatrixType) -> np.ndarray:
@@ -135,7 +123,7 @@ def _decoded(state: State, function: Function, memory: Memory, offsets: np.ndarr
     at = found.accessed
     coordinates = [[values[at][:, i] for i in range(values.shape[-1])] for values in (found.block, found.within)]
     result = applied(state, function, [BlockPointers(memory, offsets[at]), *coordinates])
-    return bits_of(result, type_.component).astype(type_.component.bits_dtype)
+    return encode(type_.component, result)
 
 
 def tensor_store(state: State, operation: TensorStore) -> None:
@@ -152,14 +140,16 @@ def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) 
     if (layout_state(state, operation.layout).block_size > 1).any():
         raise GeneratorError(f"the store of {operation.matrix.name} has a block size above 1 (CM2-ST-03)")
     offsets = _offsets(state, operation, found, at)
-    allowed = state.matrices[operation.matrix.name].allowed()
+    expectation = stored(state.matrices[operation.matrix.name].expectation(), "CM2-ST-01")
     written = found.accessed
     memory = state.memories[operation.array.name]
     if written.all():
-        memory.store(offsets, allowed, operation.matrix.name)
+        memory.store(offsets, expectation, operation.matrix.name)
     elif written.any():
-        if allowed.kind != "exact":
-            raise GeneratorError(f"the store of {operation.matrix.name} in part has more than one allowed value; use exact data")
-        nan = allowed.nan[written].reshape(1, 1, -1) if isinstance(allowed.nan, np.ndarray) else allowed.nan
-        kept: Allowed = replace(allowed, bits=allowed.bits[written].reshape(1, 1, -1), nan=nan, proof=None)
-        memory.store(offsets[written].reshape(1, 1, -1), kept, operation.matrix.name, np.argwhere(written), written.shape)
+        memory.store(
+            offsets[written].reshape(1, 1, -1),
+            part_of(expectation, written, operation.matrix.name),
+            operation.matrix.name,
+            np.argwhere(written),
+            written.shape,
+        )

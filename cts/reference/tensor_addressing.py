@@ -44,8 +44,13 @@ class Addresses:
         return np.asarray(~(self.clipped | self.outside))
 
 
-Line = Callable[[np.ndarray, np.ndarray, int, ViewState], tuple[np.ndarray, np.ndarray]]
-"""From rows, columns, the matrix's number of columns and the view to the index in the clip window, and which elements are outside of it."""
+Undefined = Callable[[str], None]
+"""Gets what is undefined, in words; goes on if it returns."""
+
+
+def refuse(message: str) -> None:
+    """Raise GeneratorError."""
+    raise GeneratorError(message)
 
 
 def addresses(
@@ -55,46 +60,59 @@ def addresses(
     view_type: TensorViewType | None,
     view: ViewState | None,
     store: bool,
-    line: Line | None = None,
-    checked: bool = True,
+    undefined: Undefined = refuse,
 ) -> Addresses:
-    """The addressing function, for all elements at once.
+    """Return what the addressing function gives for all elements at once.
 
     Args:
         shape: rows and columns of the matrix.
         layout_type, layout, view_type, view: as the access has them.
         store: whether elements are written.
-        line: another reading of the clip window, which only defects have.
-        checked: whether it is an error to leave the tensor in mode Undefined; else addresses go on there, as they would in a defect.
+        undefined: is told that elements leave the tensor in mode Undefined.
 
     Raises:
         GeneratorError: the specification leaves a result undefined, or it depends on the width of integers.
     """
-    rows, columns = shape
-    count, rank = layout.dimension.shape
+    if view is None or view_type is None:
+        row, column = places(shape, layout)
+        return slice_addresses(row * shape[1] + column, np.zeros(row.shape, bool), layout_type, layout, store, undefined)
+    row, column = places(shape, layout)
+    index, clipped = linear_in_clip(row, column, shape[1], view)
+    return slice_addresses(through_view(index, view_type, view, layout), clipped, layout_type, layout, store, undefined)
+
+
+def places(shape: tuple[int, int], layout: LayoutState) -> tuple[np.ndarray, np.ndarray]:
+    """Return row and column of every element, int64, (instances, rows, columns)."""
+    row, column = np.meshgrid(*(np.arange(size, dtype=np.int64) for size in shape), indexing="ij")
+    count = len(layout.dimension)
+    return np.tile(row, (count, 1, 1)), np.tile(column, (count, 1, 1))
+
+
+def slice_addresses(
+    index: np.ndarray,
+    clipped: np.ndarray,
+    layout_type: TensorLayoutType,
+    layout: LayoutState,
+    store: bool,
+    undefined: Undefined,
+) -> Addresses:
+    """Return the addresses of elements with these numbers in the slice, (instances, rows, columns); the rest is as for ``addresses``."""
     for name, sizes in (("span", layout.span), ("dimension", layout.dimension), ("block size", layout.block_size)):
         if (sizes <= 0).any() or (sizes >= LIMIT).any():
             raise GeneratorError(f"a {name} of the tensor layout is 0, or not below 2^31; set it first (F-TA-6, F-TA-12)")
-    row, column = np.meshgrid(np.arange(rows, dtype=np.int64), np.arange(columns, dtype=np.int64), indexing="ij")
-    row, column = np.tile(row, (count, 1, 1)), np.tile(column, (count, 1, 1))
-    clipped = np.zeros((count, rows, columns), bool)
-    if view is None or view_type is None:
-        index = row * columns + column
-    else:
-        index, clipped = (line or linear_in_clip)(row, column, columns, view)
-        index = _through_view(index, view_type, view, layout)
     index = np.where(clipped, 0, index)
     _bounded(index, "the index in the slice")
-    span = np.zeros((count, rows, columns, rank), np.int64)
+    rank = layout.dimension.shape[1]
+    span = np.zeros((*index.shape, rank), np.int64)
     for dimension in range(rank - 1, -1, -1):
         size = per_instance(layout.span[:, dimension])
         span[..., dimension] = index % size
         # What is left over goes on to the next dimension; the outermost one wraps as well (F-TA-11).
         index = index // size
-    block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store, checked)
-    places = (block * layout.stride[:, None, None, :]).sum(axis=-1)
-    _bounded(places, "the index in the tensor")
-    return Addresses(np.where(clipped | outside, 0, places), clipped, outside & ~clipped, block, within, span)
+    block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store, undefined)
+    numbers = (block * layout.stride[:, None, None, :]).sum(axis=-1)
+    _bounded(numbers, "the index in the tensor")
+    return Addresses(np.where(clipped | outside, 0, numbers), clipped, outside & ~clipped, block, within, span)
 
 
 def per_instance(values: np.ndarray) -> np.ndarray:
@@ -117,7 +135,7 @@ def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: View
     return (row - row_offset) * np.minimum(columns, column_span) + (column - column_offset), outside
 
 
-def _through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layout: LayoutState) -> np.ndarray:
+def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layout: LayoutState) -> np.ndarray:
     """From the index in the view, taken apart in permuted order, to the index in the slice (CM2-VW-05 to CM2-VW-07)."""
     rank = len(type_.permutation)
     own = type_.has_dimensions if isinstance(type_.has_dimensions, bool) else bool(extent(type_.has_dimensions))
@@ -139,7 +157,7 @@ def _through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, lay
 
 
 def _in_tensor(
-    span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool, checked: bool
+    span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool, undefined: Undefined
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Blocks, places in the blocks, and which elements lie outside of the tensor."""
     coordinate = span + layout.offset[:, None, None, :]
@@ -149,10 +167,9 @@ def _in_tensor(
     out = (coordinate < 0) | (coordinate >= size)
     out &= ~clipped[..., None]
     outside = np.zeros(clipped.shape, bool)
-    undefined = mode is ClampMode.UNDEFINED
-    if undefined and checked and out.any():
-        raise GeneratorError("elements lie outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice")
-    if not undefined and (store or mode is ClampMode.CONSTANT):
+    if mode is ClampMode.UNDEFINED and out.any():
+        undefined("elements are outside of the tensor and the clamp mode is Undefined (CM2-CL-01); choose another mode or slice")
+    if mode is not ClampMode.UNDEFINED and (store or mode is ClampMode.CONSTANT):
         # A store discards what is out of bounds in every mode but Undefined (CM2-CL-07, F-TA-18).
         outside = out.any(axis=-1)
         moved = coordinate

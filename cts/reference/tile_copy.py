@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import State
-from cts.verdict.expected import Allowed
+from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError
 from generators.program.tile_copy import TileCopy, Window
 from generators.program.values import ScalarValue
@@ -36,9 +36,9 @@ def tile_copy(state: State, operation: TileCopy) -> None:
         return
     whole = bool(written.all())
     kept = bits if whole else bits[written].reshape(1, 1, -1)
-    allowed = Allowed(component, "exact", kept, either_zero=component.is_float)
     offsets = places if whole else places[written].reshape(1, 1, -1)
-    state.memories[target.array.name].store(offsets, allowed, f"the tile of {source.array.name}")
+    expectation = one_set(Exact(component, kept, either_zero=component.is_float))
+    state.memories[target.array.name].store(offsets, expectation, f"the tile of {source.array.name}")
 
 
 def _places(state: State, window: Window, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

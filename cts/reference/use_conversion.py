@@ -10,13 +10,15 @@ from dataclasses import replace
 import numpy as np
 
 from cts.reference.state import State
-from cts.reference.values import Choice, MatrixValue
-from cts.verdict import elements
+from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals
+from generators.numerics.formats import denormals, sign_bit, values
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import MatrixType
 from generators.types import Use
+
+CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
 
 
 def use_convert(state: State, operation: UseConvert) -> None:
@@ -29,7 +31,7 @@ def use_convert(state: State, operation: UseConvert) -> None:
     same = replace(source, use=target.use) == target
     if not same or source.use_value is not Use.ACCUMULATOR or target.use_value is Use.ACCUMULATOR:
         raise GeneratorError(f"{operation.result.name}: a conversion of the use is from an accumulator to A or B (CM2-CVT-03)")
-    state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name])
+    state.matrices[operation.result.name] = _with_flushed(state.matrices[operation.matrix.name], CONVERTED)
 
 
 def transpose(state: State, operation: Transpose) -> None:
@@ -43,28 +45,28 @@ def transpose(state: State, operation: Transpose) -> None:
     if source.use_value is not Use.ACCUMULATOR or target != expected:
         raise GeneratorError(f"{operation.result.name}: a transposition is from an accumulator to B, rows for columns (CM2-TR-01)")
     value = state.matrices[operation.matrix.name]
-    if value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
-        raise GeneratorError(f"{operation.matrix.name} is known by an interval only; transpose exact data")
-    choice = None if value.choice is None else Choice(tuple(_turned(other) for other in value.choice.others))
-    origins = tuple(replace(origin, bits=_turned(origin.bits)) for origin in value.origins)
-    turned = MatrixValue(value.component, _turned(value.bits), value.computed, choice=choice, origins=origins)
-    state.matrices[operation.result.name] = _with_flushed(turned)
+    bits, *others = (_transposed(bits) for bits in value.every_bits)
+    known = Choice(tuple(others)) if others else CERTAIN
+    origins = tuple(replace(origin, bits=_transposed(origin.bits)) for origin in value.origins)
+    transposed = MatrixValue(value.component, bits, value.computed, known, origins=origins)
+    state.matrices[operation.result.name] = _with_flushed(transposed, TRANSPOSED)
 
 
-def _turned(bits: np.ndarray) -> np.ndarray:
+def _transposed(bits: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(bits.transpose(0, 2, 1))
 
 
-def _with_flushed(value: MatrixValue) -> MatrixValue:
-    """``value``, in which zero is allowed too where it is denormal (C17, C29), and where it is zero either one (C7, C16)."""
-    if not value.component.is_float or value.envelope is not None or (value.choice is not None and value.choice.interval is not None):
+def _with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
+    """Return ``value``, in which zero is allowed too where it is denormal (C17, C29), and where it is zero either one (C7, C16)."""
+    value = replace(value, authority=authority)
+    if not value.component.is_float or not isinstance(value.known, Certain | Choice):
         return value
-    sign = value.component.bits_dtype.type(elements.sign_bit(value.component))
-    found = (value.bits, *value.alternatives)
+    sign = value.component.bits_dtype.type(sign_bit(value.component))
+    found = value.every_bits
     if any(((bits & ~sign) == 0).any() for bits in found):
         value = replace(value, computed=True)
-    tiny = [denormals(elements.values(bits, value.component), value.component) for bits in found]
+    tiny = [denormals(values(bits, value.component), value.component) for bits in found]
     if not np.any(tiny):
         return value
     flushed = tuple(np.where(where, bits & sign, bits) for bits, where in zip(found, tiny, strict=True) if where.any())
-    return replace(value, choice=Choice((*value.alternatives, *flushed)), computed=True)
+    return replace(value, known=Choice((*found[1:], *flushed)), computed=True)

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.verdict import elements
-from cts.verdict.expected import Allowed, Proof
+from cts.verdict.expected import NO_AUTHORITY, Authority, ErrorBound, Exact, Expectation, Interval, OneOf, Proof, ValueSet, one_set
 from generators.errors import GeneratorError
-from generators.inputs.exactness import History, quantum_exponents
+from generators.numerics.exactness import History, quantum_exponents
+from generators.numerics.formats import values
 from generators.types import ComponentType
 
 
 @dataclass(frozen=True)
+class Certain:
+    """The bits are the only value.
+
+    Attributes:
+        proof: why a sum of products has only one value; None for other values.
+    """
+
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A rule of the specification allows several values of each element.
+
+    Attributes:
+        others: what is allowed besides the bits of the value, each unsigned and of their shape; at least one.
+    """
+
+    others: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A rule of the specification allows all values from ``low`` to ``high``; ``center`` is the true one. Float64, (instances, rows,
+    columns)."""
+
+    low: np.ndarray
+    high: np.ndarray
+    center: np.ndarray
+
+
+@dataclass(frozen=True)
 class Envelope:
-    """What is known of the elements of a float result that is not proved exact, float64, (instances, rows, columns).
+    """A float result is not proved exact, and the suite's envelope holds it; float64, (instances, rows, columns).
 
     Attributes:
         center: the true value, rounded to float64.
-        bound: how far a result may lie from ``center``, what ``center`` lost to rounding included; 0 where the result is proved.
+        bound: how far a result may be from ``center``, what ``center`` lost to rounding included; 0 where the result is proved.
         magnitude: S, the sum of the absolute values of all terms, for messages.
     """
 
@@ -29,25 +61,16 @@ class Envelope:
     magnitude: np.ndarray
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Several allowed values for each element of a computed float, where a rule of the specification leaves a choice.
-
-    Attributes:
-        others: what is allowed besides the bits of the value, each unsigned and of their shape.
-        interval: (low, high, true value) where a range is allowed in place of ``others``: float64, inclusive.
-    """
-
-    others: tuple[np.ndarray, ...] = ()
-    interval: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+Knowledge = Certain | Choice | Range | Envelope
+CERTAIN = Certain()
 
 
 @dataclass(frozen=True)
 class Origin:
     """What a rounded value was rounded from: the number that an implementation may go on with.
 
-    Vulkan lets an implementation evaluate an expression with another number of roundings (facts.md C5, "Evaluation of Expressions"),
-    so that a conversion to a narrower float and on to another type may be made in one.
+    Vulkan lets an implementation evaluate an expression with another number of roundings (facts.md C5, "Evaluation of Expressions"): a
+    conversion to a narrower float and on to another type may be made in one.
 
     Attributes:
         component, bits: as in MatrixValue. ``signed``: how integers are read.
@@ -64,92 +87,100 @@ class MatrixValue:
 
     Attributes:
         component: of the elements.
-        bits: unsigned, (instances, rows, columns). With an envelope, those nearest to its center.
-        computed: whether float arithmetic made the elements, so that the sign of a zero is free (facts.md C7).
-        envelope: None where ``bits`` are the only value.
+        bits: unsigned, (instances, rows, columns); the most usual ones of several, those nearest to the center of a range.
+        computed: whether float arithmetic made the elements and the sign of a zero is free (facts.md C7).
+        known: what else the elements may be.
         history: the terms that a float result has summed so far.
-        proof: why a float result has only one value, where it has.
-        choice: what else the specification allows for a float result, None where nothing. Such a value may be stored and converted.
         origins: numbers that conversions may take in place of the elements, of a float that a conversion has rounded.
+        authority: what says that the elements are these.
     """
 
     component: ComponentType
     bits: np.ndarray
     computed: bool = False
-    envelope: Envelope | None = None
+    known: Knowledge = CERTAIN
     history: History | None = None
-    proof: Proof | None = None
-    choice: Choice | None = None
     origins: tuple[Origin, ...] = ()
+    authority: Authority = NO_AUTHORITY
 
     @property
     def numbers(self) -> np.ndarray:
-        """The elements: float64 for floats (the center of an envelope), the component's own dtype for integers.
+        """Return the elements: float64 for floats (the center of an envelope), the component's own dtype for integers.
 
         Raises:
             GeneratorError: the specification allows several values.
         """
-        if self.choice is not None:
-            raise GeneratorError(
-                "a float result that may round either way is the operand of an operation that needs one value; use exact data, or store it"
-            )
-        return elements.values(self.bits, self.component) if self.envelope is None else self.envelope.center
-
-    @property
-    def alternatives(self) -> tuple[np.ndarray, ...]:
-        """Further allowed bits."""
-        return () if self.choice is None else self.choice.others
-
-    def allowed(self) -> Allowed:
-        """The set of values that memory may hold after this matrix was stored."""
-        if self.choice is not None:
-            if self.choice.interval is None:
-                return self._alternatives()
-            low, high, center = self.choice.interval
-            return Allowed(self.component, "interval", self.bits, low=low, high=high, center=center)
-        if self.envelope is None:
-            nan = elements.is_nan(self.bits, self.component)
-            # Nothing promises the payload of a NaN (facts.md C16).
-            return Allowed(self.component, "exact", self.bits, nan=nan if nan.any() else False, either_zero=self.computed, proof=self.proof)
-        center, bound = self.envelope.center, self.envelope.bound
-        # The subtraction rounds: one step outward keeps the ends honest.
-        low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))
-        high = np.where(bound == 0, center, np.nextafter(center + bound, np.inf))
-        return Allowed(
-            self.component, "interval", self.bits, low=low, high=high, center=center, magnitude=self.envelope.magnitude, bound=bound
+        match self.known:
+            case Certain():
+                return values(self.bits, self.component)
+            case Envelope(center=center):
+                return center
+        raise GeneratorError(
+            "a float result that may round either way is the operand of an operation that needs one value; use exact data, or store it"
         )
 
-    def _alternatives(self) -> Allowed:
-        nan = elements.is_nan(self.bits, self.component)
-        for other in self.alternatives:
-            nan = nan | elements.is_nan(other, self.component)
-        allowed_nan = nan if nan.any() else False
-        return Allowed(self.component, "alternatives", self.bits, self.alternatives, nan=allowed_nan, either_zero=self.computed)
+    @property
+    def every_bits(self) -> tuple[np.ndarray, ...]:
+        """Return the allowed bits of each element, the most usual first.
+
+        Raises:
+            GeneratorError: they are not a few.
+        """
+        match self.known:
+            case Certain():
+                return (self.bits,)
+            case Choice(others=others):
+                return (self.bits, *others)
+        raise GeneratorError("an operation takes floats that have a range of values; use exact data, or store them")
+
+    def expectation(self) -> Expectation:
+        """Return what memory may hold after this matrix was stored."""
+        return one_set(self._allowed(), self.authority)
+
+    def _allowed(self) -> ValueSet:
+        match self.known:
+            case Certain(proof=proof):
+                return Exact(self.component, self.bits, self.computed, proof)
+            case Choice(others=others):
+                return OneOf(self.component, (self.bits, *others), self.computed)
+            case Range(low=low, high=high, center=center):
+                return Interval(self.component, self.bits, low, high, center)
+            case Envelope(center=center, bound=bound, magnitude=magnitude):
+                # The subtraction rounds: one step outward keeps the ends honest.
+                low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))
+                high = np.where(bound == 0, center, np.nextafter(center + bound, np.inf))
+                return Interval(self.component, self.bits, low, high, center, ErrorBound(bound, magnitude))
 
 
 def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
-    """The value in some of its instances."""
-    envelope, history, proof = value.envelope, value.history, value.proof
-    return MatrixValue(
-        value.component,
-        value.bits[positions],
-        value.computed,
-        None if envelope is None else Envelope(envelope.center[positions], envelope.bound[positions], envelope.magnitude[positions]),
-        None if history is None else History(history.quantum[positions], history.magnitude[positions]),
-        None if proof is None else Proof(proof.precision, proof.margin_bits[positions]),
-        None if value.choice is None else _selected_choice(value.choice, positions),
-        tuple(Origin(origin.component, origin.bits[positions], origin.signed) for origin in value.origins),
+    """Return the value in some of its instances."""
+    history = value.history
+    return replace(
+        value,
+        bits=value.bits[positions],
+        known=_selected(value.known, positions),
+        history=None if history is None else History(history.quantum[positions], history.magnitude[positions]),
+        origins=tuple(replace(origin, bits=origin.bits[positions]) for origin in value.origins),
     )
 
 
-def _selected_choice(choice: Choice, positions: np.ndarray) -> Choice:
-    interval = choice.interval
-    parts = None if interval is None else (interval[0][positions], interval[1][positions], interval[2][positions])
-    return Choice(tuple(other[positions] for other in choice.others), parts)
+def _selected(known: Knowledge, positions: np.ndarray) -> Knowledge:
+    match known:
+        case Certain(proof=None):
+            return known
+        case Certain(proof=Proof(precision=precision, margin_bits=margin_bits)):
+            return Certain(Proof(precision, margin_bits[positions]))
+        case Choice(others=others):
+            return Choice(tuple(other[positions] for other in others))
+        case Range(low=low, high=high, center=center):
+            return Range(low[positions], high[positions], center[positions])
+        case Envelope(center=center, bound=bound, magnitude=magnitude):
+            return Envelope(center[positions], bound[positions], magnitude[positions])
+    raise AssertionError(known)
 
 
 def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
-    """One value from those of parts of the instances, of one component type and shape.
+    """Return one value from those of parts of the instances, of one component type and shape.
 
     Where some parts were computed and others moved, the whole counts as computed, and what was moved has the history of a single term.
 
@@ -158,28 +189,44 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
     """
     if len(parts) == 1:
         return parts[0][1]
-    if any(value.choice is not None for _, value in parts):
+    if any(isinstance(value.known, Choice | Range) for _, value in parts):
         raise GeneratorError("arms of a branch give floats that may round either way; use exact data")
-    positions = np.concatenate([where for where, _ in parts])
-    order = np.argsort(positions)
-    values = [value for _, value in parts]
+    order = np.argsort(np.concatenate([where for where, _ in parts]))
+    joined = [value for _, value in parts]
 
     def gathered(arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(arrays)[order]
 
-    envelope, history, proof = None, None, None
-    if any(value.envelope is not None for value in values):
-        found = [value.envelope or _certain(value) for value in values]
-        envelope = Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
-    if any(value.history is not None for value in values):
-        terms = [value.history or _single_term(value) for value in values]
+    history = None
+    if any(value.history is not None for value in joined):
+        terms = [value.history or _single_term(value) for value in joined]
         history = History(gathered([h.quantum for h in terms]), gathered([h.magnitude for h in terms]))
-    proofs = [value.proof for value in values if value.proof is not None]
-    if proofs and envelope is None:
-        margins = [np.full(value.bits.shape, np.inf) if value.proof is None else value.proof.margin_bits for value in values]
-        proof = Proof(min(p.precision for p in proofs), gathered(margins))
-    bits = gathered([value.bits for value in values])
-    return MatrixValue(values[0].component, bits, any(value.computed for value in values), envelope, history, proof)
+    return MatrixValue(
+        joined[0].component,
+        gathered([value.bits for value in joined]),
+        any(value.computed for value in joined),
+        _joined(joined, gathered),
+        history,
+        authority=next((value.authority for value in joined if value.authority != NO_AUTHORITY), NO_AUTHORITY),
+    )
+
+
+Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
+"""Puts arrays of parts together, in the order of the instances."""
+
+
+def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
+    """Return what is known of a value whose parts have an only value or an envelope."""
+    if any(isinstance(value.known, Envelope) for value in joined):
+        found = [value.known if isinstance(value.known, Envelope) else _certain(value) for value in joined]
+        return Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
+    proofs = [value.known.proof if isinstance(value.known, Certain) else None for value in joined]
+    if not any(proofs):
+        return CERTAIN
+    margins = [
+        np.full(value.bits.shape, np.inf) if proof is None else proof.margin_bits for value, proof in zip(joined, proofs, strict=True)
+    ]
+    return Certain(Proof(min(proof.precision for proof in proofs if proof is not None), gathered(margins)))
 
 
 def _certain(value: MatrixValue) -> Envelope:

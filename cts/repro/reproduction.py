@@ -14,12 +14,13 @@ import numpy as np
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.repro.folder import DESCRIPTION, README, heading, writing
 from cts.run.session import FrontEnd
-from cts.verdict.elements import scatter, values
-from cts.verdict.expected import Allowed, Expected
+from cts.verdict.elements import scatter
+from cts.verdict.expected import Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, build
 from generators.dispatch import kernel
 from generators.errors import NotExpressible
 from generators.kernel import Kernel, Outcome
+from generators.numerics.formats import values
 from generators.program.program import Program
 
 
@@ -118,25 +119,26 @@ def after(expected: Expected, before: dict[str, np.ndarray]) -> dict[str, np.nda
     """What each array holds afterwards where every element has the first of its allowed values."""
     contents = {name: array.copy() for name, array in before.items()}
     for placed in expected.placed:
-        scatter(contents[placed.array], placed.offsets, placed.allowed.bits)
+        scatter(contents[placed.array], placed.offsets, placed.expected.bits)
     return contents
 
 
 def _elements(expected: Expected) -> Iterator[tuple[object, ...]]:
     for placed in expected.placed:
-        allowed = placed.allowed
+        allowed = placed.permitted
         digits = 2 * allowed.component.bytes
         numbers = values(allowed.bits, allowed.component)
-        nan = np.broadcast_to(np.asarray(allowed.nan), allowed.bits.shape)
+        nan = allowed.any_nan
+        further = allowed.choices[1:] if isinstance(allowed, OneOf) else ()
         for at in np.ndindex(*allowed.bits.shape):
-            others = " ".join(f"0x{int(other[at]):0{digits}x}" for other in allowed.others)
+            others = " ".join(f"0x{int(other[at]):0{digits}x}" for other in further)
             low, high = _bounds(allowed, at)
             yield (
                 placed.array,
                 placed.what,
                 *placed.cell((at[0], at[1], at[2])),
                 int(placed.offsets[at]),
-                allowed.kind,
+                allowed.KIND,
                 allowed.component.name,
                 f"0x{int(allowed.bits[at]):0{digits}x}",
                 numbers[at],
@@ -147,10 +149,8 @@ def _elements(expected: Expected) -> Iterator[tuple[object, ...]]:
             )
 
 
-def _bounds(allowed: Allowed, at: tuple[int, ...]) -> tuple[object, object]:
-    if allowed.low is None or allowed.high is None:
-        return "", ""
-    return float(allowed.low[at]), float(allowed.high[at])
+def _bounds(allowed: ValueSet, at: tuple[int, ...]) -> tuple[object, object]:
+    return (float(allowed.low[at]), float(allowed.high[at])) if isinstance(allowed, Interval) else ("", "")
 
 
 def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:

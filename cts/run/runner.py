@@ -11,6 +11,7 @@ from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.run.session import DeviceHolder, FrontEnd
 from cts.verdict.codes import Code
+from cts.verdict.failure import to_json
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case
 
@@ -81,7 +82,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         message=judgement.message,
         policy=judgement.policy,
         steps=watch.steps,
-        failures=judgement.failures,
+        failures=tuple(map(to_json, judgement.failures)),
         positions=tuple(case.definition.positions),
         step=step,
         attempt=attempt,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
+from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import Value, glossary
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
@@ -27,47 +26,14 @@ from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.tile_copies import tile_copy_defects
 from cts.defects.uses import use_defects
 from cts.defects.variables import variable_defects
-from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.elements import gather, is_nan, values
-from cts.verdict.expected import Allowed, Expected, Placed
-from cts.verdict.membership import allows
+from cts.verdict.elements import gather
+from cts.verdict.expected import Exact, Expected, Placed, ValueSet
+from cts.verdict.failure import Fit, Match
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
+from generators.numerics.formats import is_nan, values
 from generators.program.program import Program, Subcase
-
-
-class Fit(Enum):
-    """How much of what came back a match explains."""
-
-    ALL = ""
-    WRONG_ELEMENTS = "the wrong elements; not the others"
-    BEYOND_ARRAY = "reading beyond the array too"
-
-
-@dataclass(frozen=True)
-class Match:
-    """What explains a failure, or says how it relates to what was expected.
-
-    Attributes:
-        id: of the glossary's entry; empty where there is none.
-        sentence: the entry's text, filled in.
-        fit: how much it explains.
-    """
-
-    id: str
-    sentence: str
-    fit: Fit = Fit.ALL
-
-    @property
-    def text(self) -> str:
-        """The sentence, and how much it explains if not all."""
-        return f"{self.sentence} ({self.fit.value})" if self.fit.value else self.sentence
-
-    def record(self) -> dict[str, str]:
-        """Return what a journal keeps of it."""
-        return {"id": self.id, "text": self.text}
-
 
 _LISTED = 4
 """Explanations that a message needs at most."""
@@ -101,7 +67,7 @@ def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], o
     """Whether ``other`` allows all that came back. Most defects are ruled out by an element, without the words that a comparison has for
     each of them."""
     for placed in other.placed:
-        if not allows(placed.allowed, gather(outputs[placed.array], placed.offsets, placed.allowed.component)).all():
+        if not placed.expected.contains(gather(outputs[placed.array], placed.offsets, placed.component)).all():
             return False
     return not compare(program, other, before, Outcome(dict(outputs)))
 
@@ -112,9 +78,9 @@ def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[s
     for placed, mutant in zip(expected.placed, other.placed, strict=False):
         if placed.array != mutant.array or not np.array_equal(placed.offsets, mutant.offsets):
             return False
-        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
-        bad = ~allows(placed.allowed, got)
-        if not allows(mutant.allowed, got)[bad].all():
+        got = gather(outputs[placed.array], placed.offsets, placed.component)
+        bad = ~placed.permitted.contains(got)
+        if not mutant.expected.contains(got)[bad].all():
             return False
         wrong += int(np.count_nonzero(bad))
     return len(expected.placed) == len(other.placed) and wrong >= _TELLING
@@ -129,19 +95,19 @@ def _explains_what_is_known(
     """
     try:
         with np.errstate(all="ignore"):
-            one, other = (evaluate(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
+            one, other = (evaluate_defect(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
     except (GeneratorError, LookupError, ValueError):
         return False
     total = explained = 0
     for placed, first, second in zip(expected.placed, one.placed, other.placed, strict=False):
         if not np.array_equal(placed.offsets, first.offsets):
             return False
-        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
-        known = first.allowed.bits == second.allowed.bits
-        if not allows(first.allowed, got)[known].all():
+        got = gather(outputs[placed.array], placed.offsets, placed.component)
+        known = first.expected.bits == second.expected.bits
+        if not first.expected.contains(got)[known].all():
             return False
         total += known.size
-        explained += int(np.count_nonzero(known & ~allows(placed.allowed, got)))
+        explained += int(np.count_nonzero(known & ~placed.permitted.contains(got)))
     return explained >= max(_TELLING, total // 8)
 
 
@@ -168,7 +134,7 @@ def diagnose(
         try:
             # A defect may run into overflow where the specification's reading does not.
             with np.errstate(all="ignore"):
-                other = evaluate(program, subcase, defect.substitutes)
+                other = evaluate_defect(program, subcase, defect.substitutes)
                 if gives(program, other, before, outputs):
                     whole[_match(defect)] = defect
                 elif not whole and _explains_wrong_ones(expected, other, outputs):
@@ -194,9 +160,9 @@ def _relation(name: str, **parameters: Value) -> Match:
 def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[Match]:
     found: dict[Match, None] = {}
     for placed in expected.placed:
-        got = gather(outputs[placed.array], placed.offsets, placed.allowed.component)
-        bad = ~allows(placed.allowed, got)
-        same = gather(before[placed.array], placed.offsets, placed.allowed.component) == got
+        got = gather(outputs[placed.array], placed.offsets, placed.component)
+        bad = ~placed.permitted.contains(got)
+        same = gather(before[placed.array], placed.offsets, placed.component) == got
         if (bad & ~same).any():
             found |= dict.fromkeys(_relations_of(placed, got, bad))
     return list(found)
@@ -236,13 +202,13 @@ def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -
                     yield _relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
 
 
-def _may_round(allowed: Allowed) -> bool:
-    """Whether float arithmetic made the elements: what was only moved is not rounded, and a flipped bit of it is no rounding."""
-    return allowed.component.is_float and (allowed.kind != "exact" or allowed.either_zero or allowed.proof is not None)
+def _may_round(expected: ValueSet) -> bool:
+    """Return whether float arithmetic made the elements: values that were only moved are not rounded, and a flipped bit is no rounding."""
+    return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
 
 
 def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
-    wanted, component, name = placed.allowed.bits, placed.allowed.component, placed.what
+    wanted, component, name = placed.expected.bits, placed.component, placed.what
     if (values(got[bad], component) == 0).all():
         yield _relation("zero", what=name)
         return
@@ -256,7 +222,7 @@ def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[
         yield _relation("of_first_instance", what=name)
     yield from _repeated(wanted, got, bad, name)
     distance = np.abs(got.astype(object) - wanted.astype(object))
-    if _may_round(placed.allowed) and (distance[bad] == 1).all():
+    if _may_round(placed.expected) and (distance[bad] == 1).all():
         yield _relation("rounded_otherwise", what=name)
     sign = 1 << (component.bits - 1)
     if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (

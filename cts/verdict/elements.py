@@ -1,11 +1,10 @@
-"""Elements of byte arrays: gather, scatter, values, and words for messages."""
+"""Elements of byte arrays: gather, scatter, and words for messages."""
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
+from generators.numerics.formats import values
 from generators.types import ComponentType
 
 
@@ -35,27 +34,6 @@ def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None
         contents.view(bits.dtype)[offsets // size] = bits
     else:
         contents[byte_offsets(offsets, size)] = np.ascontiguousarray(bits)[..., None].view(np.uint8)
-
-
-def values(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """The numbers that ``bits`` stand for: float64 for floats, the component's own dtype for integers."""
-    native = np.ascontiguousarray(bits).view(component.dtype)
-    if not component.is_float:
-        return native
-    # A signalling NaN, or one in a type whose conversion computes, would warn.
-    with np.errstate(invalid="ignore"):
-        return native.astype(np.float64)
-
-
-def is_nan(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Which elements are NaN; all False for integers."""
-    return np.isnan(values(bits, component)) if component.is_float else np.zeros(np.shape(bits), bool)
-
-
-@cache
-def sign_bit(component: ComponentType) -> int:
-    """The bit of the sign, which is all that minus zero has set."""
-    return 1 << (component.bits - 1)
 
 
 def number(value: float) -> str:

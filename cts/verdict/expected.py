@@ -1,12 +1,15 @@
-"""What a dispatch may leave in memory: a set of allowed values for each element that is written, poison everywhere else."""
+"""What a dispatch may leave in memory: for each element that is written two nested sets of values, poison everywhere else."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
+from generators.errors import GeneratorError
+from generators.numerics.formats import is_nan, sign_bit, values
 from generators.types import ComponentType
 
 
@@ -30,35 +33,221 @@ class Proof:
         )
 
 
+def _in_list(component: ComponentType, choices: Sequence[np.ndarray], either_zero: bool, bits: np.ndarray) -> np.ndarray:
+    """Return which of ``bits`` are one of the choices, a NaN where one of them is NaN, or a zero where one of them is a zero whose sign
+    is free."""
+    inside = np.asarray(bits == choices[0])
+    for choice in choices[1:]:
+        inside = inside | (bits == choice)
+    if inside.all():
+        return inside
+    if either_zero:
+        magnitude = component.bits_dtype.type(sign_bit(component) - 1)
+        zero = np.logical_or.reduce([(choice & magnitude) == 0 for choice in choices])
+        inside = inside | (zero & ((bits & magnitude) == 0))
+    if component.is_float:
+        inside = inside | (_any_nan(component, choices) & is_nan(bits, component))
+    return np.asarray(inside)
+
+
+def _any_nan(component: ComponentType, choices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return where one of the choices is NaN. Nothing promises the payload of a NaN (facts.md C16)."""
+    return np.asarray(np.logical_or.reduce([is_nan(choice, component) for choice in choices]))
+
+
 @dataclass(frozen=True)
-class Allowed:
-    """The set of allowed values of each element of an array of any shape.
+class Exact:
+    """One value for each element.
 
     Attributes:
         component: type of the elements.
-        kind: ``exact`` (``bits`` alone), ``alternatives`` (``bits`` or any of ``others``), or ``interval`` (``low`` <= value <= ``high``).
-        bits: unsigned integers of the component's width. For ``interval``, the bits nearest to the true value.
-        others: further allowed bit patterns, each of the shape of ``bits``.
-        low, high: float64 bounds, inclusive, of the shape of ``bits``. A value outside, or NaN, is not allowed.
-        nan: elements (bool array, or one bool) for which any NaN is allowed as well.
+        bits: unsigned integers of the component's width, of any shape. A NaN stands for all NaNs.
         either_zero: whether -0 and +0 are the same (facts.md C7: true unless SignedZeroInfNanPreserve, for computed floats).
-        proof: of floats that are ``exact`` although they were computed, else None.
-        center, magnitude, bound: for messages about an ``interval``: true value x, S = sum of |a*b| + |c|, and half its width, float64.
-            Only the suite's envelope has the latter two: None where the specification itself gives the interval.
+        proof: of computed floats whose sums do not round, else None.
     """
 
+    KIND: ClassVar[str] = "exact"
+
     component: ComponentType
-    kind: Literal["exact", "alternatives", "interval"]
     bits: np.ndarray
-    others: tuple[np.ndarray, ...] = ()
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
-    nan: np.ndarray | bool = False
     either_zero: bool = False
     proof: Proof | None = None
-    center: np.ndarray | None = None
-    magnitude: np.ndarray | None = None
-    bound: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the elements."""
+        return self.bits.shape
+
+    @property
+    def choices(self) -> tuple[np.ndarray, ...]:
+        """Return the bits, as OneOf has them."""
+        return (self.bits,)
+
+    @property
+    def any_nan(self) -> np.ndarray:
+        """Return for which elements every NaN is right, bool."""
+        return _any_nan(self.component, self.choices)
+
+    def contains(self, bits: np.ndarray) -> np.ndarray:
+        """Return which of ``bits`` (of the shape of the elements) are in the set, bool."""
+        return _in_list(self.component, self.choices, self.either_zero, bits)
+
+    def part(self, where: np.ndarray) -> Exact:
+        """Return the elements for which ``where`` (bool, of the shape) holds, in one row: (1, 1, count). A proof of all is none of them."""
+        return replace(self, bits=self.bits[where].reshape(1, 1, -1), proof=None)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A few values for each element.
+
+    Attributes:
+        component: type of the elements.
+        choices: bits, unsigned, all of one shape, the most usual first. A NaN stands for all NaNs.
+        either_zero: as of Exact.
+    """
+
+    KIND: ClassVar[str] = "alternatives"
+
+    component: ComponentType
+    choices: tuple[np.ndarray, ...]
+    either_zero: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the elements."""
+        return self.bits.shape
+
+    @property
+    def bits(self) -> np.ndarray:
+        """Return the most usual choice of each element."""
+        return self.choices[0]
+
+    @property
+    def any_nan(self) -> np.ndarray:
+        """Return for which elements every NaN is right, bool."""
+        return _any_nan(self.component, self.choices)
+
+    def contains(self, bits: np.ndarray) -> np.ndarray:
+        """Return which of ``bits`` (of the shape of the elements) are in the set, bool."""
+        return _in_list(self.component, self.choices, self.either_zero, bits)
+
+
+@dataclass(frozen=True)
+class ErrorBound:
+    """What the ends of an interval of the suite's envelope were made of, for messages; float64, of the shape of the elements.
+
+    Attributes:
+        bound: half the width of the interval.
+        magnitude: S, the sum of |a*b| + |c|.
+    """
+
+    bound: np.ndarray
+    magnitude: np.ndarray
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A range of numbers for each element of a float type; never NaN.
+
+    Attributes:
+        component: type of the elements.
+        bits: those nearest to the true value, unsigned.
+        low, high: the ends, inclusive, float64, of the shape of ``bits``.
+        center: the true value, float64.
+        envelope: of an interval that is the suite's policy; None where the specification itself gives the interval.
+    """
+
+    KIND: ClassVar[str] = "interval"
+
+    component: ComponentType
+    bits: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    center: np.ndarray
+    envelope: ErrorBound | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the elements."""
+        return self.bits.shape
+
+    @property
+    def any_nan(self) -> np.ndarray:
+        """Return for which elements every NaN is right: none."""
+        return np.zeros(self.shape, bool)
+
+    def contains(self, bits: np.ndarray) -> np.ndarray:
+        """Return which of ``bits`` (of the shape of the elements) are in the set, bool."""
+        number = values(bits, self.component)
+        # NaN compares false and is never inside.
+        return np.asarray((number >= self.low) & (number <= self.high))
+
+
+ValueSet = Exact | OneOf | Interval
+"""The values of each element of an array of any shape."""
+
+
+def includes(outer: ValueSet, inner: ValueSet) -> bool:
+    """Return whether ``outer`` has every value that ``inner`` has, element by element."""
+    if outer.component is not inner.component or outer.shape != inner.shape:
+        return False
+    if isinstance(inner, Interval):
+        return isinstance(outer, Interval) and bool(((outer.low <= inner.low) & (inner.high <= outer.high)).all())
+    sign = inner.component.bits_dtype.type(sign_bit(inner.component))
+    for choice in inner.choices:
+        other_zero = np.where((choice & ~sign) == 0, choice ^ sign, choice) if inner.either_zero else choice
+        if not (outer.contains(choice) & outer.contains(other_zero)).all():
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Authority:
+    """Why an expectation binds.
+
+    Attributes:
+        requirement: id of the normative statement, for example ``KHR-MAD-04``; empty where no instruction of a specification made the
+            values (code that only moves them).
+        position: id of what this suite holds where the documents are ambiguous; empty where nothing of that kind decides.
+    """
+
+    requirement: str = ""
+    position: str = ""
+
+    def __str__(self) -> str:
+        return " and ".join(filter(None, (self.requirement, self.position)))
+
+
+NO_AUTHORITY = Authority()
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the elements of a store are judged by: two nested sets, and why they bind.
+
+    Attributes:
+        permitted: what the specification lets an implementation give, with the positions that only choose between readings of a text
+            that does bind. A value outside of it is a failure.
+        expected: the part of it that all positions of the suite leave. A value of ``permitted`` alone is no failure.
+        authority: what they rest on.
+
+    Raises:
+        GeneratorError: ``expected`` has values that are not permitted.
+    """
+
+    permitted: ValueSet
+    expected: ValueSet
+    authority: Authority = NO_AUTHORITY
+
+    def __post_init__(self) -> None:
+        if self.permitted is not self.expected and not includes(self.permitted, self.expected):
+            raise GeneratorError("an expectation expects values that it does not permit; make the permitted set hold the expected one")
+
+
+def one_set(allowed: ValueSet, authority: Authority = NO_AUTHORITY) -> Expectation:
+    """Return an expectation whose two sets are the same."""
+    return Expectation(allowed, allowed, authority)
 
 
 @dataclass(frozen=True)
@@ -68,33 +257,48 @@ class Placed:
     Attributes:
         array: name of the array.
         offsets: int64 byte offsets from the start of the array, shape (instances, rows, columns).
-        allowed: of the same shape.
+        expectation: of the same shape.
         what: the name of the stored value, for messages.
         cells: where only some of a matrix's elements are written: instance, row and column of each, int64, (count, 3). ``offsets`` and
-            ``allowed`` have the shape (1, 1, count) then. None where all are.
-        shape: (instances, rows, columns) of that matrix, None where ``cells`` is.
+            ``expectation`` have the shape (1, 1, count) then. None where all are.
+        matrix: (instances, rows, columns) of that matrix, None where ``cells`` is.
     """
 
     array: str
     offsets: np.ndarray
-    allowed: Allowed
+    expectation: Expectation
     what: str
     cells: np.ndarray | None = None
-    shape: tuple[int, int, int] | None = None
+    matrix: tuple[int, int, int] | None = None
+
+    @property
+    def permitted(self) -> ValueSet:
+        """Return what the elements may be."""
+        return self.expectation.permitted
+
+    @property
+    def expected(self) -> ValueSet:
+        """Return what the elements should be."""
+        return self.expectation.expected
+
+    @property
+    def component(self) -> ComponentType:
+        """Return the type of the elements."""
+        return self.expected.component
 
     def cell(self, at: tuple[int, int, int]) -> tuple[int, int, int]:
-        """Instance, row and column of the element at a position of ``offsets``."""
+        """Return instance, row and column of the element at a position of ``offsets``."""
         if self.cells is None:
             return at
         instance, row, column = self.cells[at[2]].tolist()
         return instance, row, column
 
-    def in_matrix(self, values: np.ndarray) -> np.ndarray:
-        """``values`` of the shape of ``offsets`` where they belong in the matrix, zero where it writes nothing."""
-        if self.cells is None or self.shape is None:
-            return values
-        whole = np.zeros(self.shape, values.dtype)
-        whole[tuple(self.cells.T)] = values.reshape(-1)
+    def in_matrix(self, listed: np.ndarray) -> np.ndarray:
+        """Return ``listed``, of the shape of ``offsets``, where it belongs in the matrix, zero where the store writes nothing."""
+        if self.cells is None or self.matrix is None:
+            return listed
+        whole = np.zeros(self.matrix, listed.dtype)
+        whole[tuple(self.cells.T)] = listed.reshape(-1)
         return whole
 
 

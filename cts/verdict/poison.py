@@ -7,8 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from cts.verdict.elements import byte_offsets, scatter
-from cts.verdict.expected import Allowed, Expected
-from cts.verdict.membership import allows
+from cts.verdict.expected import Expected, ValueSet
 from generators.errors import GeneratorError
 from generators.program.program import Program, Subcase
 from generators.types import StorageClass
@@ -23,7 +22,7 @@ def background(length: int) -> np.ndarray:
     return pattern
 
 
-def poison(allowed: Allowed) -> np.ndarray:
+def poison(allowed: ValueSet) -> np.ndarray:
     """Bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) where an
     interval is so wide that it holds the complement.
 
@@ -32,11 +31,11 @@ def poison(allowed: Allowed) -> np.ndarray:
     """
     bits = ~allowed.bits
     for replacement in (np.iinfo(bits.dtype).max, 0x5A, 0xA5):
-        taken = allows(allowed, bits)
+        taken = allowed.contains(bits)
         if not taken.any():
             return bits
         bits = np.where(taken, bits.dtype.type(replacement), bits)
-    if not allows(allowed, bits).any():
+    if not allowed.contains(bits).any():
         return bits
     raise GeneratorError("an element allows so many values that none is left for poison; make its data tighter")
 
@@ -60,7 +59,7 @@ def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> 
         filled = background(array.bytes).copy()
         for placed in expected.placed:
             if placed.array == array.name:
-                scatter(filled, placed.offsets, poison(placed.allowed))
+                scatter(filled, placed.offsets, poison(placed.permitted))
         contents[array.name] = filled
     return contents
 
@@ -70,5 +69,5 @@ def covered(length: int, expected: Expected, array: str) -> np.ndarray:
     mask = np.zeros(length, bool)
     for placed in expected.placed:
         if placed.array == array:
-            mask[byte_offsets(placed.offsets, placed.allowed.component.bytes)] = True
+            mask[byte_offsets(placed.offsets, placed.component.bytes)] = True
     return mask

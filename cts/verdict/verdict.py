@@ -61,7 +61,7 @@ class CaseResult:
         seconds: wall time of the case: total, and by step (``emit``, ``expect``, ``device``, ``compare``, and what the device
             tells of itself, for example ``pipeline``).
         policy: why the verdict rests on a policy of the suite; empty if it rests on the specification alone.
-        failures: for a failed case one record for each failing subcase (see cts.verdict.compare.Mismatch.record), for reports.
+        failures: for a failed case one record for each failing subcase (see cts.verdict.failure.to_json), for reports.
         positions: ids of what the suite holds where documents are ambiguous, on which verdicts of the family rest.
         step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
         attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from generators.element_functions.writer import CallbackWriter
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.program.builder import U32
 from generators.program.callbacks import Binary, Called, Choose, Converted, ElementRead, Expression, Part, constant, element_function
 from generators.program.functions import Function, Parameter

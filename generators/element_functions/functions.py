@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.program.callbacks import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
 from generators.program.functions import Function
 from generators.program.operation import Hint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from generators.element_functions.functions import Arithmetic
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.program.builder import U32
 from generators.program.callbacks import Converted, Expression, element_function
 from generators.program.functions import Function, Parameter

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.parts import KernelWriter, number
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.program.builder import U32
 from generators.program.callbacks import Binary, ElementRead, Expression, element_function
 from generators.program.functions import Function

@@ -12,7 +12,7 @@ import numpy as np
 
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.layouts.tile_arrays import tame_bits
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.callbacks import constant

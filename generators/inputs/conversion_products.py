@@ -10,27 +10,18 @@ import math
 import numpy as np
 
 from generators.inputs.conversions import Step
-from generators.inputs.exactness import accumulation_precision, largest_finite
+from generators.numerics.exactness import accumulation_precision
+from generators.numerics.formats import encode, largest_finite, largest_whole
 from generators.property_rows import PropertyRow
-from generators.types import ComponentType
 
 Elements = dict[str, np.ndarray]
 """Bits of ``a`` (instances, M, K), ``b`` (instances, K, N) and ``c`` (instances, M, N)."""
-
-
-def _whole(component: ComponentType) -> int:
-    """The largest n so that the type has all whole numbers from 0 to n."""
-    return 1 << component.precision if component.is_float else (1 << (component.bits - component.is_signed)) - 1
 
 
 def _draw(limit: int, shape: tuple[int, ...], signed: bool, rng: np.random.Generator) -> np.ndarray:
     """Whole numbers of magnitudes from 1 to ``limit``, int64."""
     magnitudes = rng.integers(1, limit, shape, endpoint=True)
     return np.asarray(magnitudes * rng.choice(np.array([-1, 1]), shape) if signed else magnitudes)
-
-
-def _bits(numbers: np.ndarray, component: ComponentType) -> np.ndarray:
-    return np.ascontiguousarray(numbers.astype(component.dtype)).view(component.bits_dtype)
 
 
 def _precision(row: PropertyRow) -> int:
@@ -50,11 +41,11 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
         # Half of the budget of exact sums for the products, the rest for C.
         budget = 1 << (_precision(row) - 1)
         even = math.isqrt(budget // row.k)
-        shared = max(1, min(even, _whole(source), _whole(target)))
-        other = max(1, min(budget // (row.k * shared), _whole(row.a)))
-        addend = min(budget - 1, _whole(row.c))
+        shared = max(1, min(even, largest_whole(source), largest_whole(target)))
+        other = max(1, min(budget // (row.k * shared), largest_whole(row.a)))
+        addend = min(budget - 1, largest_whole(row.c))
     else:
-        shared, other, addend = min(_whole(source) >> 1, _whole(target)), _whole(target), _whole(row.c)
+        shared, other, addend = min(largest_whole(source) >> 1, largest_whole(target)), largest_whole(target), largest_whole(row.c)
     signed = all(t.is_float or t.is_signed for t in (source, target))
     if not source.is_float and not target.is_float:
         # Integers wrap: every bit counts.
@@ -66,7 +57,7 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
         widened = converted + np.copysign(fraction, converted)
         kept = widened.astype(source.dtype).astype(np.float64) == widened
         converted = np.where(kept, widened, converted)
-    return _others(row, use, shapes, (other, addend), rng) | {use: _bits(converted, source)}
+    return _others(row, use, shapes, (other, addend), rng) | {use: encode(source, converted)}
 
 
 def _others(
@@ -76,8 +67,8 @@ def _others(
     signed = row.result.is_float or row.result.is_signed
     factor = "b" if use == "a" else "a"
     return {
-        factor: _bits(_draw(limits[0], shapes[factor], signed, rng), row.a),
-        "c": _bits(_draw(limits[1], shapes["c"], signed, rng), row.c),
+        factor: encode(row.a, _draw(limits[0], shapes[factor], signed, rng)),
+        "c": encode(row.c, _draw(limits[1], shapes["c"], signed, rng)),
     }
 
 
@@ -88,17 +79,19 @@ def after(row: PropertyRow, step: Step, instances: int, rng: np.random.Generator
     # Sums of floats count quarters.
     quarters = 4 if row.result.is_float else 1
     if row.result.is_float:
-        limit = min(1 << _precision(row), quarters * int(min(largest_finite(target) if target.is_float else _whole(target), 2.0**60)))
+        limit = min(
+            1 << _precision(row), quarters * int(min(largest_finite(target) if target.is_float else largest_whole(target), 2.0**60))
+        )
     elif target.is_float:
         limit = int(min(largest_finite(target), 2.0**30))
     else:
         limit = 1 << 31
     budget = (limit - 1) // 2
-    factor = max(1, min(math.isqrt(budget // row.k), _whole(row.a)))
+    factor = max(1, min(math.isqrt(budget // row.k), largest_whole(row.a)))
     signed = (row.result.is_float or row.result.is_signed) and (target.is_float or target.is_signed or not row.result.is_float)
     addend = _draw(max(1, min(budget, limit - 1 - row.k * factor * factor)), shapes["c"], signed, rng)
     scale = 1 / quarters
     c = addend.astype(np.float64) * scale if row.result.is_float else addend
     a = _draw(factor, shapes["a"], signed and (row.a.is_float or row.a.is_signed), rng).astype(np.float64)
     b = _draw(factor, shapes["b"], signed and (row.b.is_float or row.b.is_signed), rng)
-    return {"a": _bits(a * scale if row.a.is_float else a, row.a), "b": _bits(b, row.b), "c": _bits(c, row.c)}
+    return {"a": encode(row.a, a * scale if row.a.is_float else a), "b": encode(row.b, b), "c": encode(row.c, c)}

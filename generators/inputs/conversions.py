@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.inputs.exactness import largest_finite
+from generators.numerics.formats import encode, integers, largest_finite, values
 from generators.program.conversion import Conversion, is_float8
 from generators.types import ComponentType
 
@@ -29,17 +29,13 @@ class Step:
 
 
 def numbers(bits: np.ndarray, component: ComponentType, signed: bool) -> np.ndarray:
-    """The values of ``bits``: float64, or integers of the component's width; ``signed`` says how integers are read."""
-    if component.is_float:
-        with np.errstate(invalid="ignore"):
-            return bits.view(component.dtype).astype(np.float64)
-    return bits.view(f"i{component.bytes}") if signed else bits
+    """Return the values of ``bits``: float64, or integers of the component's width; ``signed`` says how integers are read."""
+    return values(bits, component) if component.is_float else integers(bits, component, signed)
 
 
-def _float_bits(values: Iterable[float], component: ComponentType) -> np.ndarray:
-    """Bits of the nearest floats of ``component``."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(list(values), np.float64).astype(component.dtype).view(component.bits_dtype)
+def _float_bits(listed: Iterable[float], component: ComponentType) -> np.ndarray:
+    """Return the bits of the nearest floats of ``component``."""
+    return encode(component, np.array(list(listed), np.float64))
 
 
 def plain(bits: np.ndarray, component: ComponentType) -> np.ndarray:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.inputs.exactness import largest_finite, smallest_normal
+from generators.numerics.formats import largest_finite, smallest_normal
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Pair = tuple[np.ndarray, np.ndarray]

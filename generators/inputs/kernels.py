@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from generators.inputs.exactness import accumulation_precision
+from generators.numerics.exactness import accumulation_precision
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 

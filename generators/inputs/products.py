@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.inputs.exactness import accumulation_precision
+from generators.numerics.exactness import accumulation_precision
+from generators.numerics.rounding import to_bits
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 
@@ -140,8 +141,7 @@ def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
     values = _normal_values(other, int(np.prod(shape_other)), rng, _reachable(row, other)).reshape(shape_other)
     precision = min(other.precision, row.result.precision, accumulation_precision(row.a, row.b, row.c, row.result))
     if precision < other.precision:
-        mantissa, exponent = np.frexp(values)
-        values = np.ldexp(np.trunc(np.ldexp(mantissa, precision)), exponent - precision)
+        values = to_bits(values, precision, np.trunc)
     a, b = (ones, values) if which != "b" else (values, ones)
     return Operands(a.astype(row.a.dtype), b.astype(row.b.dtype), np.zeros(shape_c).astype(row.c.dtype))
 

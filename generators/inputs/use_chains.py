@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.inputs.exactness import accumulation_precision
+from generators.numerics.exactness import accumulation_precision
+from generators.numerics.formats import encode, largest_whole
 from generators.types import ComponentType
 
 Elements = dict[str, np.ndarray]
@@ -43,15 +44,6 @@ class UseChain:
     growth: int
 
 
-def whole(component: ComponentType) -> int:
-    """The largest n so that the type has all whole numbers from 0 to n."""
-    return 1 << component.precision if component.is_float else (1 << (component.bits - component.is_signed)) - 1
-
-
-def _bits(numbers: np.ndarray, component: ComponentType) -> np.ndarray:
-    return np.ascontiguousarray(numbers.astype(component.dtype)).view(component.bits_dtype)
-
-
 def _anything(component: ComponentType, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     return np.frombuffer(rng.bytes(math.prod(shape) * component.bytes), component.bits_dtype).reshape(shape)
 
@@ -76,16 +68,16 @@ def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Eleme
         "v": (instances, trips, *chain.v),
         "z": (instances, 1, *chain.z),
     }
-    limit, found = whole(converted), {}
+    limit, found = largest_whole(converted), {}
     if second.is_float:
         budget = (1 << accumulation_precision(converted, converted, second, second)) - 1
-        rest = min(budget // 2, whole(second))
+        rest = min(budget // 2, largest_whole(second))
         term = max(1, (budget - rest) // (chain.depth * trips))
         limit = min(limit, max(1, math.isqrt(4 * term)))
-        found["v"] = _bits(_drawn(min(term // limit, whole(converted)), shapes["v"], _signed(converted), rng), converted)
+        found["v"] = encode(converted, _drawn(min(term // limit, largest_whole(converted)), shapes["v"], _signed(converted), rng))
         # Near the end of what Z may be, so that sums need all bits of their accumulation.
         addend = (rest - rng.integers(0, max(1, rest // 8), shapes["z"])) * rng.choice(np.array([-1, 1]), shapes["z"])
-        found["z"] = _bits(addend, second)
+        found["z"] = encode(second, addend)
     else:
         found["v"], found["z"] = _anything(converted, shapes["v"], rng), _anything(second, shapes["z"], rng)
     if not first.is_float and not second.is_float:
@@ -107,9 +99,9 @@ def _scores(chain: UseChain, limit: int, shapes: dict[str, tuple[int, ...]], rng
     # Q has few elements that are not zero, at other places in each row, so that K may have more than ones.
     terms = min(chain.q[1], max(1, min(4, (units - addend) // 2)))
     each = max(1, (units - addend) // terms)
-    large = min(max(1, math.isqrt(each)), whole(factor))
+    large = min(max(1, math.isqrt(each)), largest_whole(factor))
     order = rng.random(shapes["q"]).argsort(axis=-1).argsort(axis=-1)
     q = np.where(order < terms, _drawn(large, shapes["q"], signed, rng), 0)
-    k = _drawn(min(each // large, whole(factor)), shapes["k"], signed, rng)
-    c = _drawn(min(addend, whole(first)), shapes["c"], signed, rng)
-    return {"q": _bits(q / parts if parts > 1 else q, factor), "k": _bits(k, factor), "c": _bits(c / parts if parts > 1 else c, first)}
+    k = _drawn(min(each // large, largest_whole(factor)), shapes["k"], signed, rng)
+    c = _drawn(min(addend, largest_whole(first)), shapes["c"], signed, rng)
+    return {"q": encode(factor, q / parts if parts > 1 else q), "k": encode(factor, k), "c": encode(first, c / parts if parts > 1 else c)}

@@ -1,1 +1,1 @@
-"""Numbers as bits of a component type."""
+"""Arithmetic on numbers of component types: formats, rounding, exact sums, error bounds. Nothing here knows of programs."""

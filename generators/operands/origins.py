@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.program.builder import ProgramBuilder
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.memory import Pointee

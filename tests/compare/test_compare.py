@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts.reference.evaluate import evaluate
-from cts.verdict.compare import Mismatch, compare, format_mismatch
-from cts.verdict.expected import Allowed, Expected, Placed
-from cts.verdict.membership import allows
+from cts.verdict.compare import compare, compare_quality, format_mismatch
+from cts.verdict.expected import Authority, Exact, Expectation, Expected, Interval, OneOf, Placed, one_set
+from cts.verdict.failure import Failure, Match, Mismatch, from_json, to_json
 from cts.verdict.poison import background, initial_contents, poison
 from generators.errors import GeneratorError
 from generators.kernel import Outcome, StrayWrite
@@ -52,7 +52,7 @@ def test_the_right_outcome_passes() -> None:
 def test_the_right_float_outcome_passes(exact: bool) -> None:
     program, subcase = float_case(exact)
     expected, before, outcome = perfect(program, subcase)
-    assert expected.placed[0].allowed.kind == ("exact" if exact else "interval")
+    assert ("exact" if exact else "interval") == expected.placed[0].expected.KIND
     assert compare(program, expected, before, outcome) == ()
 
 
@@ -72,7 +72,7 @@ def test_any_flipped_bit_fails(bit: int) -> None:
 def test_any_flipped_bit_of_an_exact_float_fails_except_the_sign_of_zero(bit: int) -> None:
     program, subcase = float_case(exact=True)
     expected, before, outcome = perfect(program, subcase)
-    value = expected.placed[0].allowed.bits.ravel()[bit // 32]
+    value = expected.placed[0].expected.bits.ravel()[bit // 32]
     outcome.outputs["d_out"][bit // 8] ^= 1 << bit % 8
     harmless = value == 0 and bit % 32 == 31
     assert bool(compare(program, expected, before, outcome)) == (not harmless)
@@ -86,7 +86,7 @@ def test_nan_and_infinity_fail(exact: bool, pattern: int) -> None:
     outcome.outputs["d_out"].view(np.uint32)[70] = pattern
     (mismatch,) = compare(program, expected, before, outcome)
     assert (mismatch.elements[0].instance, mismatch.elements[0].row, mismatch.elements[0].column) == (1, 0, 6)
-    json.dumps(mismatch.record(), allow_nan=False)
+    json.dumps(to_json(Failure("s", mismatch)), allow_nan=False)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -110,8 +110,9 @@ def test_an_outcome_without_the_output_is_not_written() -> None:
 def test_the_ends_of_an_interval_are_allowed_and_the_next_values_are_not(end: str) -> None:
     program, subcase = float_case(exact=False)
     expected, before, outcome = perfect(program, subcase)
-    allowed = expected.placed[0].allowed
-    limit = (allowed.low if end == "low" else allowed.high)[0, 0, 0]  # type: ignore[index]
+    allowed = expected.placed[0].expected
+    assert isinstance(allowed, Interval)
+    limit = (allowed.low if end == "low" else allowed.high)[0, 0, 0]
     outward = -np.inf if end == "low" else np.inf
     inside = np.float32(limit)
     if (inside < limit) if end == "low" else (inside > limit):
@@ -153,31 +154,32 @@ def test_a_stray_write_of_the_device_is_a_mismatch() -> None:
 
 
 def test_alternatives_are_the_listed_bits_only() -> None:
-    allowed = Allowed(F16, "alternatives", np.array([[[0x3C00]]], np.uint16), (np.array([[[0x3C01]]], np.uint16),))
+    allowed = OneOf(F16, (np.array([[[0x3C00]]], np.uint16), np.array([[[0x3C01]]], np.uint16)))
     for bits, verdict in ((0x3C00, True), (0x3C01, True), (0x3C02, False), (0x3BFF, False), (0xBC00, False)):
-        assert allows(allowed, np.array([[[bits]]], np.uint16)).item() is verdict
+        assert allowed.contains(np.array([[[bits]]], np.uint16)).item() is verdict
 
 
-def test_either_zero_and_any_nan_only_where_allowed() -> None:
+def test_either_zero_only_where_it_is_free_and_any_nan_for_a_nan() -> None:
     bits = np.array([[[0x0000, 0x0000, 0x7E00, 0x7E00]]], np.uint16)
-    strict = Allowed(F16, "exact", bits)
-    lenient = Allowed(F16, "exact", bits, nan=np.array([[[False, True, False, True]]]), either_zero=True)
-    got = np.array([[[0x8000, 0xFE01, 0x7E01, 0xFE01]]], np.uint16)
-    assert allows(strict, got).tolist() == [[[False, False, False, False]]]
-    assert allows(lenient, got).tolist() == [[[True, True, False, True]]]
+    got = np.array([[[0x8000, 0xFE01, 0xFE01, 0x7C00]]], np.uint16)
+    assert Exact(F16, bits).contains(got).tolist() == [[[False, False, True, False]]]
+    assert Exact(F16, bits, either_zero=True).contains(got).tolist() == [[[True, False, True, False]]]
+    other = np.array([[[0x3C00, 0x7E00, 0x3C00, 0x3C00]]], np.uint16)
+    assert OneOf(F16, (bits, other)).contains(got).tolist() == [[[False, True, True, False]]]
+    assert OneOf(F16, (other, bits), either_zero=True).contains(got).tolist() == [[[True, True, True, False]]]
 
 
 @given(st.sampled_from(list(COMPONENT_TYPES.values())), st.data())
 def test_poison_is_never_allowed(component, data) -> None:  # type: ignore[no-untyped-def]
     count = 4
     bits = np.array(data.draw(st.lists(st.integers(0, (1 << component.bits) - 1), min_size=count, max_size=count)), component.bits_dtype)
-    allowed = Allowed(component, "exact", bits.reshape(1, 2, 2), nan=data.draw(st.booleans()), either_zero=data.draw(st.booleans()))
-    assert not allows(allowed, poison(allowed)).any()
+    allowed = Exact(component, bits.reshape(1, 2, 2), either_zero=data.draw(st.booleans()))
+    assert not allowed.contains(poison(allowed)).any()
 
 
 def test_poison_of_a_wide_interval_is_nan() -> None:
     bits = as_bits([[1.0]], F32)[None]
-    wide = Allowed(F32, "interval", bits, low=np.full((1, 1, 1), -100.0), high=np.full((1, 1, 1), 100.0))
+    wide = Interval(F32, bits, np.full((1, 1, 1), -100.0), np.full((1, 1, 1), 100.0), np.ones((1, 1, 1)))
     assert poison(wide).item() == 0xFFFFFFFF
 
 
@@ -185,7 +187,7 @@ def test_an_element_that_allows_everything_is_refused() -> None:
     bits = np.zeros((1, 1, 1), np.uint8)
     others = tuple(np.full((1, 1, 1), value, np.uint8) for value in range(256))
     with pytest.raises(GeneratorError, match="poison"):
-        poison(Allowed(COMPONENT_TYPES["u8"], "alternatives", bits, others))
+        poison(OneOf(COMPONENT_TYPES["u8"], (bits, *others)))
 
 
 def test_poison_differs_from_place_to_place_in_the_padding() -> None:
@@ -207,6 +209,7 @@ def test_a_message_has_place_bits_and_values() -> None:
     assert text.splitlines() == [
         "wrong value: 1 of 16 elements of m in d_out: one element, (row 0, column 0)",
         "  (0, 0) at byte 2: expected 0x0001 (1), got 0x0009 (9)",
+        "  required by KHR-STORE-01",
         "  matches: the moon",
     ]
 
@@ -217,12 +220,12 @@ def test_a_message_lists_no_more_than_a_dozen() -> None:
     outcome.outputs["d_out"].view(np.uint16)[expected.placed[0].offsets.ravel() // 2] = 99
     (mismatch,) = compare(program, expected, before, outcome)
     assert "every element" in mismatch.summary
-    assert format_mismatch(mismatch).splitlines()[-1] == "  … and 4 more"
+    assert format_mismatch(mismatch).splitlines()[-2:] == ["  … and 4 more", "  required by KHR-STORE-01"]
 
 
 def test_the_record_draws_the_matrix() -> None:
     (mismatch,) = judged({4: 9, 2 * (1 + 6) + 6: 9})
-    record = json.loads(json.dumps(mismatch.record(), allow_nan=False))
+    record = json.loads(json.dumps(to_json(Failure("s", mismatch)), allow_nan=False))
     assert record["shape"] == [4, 4]
     assert record["wrong"] == ["2", "8", "0", "0"]
     assert record["instances"] == {"0": ["2", "8", "0", "0"]}
@@ -234,7 +237,7 @@ def test_the_record_draws_the_matrix() -> None:
 
 def test_places_that_are_not_aligned_to_the_element_are_compared_too() -> None:
     bits = as_bits([[1.5]], F32)[None]
-    expected = Expected((Placed("d_out", np.array([[[3]]]), Allowed(F32, "exact", bits), "d"),))
+    expected = Expected((Placed("d_out", np.array([[[3]]]), one_set(Exact(F32, bits)), "d"),))
     program, _ = store_program({**PLACE, "type": "u8", "pointee": "u8"}, np.ones((1, 1), np.uint8), 9)
     before = {"m_in": np.zeros(1, np.uint8), "d_out": np.zeros(9, np.uint8)}
     after = np.zeros(9, np.uint8)
@@ -242,3 +245,69 @@ def test_places_that_are_not_aligned_to_the_element_are_compared_too() -> None:
     assert compare(program, expected, before, Outcome({"d_out": after})) == ()
     after[6] ^= 1
     assert len(compare(program, expected, before, Outcome({"d_out": after}))) == 1
+
+
+def quality_case(got: int) -> tuple[Program, Expected, dict[str, np.ndarray], Outcome]:
+    """An f16 that may be 1 or its neighbour above and should be 1, and an outcome that has the bits ``got``."""
+    one, above = (np.array([[[bits]]], np.uint16) for bits in (0x3C00, 0x3C01))
+    expectation = Expectation(OneOf(F16, (one, above)), Exact(F16, one), Authority("KHR-MAD-04", "F-CM2-4"))
+    expected = Expected((Placed("d_out", np.array([[[0]]]), expectation, "d"),))
+    program, subcase = store_program({**PLACE, "type": "f16", "pointee": "f16", "first": 0}, np.ones((1, 1), np.uint16), 2)
+    before = initial_contents(program, subcase, expected)
+    return program, expected, before, Outcome({"d_out": np.array([got], np.uint16).view(np.uint8)})
+
+
+@pytest.mark.parametrize(("got", "failures", "warnings"), [(0x3C00, 0, 0), (0x3C01, 0, 1), (0x3C02, 1, 0)])
+def test_only_what_is_not_permitted_fails_and_what_is_not_expected_is_told_apart(got: int, failures: int, warnings: int) -> None:
+    program, expected, before, outcome = quality_case(got)
+    wrong = compare(program, expected, before, outcome)
+    assert len(wrong) == failures
+    assert all(mismatch.kind == "wrong value" for mismatch in wrong)
+    if wrong:
+        assert wrong[0].elements[0].others == (0x3C01,)
+        return
+    found = compare_quality(expected, outcome)
+    assert [mismatch.kind for mismatch in found] == ["permitted, not expected"] * warnings
+    for mismatch in found:
+        assert (mismatch.requirement, mismatch.position) == ("KHR-MAD-04", "F-CM2-4")
+        assert (mismatch.elements[0].expected_bits, mismatch.elements[0].got_bits) == (0x3C00, 0x3C01)
+
+
+def test_poison_is_not_even_permitted() -> None:
+    _, expected, before, _ = quality_case(0)
+    assert not expected.placed[0].permitted.contains(before["d_out"].view(np.uint16)[None, None]).any()
+
+
+def test_what_is_expected_is_permitted() -> None:
+    one, two = (np.array([[[bits]]], np.uint16) for bits in (0x3C00, 0x4000))
+    around = Interval(F16, one, np.full((1, 1, 1), 0.5), np.full((1, 1, 1), 1.5), np.ones((1, 1, 1)))
+    Expectation(around, Exact(F16, one))
+    Expectation(around, Interval(F16, one, around.low + 0.25, around.high, around.center))
+    for permitted, wanted in (
+        (Exact(F16, one), Exact(F16, two)),
+        (around, Exact(F16, two)),
+        (around, OneOf(F16, (one, two))),
+        (OneOf(F16, (one, two)), around),
+        (Interval(F16, one, around.low + 0.25, around.high, around.center), around),
+        (Exact(F16, np.zeros((1, 1, 1), np.uint16)), Exact(F16, np.zeros((1, 1, 1), np.uint16), either_zero=True)),
+        (Exact(U16, one), Exact(F16, one)),
+    ):
+        with pytest.raises(GeneratorError, match="does not permit"):
+            Expectation(permitted, wanted)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@given(st.lists(st.tuples(st.integers(0, 127), st.sampled_from([0x7FC00000, 0x42280000, 0])), min_size=1, max_size=9))
+@settings(max_examples=20)
+def test_a_failure_comes_back_from_json(exact: bool, changes: list[tuple[int, int]]) -> None:
+    program, subcase = float_case(exact)
+    expected, before, outcome = perfect(program, subcase)
+    for place, bits in changes:
+        outcome.outputs["d_out"].view(np.uint32)[place] = bits
+    for mismatch in compare(program, expected, before, outcome):
+        failure = Failure("s", mismatch, (Match("multiply_add.without_c", "d without C"),))
+        record = to_json(failure)
+        back = from_json(json.loads(json.dumps(record, allow_nan=False)))
+        assert back == failure
+        assert back.mismatch.matrix == mismatch.matrix
+        assert to_json(back) == record

@@ -14,8 +14,9 @@ import pytest
 
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.diagnose import Fit, Match, diagnose
+from cts.verdict.diagnose import diagnose
 from cts.verdict.elements import scatter
+from cts.verdict.failure import Fit, Match
 from generators.kernel import Outcome
 from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -35,7 +36,7 @@ def diagnosis_of(program: Program, subcase: Subcase, broken: Program, data: Subc
     expected, before, _ = perfect(program, subcase)
     outputs = {name: contents.copy() for name, contents in before.items() if program.array(name).role != "input"}
     for placed in evaluate(broken, data or subcase).placed:
-        scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
+        scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
     return ids(diagnose(program, subcase, expected, before, Outcome(outputs)))
 
 
@@ -195,7 +196,7 @@ def float_diagnosis(outcome: np.ndarray) -> list[Match]:
     a, b, c = float_problem()
     case = muladd(("f16", "f16", "f32", "f32"), as_bits(a, F16), as_bits(b, F16), as_bits(c, F32))
     expected, before, _ = perfect(case.program, case.subcase)
-    assert expected.placed[0].allowed.kind == "exact"
+    assert expected.placed[0].expected.KIND == "exact"
     received = Outcome({"d_out": as_bytes(outcome.astype(np.float32))})
     assert compare(case.program, expected, before, received)
     return list(diagnose(case.program, case.subcase, expected, before, received))

@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from cts.defects.defect import Defect
+from cts.defects.evaluation import evaluate_defect
 from cts.reference.evaluate import evaluate
 from cts.verdict.diagnose import gives, known_defects
 from cts.verdict.expected import Expected
@@ -56,7 +57,7 @@ def _is_shown(defect: Defect, at: Prepared) -> bool:
     program, subcase, expected, before = at
     try:
         with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, defect.substitutes, beyond=BEYOND)
+            broken = evaluate_defect(program, subcase, defect.substitutes, beyond=BEYOND)
     except (GeneratorError, LookupError, ValueError):
         return True
     outputs = {**before, **outcome_of(program, broken, before).outputs}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.defects.defect import Defect
+from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import Value
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
@@ -57,7 +58,7 @@ def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.nda
     """The buffers of a device that does what ``expected`` says."""
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in expected.placed:
-        scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
+        scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
     return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role in ("output", "inout")})
 
 
@@ -67,7 +68,7 @@ def is_seen(program: Program, subcase: Subcase, defect: Defect) -> bool:
     before = initial_contents(program, subcase, expected)
     try:
         with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, defect.substitutes, beyond=BEYOND)
+            broken = evaluate_defect(program, subcase, defect.substitutes, beyond=BEYOND)
     except GeneratorError:
         return True
     return bool(compare(program, expected, before, outcome_of(program, broken, before)))

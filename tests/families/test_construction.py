@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from cts.defects.construction import construction_defects
+from cts.defects.evaluation import evaluate_defect
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
 from cts.verdict.compare import compare
 from cts.verdict.diagnose import diagnose, known_defects
-from cts.verdict.elements import values
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError
-from generators.inputs.exactness import denormals
 from generators.kernel import Outcome
+from generators.numerics.formats import denormals, values
 from generators.types import Use
 from tests.families.evidence import chosen, outcome_of
 from tests.suite import casebook
@@ -85,7 +85,7 @@ def test_the_data_show_the_defect(case_id, id_):
     defects = chosen(known_defects(program), *([f"splat.{id_}", f"constant.{id_}"] if id_ in PARTS else [id_]))
     assert defects
     for defect in defects:
-        assert is_seen(case_id, evaluate(program, subcase, defect.substitutes)), defect.text
+        assert is_seen(case_id, evaluate_defect(program, subcase, defect.substitutes)), defect.text
 
 
 @pytest.mark.parametrize("constructed", ["b", "ab", "abc"])
@@ -99,11 +99,11 @@ def test_a_sign_lost_in_every_other_row_is_named(constructed):
     def lose(state, operation):
         state.matrices[operation.result.name] = MatrixValue(operation.result.type.component, minus_one)
 
-    broken, expected = evaluate(program, subcase, {b: lose}), evaluate(program, subcase)
+    broken, expected = evaluate_defect(program, subcase, {b: lose}), evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in broken.placed:
-        bits, size = np.ascontiguousarray(placed.allowed.bits), placed.allowed.component.bytes
+        bits, size = np.ascontiguousarray(placed.expected.bits), placed.expected.component.bytes
         outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
     found = diagnose(program, subcase, expected, before, Outcome(outputs))
     assert "constant.sign_lost" in [match.id for match in found]
@@ -115,10 +115,10 @@ def test_twins_differ_although_their_constants_have_the_same_bits(row):
     program, subcase = built(operand("constant", "a", row, form="twins"))
     constants = [o.value.value for o in program.operations if type(o).__name__ == "MatrixConstant"]
     assert len(set(constants)) == 1
-    first, second = (placed.allowed.bits for placed in evaluate(program, subcase).placed)
+    first, second = (placed.expected.bits for placed in evaluate(program, subcase).placed)
     assert not np.array_equal(first, second)
     swapped = dict(subcase.inputs) | {"b_in": subcase.inputs["b_twin_in"], "c_in": subcase.inputs["c_twin_in"]}
-    same_data, _ = (placed.allowed.bits for placed in evaluate(program, type(subcase)("swapped", swapped)).placed)
+    same_data, _ = (placed.expected.bits for placed in evaluate(program, type(subcase)("swapped", swapped)).placed)
     assert (same_data != second).mean() > 0.9
 
 
@@ -140,14 +140,14 @@ def test_no_denormal_is_replicated(component, origin, form):
     for value in ("bytes", "ones", "high", "low", "least"):
         program, subcase = built(stored(origin, component, subgroups=4, value=value, form=form))
         for placed in evaluate(program, subcase).placed:
-            numbers = values(placed.allowed.bits, placed.allowed.component)
-            assert not denormals(numbers, placed.allowed.component).any()
+            numbers = values(placed.expected.bits, placed.expected.component)
+            assert not denormals(numbers, placed.expected.component).any()
 
 
 def test_what_keeps_denormals_constructs_one():
     program, subcase = built(stored("splat_buffer", value="least"))
     (placed,) = evaluate(program, subcase).placed
-    assert (placed.allowed.bits == 1).all()
+    assert (placed.expected.bits == 1).all()
 
 
 @pytest.mark.parametrize("tier", ["smoke", "nightly"])
@@ -157,7 +157,7 @@ def test_every_multiply_add_is_judged_exactly(tier):
         built = build(case)
         program = built.program
         for subcase in built.subcases():
-            assert {placed.allowed.kind for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
+            assert {placed.expected.KIND for placed in evaluate(program, subcase).placed} == {"exact"}, case.id
 
 
 @pytest.mark.parametrize("holder", ["function", "private", "function_array", "private_array"])
@@ -170,7 +170,7 @@ def test_an_initializer_that_is_dropped_shows(holder):
 
 def test_zero_iterations_leave_the_initial_value():
     program, subcase = built(stored("splat_buffer", "s32", "acc", form="replaced", trips=0))
-    bits = evaluate(program, subcase).placed[0].allowed.bits
+    bits = evaluate(program, subcase).placed[0].expected.bits
     assert set(bits.ravel()) == {0x93949596}
 
 
@@ -199,7 +199,7 @@ def blind_spots(family, tier, step=1):
         for defect in construction_defects(program):
             if defect.id == "splat.scalar_of_first_instance" and not case.parameters.origin.varies:
                 continue
-            if not is_seen(case.id, evaluate(program, subcase, defect.substitutes)):
+            if not is_seen(case.id, evaluate_defect(program, subcase, defect.substitutes)):
                 found.append((case.id, defect.text))
     return found
 

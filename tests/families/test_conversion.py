@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.defects.evaluation import evaluate_defect
 from cts.reference.conversion import convert_value
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
@@ -53,10 +54,10 @@ def fails(id_: str, wrong) -> bool:
         expected = evaluate(program, subcase)
         before = initial_contents(program, subcase, expected)
         with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, dict.fromkeys(operations, step))
+            broken = evaluate_defect(program, subcase, dict.fromkeys(operations, step))
         outputs = {name: data.copy() for name, data in before.items()}
         for placed in broken.placed:
-            scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
+            scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
         outcome = Outcome({array.name: outputs[array.name] for array in program.arrays if array.role == "output"})
         if compare(program, expected, before, outcome):
             return True
@@ -69,7 +70,7 @@ def right(matrix, operation):
 
 def the_other_neighbour(matrix, operation):
     value = convert_value(matrix, operation.result.type.component, operation.conversion, operation.saturating)
-    return value.alternatives[0] if value.alternatives else value.bits
+    return value.every_bits[min(1, len(value.every_bits) - 1)]
 
 
 def by_the_types(matrix, operation):

@@ -13,6 +13,7 @@ from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import STEPS
+from cts.reference.values import CERTAIN
 from cts.run.selection import device_rows
 from cts.verdict.compare import compare
 from generators.casebook import build, expand, find_case
@@ -89,7 +90,7 @@ def shifted(kind, by, axis):
     def step(state, operation):
         STEPS[kind](state, operation)
         value = state.matrices[operation.result.name]
-        state.matrices[operation.result.name] = replace(value, bits=np.roll(value.bits, by, axis), history=None, proof=None)
+        state.matrices[operation.result.name] = replace(value, bits=np.roll(value.bits, by, axis), history=None, known=CERTAIN)
 
     return step
 

@@ -92,7 +92,7 @@ def test_a_load_that_gives_something_else_is_seen(broken: Callable[..., np.ndarr
     for want, before, outcome in zip(arranged.expected, arranged.before, outcomes, strict=True):
         assert not compare(program, want, before, outcome)
         (placed,) = want.placed
-        bits = placed.allowed.bits
+        bits = placed.expected.bits
         assert ((bits == 0).sum(axis=(1, 2)) == [0, 120]).all()
         spoiled = broken(bits, bits == 0).astype(np.uint16)
         outputs = {"target": outcome.outputs["target"].copy()}

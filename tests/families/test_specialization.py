@@ -48,8 +48,8 @@ def shows(program, subcase, broken):
         return True
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in other.placed:
-        bits = np.ascontiguousarray(placed.allowed.bits)
-        size = placed.allowed.component.bytes
+        bits = np.ascontiguousarray(placed.expected.bits)
+        size = placed.expected.component.bytes
         outputs[placed.array][placed.offsets[..., None] + np.arange(size)] = bits.view(np.uint8).reshape(*bits.shape, size)
     written = {array.name: outputs[array.name] for array in program.arrays if array.role == "output"}
     return bool(compare(program, expected, before, Outcome(written)))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor_view import tensor_view_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
@@ -91,7 +92,7 @@ def visible(cases, wanted) -> set[str]:
         for defect in tensor_view_defects(program):
             if defect.id in wanted and defect.id not in result:
                 try:
-                    broken = evaluate(program, subcase, defect.substitutes)
+                    broken = evaluate_defect(program, subcase, defect.substitutes)
                 except GeneratorError:
                     continue
                 if compare(program, expected, before, outcome_of(program, broken, before)):
@@ -125,7 +126,7 @@ def test_what_a_matrix_had_differs_from_what_it_would_be_loaded_with():
     built = build(one)
     program = built.program
     for subcase in built.subcases():
-        bits = evaluate(program, subcase).placed[0].allowed.bits[0]
+        bits = evaluate(program, subcase).placed[0].expected.bits[0]
         before = subcase.inputs["before"].view(np.uint16).reshape(16, -1)[:, :16]
         kept = bits == before
         window = np.zeros((16, 16), bool)
@@ -151,7 +152,7 @@ def test_the_diagnosis_names_the_defect(values, id_):
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     defect = chosen(tensor_view_defects(program), id_, access="loaded")[0]
-    outcome = outcome_of(program, evaluate(program, subcase, defect.substitutes), before)
+    outcome = outcome_of(program, evaluate_defect(program, subcase, defect.substitutes), before)
     assert id_ in [match.id for match in diagnose(program, subcase, expected, before, outcome)]
 
 

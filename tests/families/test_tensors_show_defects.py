@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor import tensor_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
@@ -39,7 +40,7 @@ def _differs(program, subcase, defect):
     before = initial_contents(program, subcase, expected)
     try:
         with np.errstate(all="ignore"):
-            broken = evaluate(program, subcase, defect.substitutes, BEYOND)
+            broken = evaluate_defect(program, subcase, defect.substitutes, BEYOND)
     except GeneratorError:
         return False
     return bool(compare(program, expected, before, outcome_of(program, broken, before)))
@@ -158,7 +159,7 @@ def test_a_remainder_by_zero_is_named_before_strides_of_zero_which_give_the_same
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     (defect,) = chosen(known_defects(program), "tensor_access.in_bounds_mirrored_to_first")
-    broken = evaluate(program, subcase, defect.substitutes)
+    broken = evaluate_defect(program, subcase, defect.substitutes)
     found = diagnose(program, subcase, expected, before, outcome_of(program, broken, before))
     assert [match.id for match in found[:2]] == [defect.id, "tensor_layout.dimension_keeps_strides"]
 

@@ -66,8 +66,8 @@ def test_position_alone_decides_elements_that_no_implementation_may_take_for_zer
     built = build(case)
     program = built.program
     index = next(subcase for subcase in built.subcases() if subcase.name.startswith("index"))
-    allowed = evaluate(program, index).placed[0].allowed
-    assert allowed.kind == "exact"
+    allowed = evaluate(program, index).placed[0].expected
+    assert allowed.KIND == "exact"
     assert len(np.unique(allowed.bits)) == allowed.bits.size
 
 
@@ -92,8 +92,8 @@ def test_both_sums_of_a_chain_are_exact_and_need_their_bits():
     built = build(case)
     program = built.program
     placed = evaluate(program, built.subcases()[0]).placed
-    assert all(p.allowed.kind == "exact" for p in placed)
-    final = next(p for p in placed if p.array == "o").allowed.bits.view(np.float16)
+    assert all(p.expected.KIND == "exact" for p in placed)
+    final = next(p for p in placed if p.array == "o").expected.bits.view(np.float16)
     assert np.abs(final).max() > 1000
 
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.inputs import products
-from generators.inputs.exactness import accumulation_precision, exactness
 from generators.inputs.products import Chain
+from generators.numerics.exactness import accumulation_precision, exactness
 from generators.property_rows import parse_row
 
 ROWS = [

@@ -137,5 +137,5 @@ def perfect(program: Program, subcase: Subcase, expected: Expected | None = None
     before = initial_contents(program, subcase, expected)
     outputs = {array.name: before[array.name].copy() for array in program.arrays if array.role in ("output", "inout")}
     for placed in expected.placed:
-        scatter(outputs[placed.array], placed.offsets, placed.allowed.bits)
+        scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
     return expected, before, Outcome(outputs)

@@ -32,7 +32,7 @@ def _evaluated(builder: ProgramBuilder, result: Matrix, data: np.ndarray) -> np.
     zero = builder.literal(0)
     builder.store(result, array, zero, builder.literal(columns), Layout.ROW_MAJOR)
     found = evaluate(builder.build(), Subcase("one", {"source": np.ascontiguousarray(data).view(np.uint8).ravel()}))
-    return found.placed[0].allowed.bits[0].view(result.type.component.dtype)
+    return found.placed[0].expected.bits[0].view(result.type.component.dtype)
 
 
 def _loaded(component: str, data: np.ndarray) -> tuple[ProgramBuilder, Matrix]:

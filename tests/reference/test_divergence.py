@@ -7,9 +7,9 @@ import pytest
 
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue, join, select
-from cts.verdict.expected import Allowed
+from cts.verdict.expected import Exact
 from generators.errors import GeneratorError
-from generators.inputs.exactness import History
+from generators.numerics.exactness import History
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.memory import Pointee
@@ -44,7 +44,7 @@ def stored(program: Program) -> dict[int, int]:
     """By index of the element in ``d``."""
     found: dict[int, int] = {}
     for placed in evaluate(program, Subcase("one", {})).placed:
-        found |= dict(zip((placed.offsets.ravel() // 4).tolist(), placed.allowed.bits.ravel().tolist(), strict=True))
+        found |= dict(zip((placed.offsets.ravel() // 4).tolist(), placed.expected.bits.ravel().tolist(), strict=True))
     return found
 
 
@@ -190,10 +190,10 @@ def test_each_instance_has_written_its_variable_as_often_as_its_loop_ran() -> No
 def test_joined_parts_keep_their_terms() -> None:
     component = COMPONENT_TYPES["f32"]
     bits = np.arange(3, dtype=np.float32).view(np.uint32).reshape(3, 1, 1)
-    value = MatrixValue(component, bits, True, None, History(np.zeros((3, 1, 1), np.int32), np.full((3, 1, 1), 9.0)))
+    value = MatrixValue(component, bits, True, history=History(np.zeros((3, 1, 1), np.int32), np.full((3, 1, 1), 9.0)))
     moved = MatrixValue(component, bits[1:2])
     joined = join([(np.array([0, 2]), select(value, np.array([0, 2]))), (np.array([1]), moved)])
-    assert isinstance(joined.allowed(), Allowed)
+    assert isinstance(joined.expectation().expected, Exact)
     assert np.array_equal(joined.bits, bits)
     assert joined.history is not None
     assert joined.history.magnitude.ravel().tolist() == [9.0, 1.0, 9.0]

@@ -10,8 +10,7 @@ import pytest
 from cts.reference.elementwise import combine, negated
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
-from cts.verdict.expected import Allowed
-from cts.verdict.membership import allows
+from cts.verdict.expected import Interval, ValueSet
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
@@ -24,10 +23,10 @@ def matrix(component: str, *values: float | str) -> MatrixValue:
     return MatrixValue(COMPONENT_TYPES[component], as_bits([values], COMPONENT_TYPES[component])[None])
 
 
-def numbers(allowed: Allowed) -> set[float]:
+def numbers(allowed: ValueSet) -> set[float]:
     """The allowed values of a matrix of one element."""
-    assert allowed.kind != "interval"
-    every = np.array([bits[0, 0, 0] for bits in (allowed.bits, *allowed.others)], allowed.component.bits_dtype)
+    assert not isinstance(allowed, Interval)
+    every = np.array([bits[0, 0, 0] for bits in allowed.choices], allowed.component.bits_dtype)
     return {float(v) for v in every.view(allowed.component.dtype)}
 
 
@@ -47,20 +46,20 @@ def numbers(allowed: Allowed) -> set[float]:
     ],
 )
 def test_a_float_result_is_exact_or_either_neighbour(component: str, operator: str, left: float, right: float, allowed: set[float]) -> None:
-    assert numbers(combine(operator, matrix(component, left), matrix(component, right)).allowed()) == allowed
+    assert numbers(combine(operator, matrix(component, left), matrix(component, right)).expectation().expected) == allowed
 
 
 def test_denormals_may_be_taken_for_zero() -> None:
     tiny = 2.0**-15
-    assert numbers(negated(matrix("f16", tiny)).allowed()) == {-tiny, 0.0}
-    assert numbers(combine("add", matrix("f16", 1.0), matrix("f16", tiny)).allowed()) == {1.0, 1 + 2.0**-10}
-    assert numbers(combine("add", matrix("f16", 2.0**-10), matrix("f16", tiny)).allowed()) == {2.0**-10, 2.0**-10 + tiny}
-    assert numbers(combine("multiply", matrix("f16", 2.0**-8), matrix("f16", 2.0**-8)).allowed()) == {2.0**-16, 0.0}
+    assert numbers(negated(matrix("f16", tiny)).expectation().expected) == {-tiny, 0.0}
+    assert numbers(combine("add", matrix("f16", 1.0), matrix("f16", tiny)).expectation().expected) == {1.0, 1 + 2.0**-10}
+    assert numbers(combine("add", matrix("f16", 2.0**-10), matrix("f16", tiny)).expectation().expected) == {2.0**-10, 2.0**-10 + tiny}
+    assert numbers(combine("multiply", matrix("f16", 2.0**-8), matrix("f16", 2.0**-8)).expectation().expected) == {2.0**-16, 0.0}
 
 
 def test_the_sign_of_a_computed_zero_is_free() -> None:
-    allowed = combine("subtract", matrix("f32", 5.0), matrix("f32", 5.0)).allowed()
-    assert allows(allowed, as_bits([["0x80000000"]], COMPONENT_TYPES["f32"])[None]).all()
+    allowed = combine("subtract", matrix("f32", 5.0), matrix("f32", 5.0)).expectation().expected
+    assert allowed.contains(as_bits([["0x80000000"]], COMPONENT_TYPES["f32"])[None]).all()
 
 
 @pytest.mark.parametrize(
@@ -93,13 +92,17 @@ def test_a_quotient_lies_within_two_and_a_half_units_of_the_last_place(component
     rng = np.random.default_rng(5)
     x, y = (rng.uniform(1, 4, 200).astype(type_.dtype) for _ in range(2))
     quotients = [Fraction(float(a)) / Fraction(float(b)) for a, b in zip(x, y, strict=True)]
-    allowed = combine(
-        "divide", MatrixValue(type_, x.view(type_.bits_dtype)[None, None]), MatrixValue(type_, y.view(type_.bits_dtype)[None, None])
-    ).allowed()
+    allowed = (
+        combine(
+            "divide", MatrixValue(type_, x.view(type_.bits_dtype)[None, None]), MatrixValue(type_, y.view(type_.bits_dtype)[None, None])
+        )
+        .expectation()
+        .expected
+    )
     central = (x.astype(type_.dtype) / y).view(type_.bits_dtype)
     for distance in range(-7, 8):
         bits = (central.astype(np.int64) + distance).astype(type_.bits_dtype)
-        got = allows(allowed, bits[None, None])[0, 0]
+        got = allowed.contains(bits[None, None])[0, 0]
         for number, quotient, is_allowed in zip(bits.view(type_.dtype), quotients, got, strict=True):
             exponent = 0 if quotient >= 1 else -1 if quotient >= Fraction(1, 2) else -2
             exponent += quotient >= 2
@@ -118,7 +121,7 @@ def test_an_interval_of_the_specification_is_no_policy() -> None:
     )
     builder.store(builder.elementwise("q", "divide", left, right), target, zero, one, Layout.ROW_MAJOR)
     expected = evaluate(builder.build(), Subcase("one", {"source": as_bytes(as_bits([[1.0, 3.0]], component))}))
-    assert expected.placed[0].allowed.kind == "interval"
+    assert expected.placed[0].expected.KIND == "interval"
     assert expected.notes == ()
 
 
@@ -152,7 +155,7 @@ def test_a_result_that_rounds_is_no_operand_unless_contraction_is_forbidden() ->
     with pytest.raises(GeneratorError, match="round either way"):
         negated(product)
     # A fused operation would give 2**-9 + 2**-20, correctly rounded.
-    assert numbers(combine("subtract", product, z, no_contraction=True).allowed()) == {2.0**-9, 2.0**-9 + 2.0**-10}
+    assert numbers(combine("subtract", product, z, no_contraction=True).expectation().expected) == {2.0**-9, 2.0**-9 + 2.0**-10}
 
 
 def test_a_quotient_is_no_operand() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cts.reference.evaluate import ENVELOPE_NOTE, evaluate
-from cts.verdict.expected import Expected
+from cts.verdict.expected import Expected, Interval
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
@@ -24,8 +24,8 @@ def floats(*rows: list[float], component: str = "f16") -> np.ndarray:
 
 def bits(expected: Expected) -> list[list[int]]:
     (placed,) = expected.placed
-    assert placed.allowed.kind == "exact"
-    return placed.allowed.bits[0].tolist()  # type: ignore[no-any-return]
+    assert placed.expected.KIND == "exact"
+    return placed.expected.bits[0].tolist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("trips", [0, 1, 5])
@@ -40,14 +40,14 @@ def test_a_chain_is_exact_as_long_as_all_of_its_terms_fit() -> None:
     case = muladd(FLOATS, a, b, c, None, 7)
     assert bits(evaluate(case.program, case.subcase)) == as_bits([[7 * 2.0**21 + 1]], F32).tolist()
     case = muladd(FLOATS, a, b, c, None, 8)
-    assert evaluate(case.program, case.subcase).placed[0].allowed.kind == "interval"
+    assert evaluate(case.program, case.subcase).placed[0].expected.KIND == "interval"
 
 
 def test_the_terms_of_a_chain_that_cancel_still_count() -> None:
     """Each step adds 0, but of terms whose magnitudes sum up past 24 bits."""
     a, b, c = floats([2048.0, -2048.0]), floats([1024.0], [1024.0]), floats([1.0], component="f32")
-    assert evaluate(*_parts(muladd(FLOATS, a, b, c, None, 3))).placed[0].allowed.kind == "exact"
-    assert evaluate(*_parts(muladd(FLOATS, a, b, c, None, 4))).placed[0].allowed.kind == "interval"
+    assert evaluate(*_parts(muladd(FLOATS, a, b, c, None, 3))).placed[0].expected.KIND == "exact"
+    assert evaluate(*_parts(muladd(FLOATS, a, b, c, None, 4))).placed[0].expected.KIND == "interval"
 
 
 def _parts(case):  # type: ignore[no-untyped-def]
@@ -58,9 +58,10 @@ def test_the_bounds_of_a_chain_add_up() -> None:
     a, b, c = floats([1.0 / 3]), floats([1.0]), floats([2.0**20 / 3], component="f32")
     widths = []
     for trips in (1, 2, 3):
-        allowed = evaluate(*_parts(muladd(FLOATS, a, b, c, None, trips))).placed[0].allowed
-        assert allowed.bound is not None
-        widths.append(float(allowed.bound[0, 0, 0]))
+        allowed = evaluate(*_parts(muladd(FLOATS, a, b, c, None, trips))).placed[0].expected
+        assert isinstance(allowed, Interval)
+        assert allowed.envelope is not None
+        widths.append(float(allowed.envelope.bound[0, 0, 0]))
     assert widths[0] < widths[1] < widths[2]
     assert widths[2] == pytest.approx(3 * widths[0], rel=0.1)
 
@@ -150,9 +151,9 @@ def test_a_copy_out_of_workgroup_memory_expects_matrix_and_background() -> None:
     matrix, background = staged(filled=True).placed
     assert matrix.array == background.array == "out"
     assert matrix.offsets[0].tolist() == [[0, 6], [2, 8]]
-    assert matrix.allowed.bits[0].tolist() == [[0, 1], [3, 4]]
+    assert matrix.expected.bits[0].tolist() == [[0, 1], [3, 4]]
     assert background.offsets.ravel().tolist() == [4, 10]
-    assert background.allowed.bits.ravel().tolist() == [77, 77]
+    assert background.expected.bits.ravel().tolist() == [77, 77]
 
 
 def test_a_copy_of_bytes_that_nothing_wrote_is_refused() -> None:
@@ -176,7 +177,7 @@ def shared(subgroups: int, workgroups: int) -> Expected:
 
 def test_each_workgroup_has_its_own_workgroup_memory() -> None:
     (placed,) = shared(subgroups=1, workgroups=4).placed
-    assert placed.allowed.bits.ravel().tolist() == [0, 1, 2, 3]
+    assert placed.expected.bits.ravel().tolist() == [0, 1, 2, 3]
 
 
 def test_the_subgroups_of_a_workgroup_share_its_memory() -> None:
@@ -232,7 +233,7 @@ def reloaded(types: tuple[str, str], value: float) -> Expected:
 def test_a_load_sees_an_earlier_store() -> None:
     expected = reloaded(("f16", "f32"), 3.0)
     assert [placed.array for placed in expected.placed] == ["middle", "out"]
-    assert expected.placed[1].allowed.bits.item() == as_bits([10.0], F32)[0]
+    assert expected.placed[1].expected.bits.item() == as_bits([10.0], F32)[0]
 
 
 def test_reloading_floats_that_are_not_proved_exact_is_refused() -> None:

@@ -161,7 +161,7 @@ def loaded(*steps, permutation=(0, 1), own=True):
     builder.add(TensorLoad(matrix, source, zero, before, layouts[2], view))
     builder.store(matrix, target, zero, four, Layout.ROW_MAJOR)
     inputs = {"source": np.arange(16, dtype=np.uint8), "old": np.arange(100, 116, dtype=np.uint8)}
-    return evaluate(builder.build(), Subcase("one", inputs)).placed[0].allowed.bits[0].tolist()
+    return evaluate(builder.build(), Subcase("one", inputs)).placed[0].expected.bits[0].tolist()
 
 
 def test_a_new_view_clips_nothing():

@@ -53,7 +53,7 @@ def written(program, length=30):
     subcase = Subcase("only", {"source": numbers(length).view(np.uint8)})
     result = np.full(program.array("target").count, -1, np.int64)
     for placed in evaluate(program, subcase).placed:
-        result[placed.offsets] = placed.allowed.bits.view(np.int8)
+        result[placed.offsets] = placed.expected.bits.view(np.int8)
     return result.reshape(-1, 8)
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.verdict.compare import Kind, Mismatch, Picture, WrongElement
-from cts.verdict.elements import values
+from cts.verdict.compare import failing_matrix
+from cts.verdict.failure import Failure, Kind, Mismatch, WrongElement, to_json
 from cts.verdict.pattern import pattern
+from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
 
 DEVICE = {"name": "Example GPU 9000", "driver": "example 1.2.3", "uuid": "00112233445566778899aabbccddeeff", "kind": "vulkan"}
@@ -71,9 +72,9 @@ def failure(rows: int, columns: int, wrong: Callable[[int, int], bool], kind: Ki
         )
         for at in places
     )
-    picture = Picture(mask, expected, got, f16)
-    mismatch = Mismatch(kind, "D", "d", 1, int(mask.sum()), mask.size, pattern(mask), elements, picture)
-    return mismatch.record() | {"subcase": "first=far"} | changes
+    matrix = failing_matrix(f16, mask, expected, got)
+    mismatch = Mismatch(kind, "D", "d", 1, int(mask.sum()), mask.size, pattern(mask), elements, matrix)
+    return to_json(Failure("first=far", mismatch)) | changes
 
 
 def write_journal(directory: Path, records: Iterable[dict[str, Any]], **meta: Any) -> Path:
@@ -147,7 +148,7 @@ def realistic(cases: int) -> list[dict[str, Any]]:
 def overwritten() -> dict[str, Any]:
     """What the comparator records of bytes between rows."""
     mismatch = Mismatch("padding overwritten", "D", "bytes that no store may touch", 0, 12, 96, "at byte 32 (0xa5 became 0x00) and 11 more")
-    return mismatch.record() | {"subcase": "first=far"}
+    return to_json(Failure("first=far", mismatch))
 
 
 def fail(line: dict[str, Any], *failures: dict[str, Any]) -> None:

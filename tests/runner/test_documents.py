@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from cts.cli import VERBS
+from cts.defects.evaluation import evaluate_defect
 from cts.kinds.kernel import Arrangement, arrange
-from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, format_mismatch
 from cts.verdict.diagnose import diagnose, known_defects
 from cts.verdict.elements import scatter
@@ -172,7 +172,7 @@ def test_the_example_by_hand_is_the_data_of_its_case(example):
         (line,) = re.findall(rf"^{name} +(-?\d.*)$", text, re.MULTILINE)
         assert [int(number) for number in line.split()] == numbers
     magnitude = sum(map(abs, products)) + abs(addend)
-    (proof,) = (placed.allowed.proof for placed in plan.expected[index].placed)
+    (proof,) = (placed.expected.proof for placed in plan.expected[index].placed)
     assert f"= {magnitude} < 2^{proof.precision}, log2(2^{proof.precision} / {magnitude}) = {proof.margin_bits[0, 2, 2]:.2f} bits" in text
     assert f"| adds to c, term by term | {written(list(accumulate([addend, *products])))} | 5 |" in text
     assert f"| adds c last | {written(list(accumulate([*products, addend])))} | 5 |" in text
@@ -186,8 +186,8 @@ def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(example
     narrowed = (defect for defect in known_defects(program) if defect.id == "multiply_add.sum_narrowed")
     defect = next(defect for defect in narrowed if defect.parameters == {"type": "bf16", "rounding": "rounded"})
     contents = {name: bytes_.copy() for name, bytes_ in before.items()}
-    for placed in evaluate(program, subcase, defect.substitutes).placed:
-        scatter(contents[placed.array], placed.offsets, placed.allowed.bits)
+    for placed in evaluate_defect(program, subcase, defect.substitutes).placed:
+        scatter(contents[placed.array], placed.offsets, placed.expected.bits)
     outcome = Outcome({"d": contents["d"]})
     (mismatch,) = compare(program, expected, before, outcome)
     shown = format_mismatch(mismatch, [match.text for match in diagnose(program, subcase, expected, before, outcome)])

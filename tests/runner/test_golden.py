@@ -9,7 +9,7 @@ import pytest
 
 from cts.cli import main
 from cts.kinds.kernel_digests import digest_expected
-from cts.verdict.expected import Allowed, Expected, Placed
+from cts.verdict.expected import Expected, Interval, Placed, one_set
 from generators.digests import digest, digest_inputs
 from generators.program.program import Subcase
 from generators.types import COMPONENT_TYPES
@@ -153,8 +153,8 @@ def test_digests_tell_every_part_apart():
 
 def interval(low: float, high: float) -> Expected:
     shape = (1, 1, 1)
-    allowed = Allowed(COMPONENT_TYPES["f32"], "interval", np.zeros(shape, np.uint32), low=np.full(shape, low), high=np.full(shape, high))
-    return Expected((Placed("d", np.zeros(shape, np.int64), allowed, "D"),))
+    allowed = Interval(COMPONENT_TYPES["f32"], np.zeros(shape, np.uint32), np.full(shape, low), np.full(shape, high), np.full(shape, low))
+    return Expected((Placed("d", np.zeros(shape, np.int64), one_set(allowed), "D"),))
 
 
 def test_the_last_bits_of_bounds_do_not_count_and_the_others_do():

@@ -8,14 +8,15 @@ from xml.etree import ElementTree
 import pytest
 
 from cts.cli import main
+from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor_view import tensor_view_defects
 from cts.kinds.kernel import WrongSubcase, _failed, arrange
 from cts.pictures.drawing import draw
 from cts.pictures.map import NOWHERE, TensorMap
 from cts.pictures.picture import picture_of_case, shown_pictures
 from cts.pictures.tracing import tensor_maps
-from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
+from cts.verdict.failure import to_json
 from generators.casebook import build, find_case
 from generators.errors import CtsError
 from reports.picture import failing_array
@@ -160,9 +161,10 @@ def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
     program = built.program
     plan = arrange(built)
     defect = next(defect for defect in tensor_view_defects(program) if defect.id == "tensor_view.clip_offset_not_subtracted")
-    outcome = outcome_of(program, evaluate(program, plan.subcases[0], defect.substitutes), plan.before[0])
+    outcome = outcome_of(program, evaluate_defect(program, plan.subcases[0], defect.substitutes), plan.before[0])
     mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
-    (record,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "").failures
+    (failure,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "").failures
+    record = to_json(failure)
     drawn = parsed(failing_array(record).tensor)
     assert drawn.get("id") == "tensor0"
     assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * record["count"]

@@ -8,8 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from generators.inputs.exactness import largest_finite, smallest_normal
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of, largest_finite, smallest_normal
 from generators.operands.origins import CONSTANT, ORIGINS, Filling, Origin, construct, feed, filling, initializer
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, Scoped, parse_shape

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from generators.inputs.exactness import accumulation_precision
 from generators.layouts.tiles import Tiles
+from generators.numerics.exactness import accumulation_precision
 from generators.operands.origins import ORIGINS, Filling, Origin, construct, feed, filling, scalar_for
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUT_LETTERS, OPERAND_USES, SOURCE_NAMES

@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.layouts.row_types import row_type
 from generators.layouts.tile_arrays import tame_bits, tile_array
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder

@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import elementwise as inputs
-from generators.inputs.exactness import accumulation_precision
 from generators.layouts.row_types import row_type
 from generators.layouts.tiles import Tiles, tiled
-from generators.numerics.component_bits import bits_of
+from generators.numerics.exactness import accumulation_precision
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, Scoped
 from generators.program.builder import ProgramBuilder

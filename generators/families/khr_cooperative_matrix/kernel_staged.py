@@ -11,7 +11,7 @@ import numpy as np
 from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, parse_pair, with_tail
 from generators.inputs import kernels
 from generators.layouts.row_types import row_type
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import ProgramBuilder

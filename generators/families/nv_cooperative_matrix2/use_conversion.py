@@ -11,10 +11,10 @@ import numpy as np
 from generators.errors import GeneratorError
 from generators.inputs import conversions
 from generators.inputs.conversions import Step
-from generators.inputs.exactness import denormals
 from generators.inputs.patterns import index_coded, random_bits
 from generators.layouts.placement import Target, fills, stage_in, stage_out
 from generators.layouts.tiles import Tiles, first_tile, fit_workgroup_memory, tiled
+from generators.numerics.formats import denormals
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder

@@ -12,7 +12,7 @@ from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, 
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions, powers_kept
 from generators.inputs import kernels
 from generators.layouts.tensor_tiles import matrix_out
-from generators.numerics.component_bits import bits_of
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped
 from generators.program.builder import ProgramBuilder

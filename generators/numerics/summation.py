@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from generators.inputs.exactness import NO_TERM, Exactness, quantum_exponents
+from generators.numerics.exactness import NO_TERM, Exactness, quantum_exponents
 
 _FLOAT64_BITS = 53
 

@@ -10,12 +10,11 @@ Arrays are float64 (or integers below 2**53): a (..., M, K), b (..., K, N), c (.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
-import ml_dtypes
 import numpy as np
 
 from generators.errors import GeneratorError
+from generators.numerics.formats import denormals, largest_finite, smallest_normal
 from generators.types import ComponentType
 
 NO_TERM = 8192
@@ -28,11 +27,16 @@ _LARGEST_BLOCK = 1 << 22
 """Terms for which quanta are computed one by one; beyond, one quantum serves a row of A and a column of B."""
 
 
+Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
+"""Component types of A, B, C and Result."""
+
+
 @dataclass(frozen=True)
 class Exactness:
     """What can be proved of each element of a result.
 
     Attributes:
+        types: component types of A, B, C and Result.
         precision: p, the bits of the narrowest plausible accumulation.
         quantum: exponent of q, int16, (..., M, N); NO_TERM where every term is zero.
         magnitude: S, float64.
@@ -41,6 +45,7 @@ class Exactness:
             partial sum in the denormal range, where flushing is allowed (facts.md C29).
     """
 
+    types: Types
     precision: int
     quantum: np.ndarray
     magnitude: np.ndarray
@@ -54,18 +59,6 @@ class History:
 
     quantum: np.ndarray
     magnitude: np.ndarray
-
-
-@cache
-def smallest_normal(component: ComponentType) -> float:
-    """The smallest positive normal value of a float type."""
-    return float(ml_dtypes.finfo(component.dtype).smallest_normal)  # type: ignore[no-untyped-call]
-
-
-@cache
-def largest_finite(component: ComponentType) -> float:
-    """The largest finite value of a float type."""
-    return float(ml_dtypes.finfo(component.dtype).max)  # type: ignore[no-untyped-call]
 
 
 def accumulation_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
@@ -92,11 +85,6 @@ def product_quanta(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(quanta > NO_TERM // 2, NO_TERM, quanta).astype(np.int16))
 
 
-def denormals(values: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Which values are denormal in ``component``, so that an implementation may take them for zero (facts.md C29)."""
-    return np.asarray((values != 0) & (np.abs(values) < smallest_normal(component)))
-
-
 def _smallest_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """A lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite where there are none."""
     least_a = np.where(a == 0, np.inf, np.abs(a)).min(axis=-1)
@@ -108,7 +96,7 @@ def exactness(
     a: np.ndarray,
     b: np.ndarray,
     c: np.ndarray,
-    types: tuple[ComponentType, ComponentType, ComponentType, ComponentType],
+    types: Types,
     history: History | None = None,
 ) -> Exactness:
     """What can be proved of ``a`` x ``b`` + ``c``.
@@ -144,4 +132,4 @@ def exactness(
     tiny_rows = np.asarray(denormals(a, types[0]).any(axis=-1))
     tiny_columns = np.asarray(denormals(b, types[1]).any(axis=-2))
     flushable = tiny_rows[..., :, None] | tiny_columns[..., None, :] | denormals(c, types[2])
-    return Exactness(precision, quantum, magnitude, margin_bits, (fits & normal & ~flushable) | (magnitude == 0))
+    return Exactness(types, precision, quantum, magnitude, margin_bits, (fits & normal & ~flushable) | (magnitude == 0))

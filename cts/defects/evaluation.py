@@ -1,0 +1,71 @@
+"""Evaluates a program as a device with a defect would: some steps are others, and what is undefined goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cts.reference.evaluate import outcome, perform
+from cts.reference.memory import Memory
+from cts.reference.state import Perform, State, initial_state
+from cts.verdict.expected import Expected
+from generators.program.operation import Operation
+from generators.program.program import Program, Subcase
+from generators.types import ComponentType
+
+Substitute = Callable[[State, Any], None]
+"""What a device with a defect does in place of an operation."""
+
+
+def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform = perform) -> Perform:
+    """Return what does some operations by their substitutes and the others as ``otherwise``."""
+
+    def performed(state: State, operation: Operation) -> None:
+        substitutes.get(operation, otherwise)(state, operation)
+
+    return performed
+
+
+@dataclass
+class LenientState(State):
+    """A state in which a device goes on where the specification leaves a result undefined."""
+
+    def undefined(self, message: str) -> None:
+        """Goes on."""
+
+
+@dataclass
+class LenientMemory(Memory):
+    """Memory that can be read outside of its array: each byte there is ``unknown``."""
+
+    unknown: int = 0
+
+    def outside(self, message: str) -> None:
+        """Goes on."""
+
+    def load(self, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
+        """Return the bits of the elements at ``offsets``. Raises GeneratorError as Memory."""
+        outside = (offsets < 0) | (offsets > len(self.contents) - component.bytes)
+        unknown = int.from_bytes(bytes([self.unknown] * component.bytes), "little")
+        return np.where(outside, component.bits_dtype.type(unknown), super().load(np.where(outside, 0, offsets), component))
+
+
+def evaluate_defect(program: Program, subcase: Subcase, substitutes: Mapping[Operation, Substitute], beyond: int | None = None) -> Expected:
+    """Return what a dispatch leaves on a device with a defect.
+
+    Args:
+        program, subcase: what runs.
+        substitutes: the wrong steps.
+        beyond: the byte that loads beyond an array give; None where they are an error.
+
+    Raises:
+        GeneratorError, LookupError, ValueError: it cannot be told, or the defect leaves memory.
+    """
+    strict = initial_state(program, subcase, substituting(substitutes))
+    state = LenientState(**vars(strict))
+    if beyond is not None:
+        state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}
+    return outcome(state)

@@ -1,0 +1,77 @@
+"""How far a result may be from the exact one: the suite's envelope of a sum of products, and quotients within some ULP.
+
+The specification gives no bound for a float multiply-add (KHR-MAD-04, facts.md C1). The envelope is a policy of this suite:
+|D - x| <= (K + 1) * 2**(1 - p) * S + ulp(x), plus what flushing denormals may remove; S = sum |a*b| + |c|, p the bits of the
+narrowest plausible accumulation. It holds for any order, any tree, any blocked alignment and any direction of rounding with
+p bits.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from generators.numerics.exactness import Exactness
+from generators.numerics.formats import denormals, smallest_normal
+from generators.numerics.rounding import ulp
+from generators.types import ComponentType
+
+_FLOAT64_BITS = 53
+
+
+def _flushed(a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness) -> np.ndarray:
+    """Return what an implementation that takes denormal operands and partial sums for zero may lose (facts.md C29), (..., M, N)."""
+    types = proof.types
+    floor = max(smallest_normal(types[3]), smallest_normal(types[2]))
+    reachable = np.ldexp(1.0, np.minimum(proof.quantum.astype(np.int32), 1023)) < floor
+    lost = np.where(reachable, (a.shape[-1] + 1) * floor, 0.0)
+    tiny_a, tiny_b, tiny_c = denormals(a, types[0]), denormals(b, types[1]), denormals(c, types[2])
+    if tiny_a.any() or tiny_b.any():
+        lost = lost + np.abs(a * tiny_a) @ np.abs(b) + np.abs(a) @ np.abs(b * tiny_b)
+    return np.asarray(lost + np.abs(c * tiny_c))
+
+
+def envelope(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness, center: np.ndarray, lost: np.ndarray, before: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return S and the bound of |D - ``center``| for D = ``a`` x ``b`` + ``c``, float64, (..., M, N).
+
+    Args:
+        a, b, c: finite float64, (..., M, K), (..., K, N), (..., M, N).
+        proof: their exactness. Where it proves the sum and ``before`` is 0, the bound is 0.
+        center, lost: the exact sum in float64 and what that lost to rounding (generators.numerics.summation).
+        before: the bound of ``c``.
+    """
+    magnitude = proof.magnitude + before
+    bound = before + lost + (a.shape[-1] + 1) * 2.0 ** (1 - proof.precision) * magnitude + _flushed(a, b, c, proof)
+    bound = bound + ulp(proof.types[3], np.abs(center) + bound)
+    return magnitude, np.where(proof.exact & (before == 0), 0.0, bound)
+
+
+def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return float64 bounds of |D - x / y| <= ``ulps`` ULP (a multiple of a half) that divide the numbers of ``component`` as the exact
+    bounds do.
+
+    An exact bound is a multiple of half a step away from the quotient: a number of p bits is on it only if x / y is one of p + 1 bits,
+    and is else away from it by no less than 2**-(2p + 1) of it. Up to 24 bits that is more than float64 loses, with one step outward
+    for numbers on the bound. Beyond, rational numbers decide.
+    """
+    quotient = x / y
+    step = ulp(component, quotient)
+    if 2 * component.precision + 4 <= _FLOAT64_BITS:
+        return np.nextafter(quotient - ulps * step, -np.inf), np.nextafter(quotient + ulps * step, np.inf)
+    low, high = np.empty(x.shape), np.empty(x.shape)
+    for at in np.ndindex(x.shape):
+        exact = Fraction(float(x[at])) / Fraction(float(y[at]))
+        margin = Fraction(ulps) * Fraction(float(step[at]))
+        low[at], high[at] = _inside(exact - margin, np.inf), _inside(exact + margin, -np.inf)
+    return low, high
+
+
+def _inside(bound: Fraction, inward: float) -> float:
+    """Return the float64 next to ``bound`` in the direction ``inward``, or ``bound`` itself."""
+    # Conversion rounds to nearest: outward would let in a number beyond the bound.
+    converted = float(bound)
+    outside = Fraction(converted) < bound if inward > 0 else Fraction(converted) > bound
+    return float(np.nextafter(converted, inward)) if outside else converted

@@ -1,0 +1,73 @@
+"""Formats of component types: limits of a type, and bits to numbers and back."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import ml_dtypes
+import numpy as np
+
+from generators.types import ComponentType
+
+
+def values(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return the numbers that ``bits`` (unsigned) stand for: float64 for floats, the component's own dtype for integers."""
+    native = np.ascontiguousarray(bits).view(component.dtype)
+    if not component.is_float:
+        return native
+    # A signalling NaN, or one in a type whose conversion computes, would warn.
+    with np.errstate(invalid="ignore"):
+        return native.astype(np.float64)
+
+
+def integers(bits: np.ndarray, component: ComponentType, signed: bool) -> np.ndarray:
+    """Return the integers of the component's width that ``bits`` are as two's complement if ``signed``, else as unsigned numbers,
+    whatever the signedness of the type."""
+    return np.ascontiguousarray(bits).view(f"i{component.bytes}") if signed else bits
+
+
+def encode(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
+    """Return the bits, unsigned, of numbers that ``component`` can represent, or of the nearest floats. Integers wrap."""
+    # Infinity becomes NaN in a type that has none, which warns.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(numbers).astype(component.dtype).view(component.bits_dtype)
+
+
+def bits_of(component: ComponentType, number: float) -> int:
+    """Return the bits of one number; an integer is taken modulo the width of the type."""
+    if component.is_float:
+        return int(encode(component, np.array(number)))
+    return int(number) % (1 << component.bits)
+
+
+def is_nan(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return which elements are NaN; all False for integers."""
+    return np.isnan(values(bits, component)) if component.is_float else np.zeros(np.shape(bits), bool)
+
+
+@cache
+def sign_bit(component: ComponentType) -> int:
+    """Return the bit of the sign, the only one that minus zero has set."""
+    return 1 << (component.bits - 1)
+
+
+@cache
+def smallest_normal(component: ComponentType) -> float:
+    """Return the smallest positive normal value of a float type."""
+    return float(ml_dtypes.finfo(component.dtype).smallest_normal)  # type: ignore[no-untyped-call]
+
+
+@cache
+def largest_finite(component: ComponentType) -> float:
+    """Return the largest finite value of a float type."""
+    return float(ml_dtypes.finfo(component.dtype).max)  # type: ignore[no-untyped-call]
+
+
+def largest_whole(component: ComponentType) -> int:
+    """Return the largest n such that the type has all whole numbers from 0 to n."""
+    return 1 << component.precision if component.is_float else (1 << (component.bits - component.is_signed)) - 1
+
+
+def denormals(numbers: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Return which numbers are denormal in ``component``: an implementation may take them for zero (facts.md C29)."""
+    return np.asarray((numbers != 0) & (np.abs(numbers) < smallest_normal(component)))

@@ -1,0 +1,84 @@
+"""Rounding of numbers to a component type: to nearest, toward zero, and to the two neighbours that correct rounding chooses from.
+
+Numbers are float64. An exact value that float64 does not have is given as ``value`` + ``rest``, ``value`` being its nearest float64
+(generators.numerics.error_free): that is enough to find the neighbours in any type up to f64 itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from generators.numerics.formats import largest_finite, smallest_normal
+from generators.types import ComponentType
+
+
+def ulp(component: ComponentType, values: np.ndarray) -> np.ndarray:
+    """Return the distance between neighbours of ``component`` in the binade of each value; below the normal ones that of denormals."""
+    _, exponent = np.frexp(np.maximum(np.abs(values), smallest_normal(component)))
+    return np.asarray(np.ldexp(1.0, exponent - component.precision))
+
+
+def nearest(component: ComponentType, values: np.ndarray) -> np.ndarray:
+    """Return the values rounded to the nearest of ``component``, ties to even. Beyond the largest: infinity."""
+    step = ulp(component, values)
+    rounded = np.rint(values / step) * step
+    return np.asarray(np.where(np.abs(rounded) > largest_finite(component), np.copysign(np.inf, values), rounded))
+
+
+def toward_zero(component: ComponentType, values: np.ndarray) -> np.ndarray:
+    """Return the values truncated to ``component``. Beyond the largest: the largest."""
+    step = ulp(component, values)
+    largest = largest_finite(component)
+    return np.asarray(np.clip(np.trunc(values / step) * step, -largest, largest))
+
+
+def to_bits(values: np.ndarray, bits: int, rounded: Callable[[np.ndarray], np.ndarray] = np.rint) -> np.ndarray:
+    """Return the values with ``bits`` bits of significand, without limits of the exponent; ``rounded`` maps to whole numbers."""
+    fraction, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(rounded(np.ldexp(fraction, bits)), exponent - bits))
+
+
+def _next(component: ComponentType, values: np.ndarray, direction: float) -> np.ndarray:
+    """Return the neighbour in ``component`` of values that it has, none of them zero."""
+    # A power of two has the nearer neighbour towards zero: the step is that of the binade on this side.
+    return np.asarray(values + np.copysign(ulp(component, np.nextafter(values, direction)), direction))
+
+
+def neighbours(component: ComponentType, value: np.ndarray, rest: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest number of ``component`` that is not above the exact value and the smallest that is not below it; equal where
+    ``component`` has the exact value. Numbers beyond the largest finite one count on in its last binade's steps."""
+    step = ulp(component, value)
+    low, high = np.floor(value / step) * step, np.ceil(value / step) * step
+    if not np.any(rest):
+        return low, high
+    present = low == high
+    high = np.where(present & (rest > 0), _next(component, high, np.inf), high)
+    low = np.where(present & (rest < 0), _next(component, low, -np.inf), low)
+    return low, high
+
+
+def by_magnitude(numbers: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the neighbours ``low`` and ``high`` of ``numbers`` as the one nearer to zero and the other."""
+    negative = np.signbit(numbers)
+    return np.where(negative, high, low), np.where(negative, low, high)
+
+
+def neighbours_of_integers(numbers: np.ndarray, component: ComponentType) -> tuple[np.ndarray, np.ndarray]:
+    """Return the neighbours of integers in ``component`` without limits: nearer to zero, and farther; equal where it is exact.
+
+    Computed with integers, since float64 does not hold those of 64 bits.
+    """
+    negative = numbers < 0
+    wide = numbers.astype(np.int64).view(np.uint64) if numbers.dtype.kind == "i" else numbers.astype(np.uint64)
+    magnitude = np.where(negative, ~wide + np.uint64(1), wide)
+    shift = np.zeros(numbers.shape, np.uint64)
+    for _ in range(8 * numbers.itemsize - component.precision):
+        shift += (magnitude >> shift) >= np.uint64(1 << component.precision)
+    kept = magnitude >> shift
+    inexact = (kept << shift) != magnitude
+    sign = np.where(negative, -1.0, 1.0)
+    toward = np.ldexp(sign * kept.astype(np.float64), shift.astype(np.int32))
+    away = np.ldexp(sign * (kept + inexact).astype(np.float64), shift.astype(np.int32))
+    return toward, away

@@ -11,18 +11,18 @@ driver: double
 seen: double 1.0
 failures:
   - id: first-fails
-    cases: ["copying[n0-red]"]
+    cases: ["copying[number:n0]"]
     ends: [fail.value]
     what: the first case comes back wrong
-    smallest: ["copying[n0-red]"]
+    smallest: ["copying[number:n0]"]
   - id: crashes
     cases: [{family: copying, when: {number: [n1, n2]}}]
     ends: [crash]
     what: the compiler dies
-    smallest: ["copying[n1-red]"]
+    smallest: ["copying[number:n1]"]
 """
 
-FAILING = {"copying[n0-red]": "fail", "copying[n1-red]": "crash", "copying[n2-red]": "crash"}
+FAILING = {"copying[number:n0]": "fail", "copying[number:n1]": "crash", "copying[number:n2]": "crash"}
 
 
 @pytest.fixture
@@ -52,23 +52,23 @@ def test_a_run_in_which_only_known_failures_occur_succeeds(listed, workers):
         ("known_fail", "crashes", "crash"),
         ("known_fail", "crashes", "crash"),
     ]
-    assert [one["verdict"] for one in found["copying[n1-red]"]["tries"]] == ["crash", "crash"]
+    assert [one["verdict"] for one in found["copying[number:n1]"]["tries"]] == ["crash", "crash"]
     assert json.loads((listed.root / "out" / "meta.json").read_text())["known_failures"] == "double.yaml"
     numbers = json.loads((listed.root / "out" / "summary.json").read_text())["headline"]["numbers"]
     assert (numbers["fail"], numbers["known_fail"], numbers["unexpected_pass"]) == (0, 3, 0)
 
 
 def test_a_pass_that_the_list_does_not_foresee_fails_the_run(listed):
-    done = listed.run("cts", "--report-dir", "out", behaviours={**FAILING, "copying[n2-red]": "pass"})
+    done = listed.run("cts", "--report-dir", "out", behaviours={**FAILING, "copying[number:n2]": "pass"})
     assert done.returncode == 1
-    assert "UNEXPECTED_PASS cases/khr_cooperative_matrix/copying.yaml::copying[n2-red]: passed, but 'crashes'" in done.stdout
-    assert records(listed)["copying[n2-red]"]["code"] == "unexpected_pass"
+    assert "UNEXPECTED_PASS cases/khr_cooperative_matrix/copying.yaml::copying[number:n2]: passed, but 'crashes'" in done.stdout
+    assert records(listed)["copying[number:n2]"]["code"] == "unexpected_pass"
 
 
 def test_a_known_failure_that_fails_in_another_way_is_not_known(listed):
-    done = listed.run("cts", "--report-dir", "out", behaviours={**FAILING, "copying[n0-red]": "refused"})
+    done = listed.run("cts", "--report-dir", "out", behaviours={**FAILING, "copying[number:n0]": "refused"})
     assert done.returncode == 1
-    record = records(listed)["copying[n0-red]"]
+    record = records(listed)["copying[number:n0]"]
     assert (record["verdict"], record["known"], record["code"]) == ("fail", "", "fail.call")
 
 

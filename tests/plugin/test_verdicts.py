@@ -95,14 +95,14 @@ def test_records_have_what_reports_need(whole):
 
 
 CODES = {
-    "copying[n0-red]": "fail.value",
-    "copying[n1-red]": "crash",
-    "copying[n2-red]": "timeout",
-    "copying[n3-red]": "device_lost.dispatch",
-    "copying[n4-red]": "",
-    "copying[n5-red]": "error.device",
-    "copying[n6-red]": "error.undefined_behaviour",
-    "copying[n7-red]": "missing.feature.cooperativeMatrixDoubles",
+    "copying[number:n0]": "fail.value",
+    "copying[number:n1]": "crash",
+    "copying[number:n2]": "timeout",
+    "copying[number:n3]": "device_lost.dispatch",
+    "copying[number:n4]": "",
+    "copying[number:n5]": "error.device",
+    "copying[number:n6]": "error.undefined_behaviour",
+    "copying[number:n7]": "missing.feature.cooperativeMatrixDoubles",
 }
 
 

@@ -11,29 +11,18 @@ import numpy as np
 
 from generators.layouts.tensor_writer import TensorWriter
 from generators.numerics.formats import bits_of
+from generators.program.blocks import BlockMember, BlockPointer, BlockType
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import (
-    ArrayParameter,
-    Binary,
-    BlockMember,
-    BlockRead,
-    BlockType,
-    Constant,
-    Converted,
-    ElementFunction,
-    Expression,
-    Operator,
-    Part,
-    PointerParameter,
-    ScalarParameter,
-)
+from generators.program.callbacks import Binary, BlockRead, Converted, Expression, Operator, Part, constant, element_function
 from generators.program.conversion import Conversion
+from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix
+from generators.program.values import Matrix, Scalar
+from generators.program.variables import Aggregate, ArrayType
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, ReduceMode, Scope
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
 
@@ -49,17 +38,17 @@ _OPERATORS: dict[type, Operator] = {
 }
 
 
-def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) -> ElementFunction:
+def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) -> Function:
     """The decode function of a formula, see golden/vectors/decode.yaml."""
     members = [BlockMember(COMPONENT_TYPES[m["type"]], m["at"], m.get("length")) for m in block.values()]
     alignment = max(member.component.bytes for member in members)
-    pointer = PointerParameter("pointer", BlockType("Block", tuple(members), alignment))
-    arrays = {name: ArrayParameter(name, U32, rank) for name in ("block", "within")}
+    pointer = BlockPointer("pointer", BlockType("Block", tuple(members), alignment))
+    arrays = {name: Aggregate(name, ArrayType(U32, rank)) for name in ("block", "within")}
     numbers = {name: number for number, name in enumerate(block)}
 
     def literal(node: ast.expr, component: ComponentType) -> Expression:
         assert isinstance(node, ast.Constant)
-        return Constant(component, bits_of(component, node.value))
+        return constant(component, bits_of(component, node.value))
 
     def expression(node: ast.expr) -> Expression:
         match node:
@@ -80,7 +69,7 @@ def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) ->
                 return Binary(_OPERATORS[type(op)], expression(left), expression(right))
         raise ValueError(f"{ast.unparse(node)} is no formula of a decode function")
 
-    return ElementFunction("decode", (pointer, *arrays.values()), expression(ast.parse(text, mode="eval").body))
+    return element_function("decode", (pointer, *arrays.values()), expression(ast.parse(text, mode="eval").body))
 
 
 def _layout(builder: ProgramBuilder, vector: Vector) -> tuple[TensorLayout, TensorView | None]:
@@ -160,9 +149,9 @@ def reduction(vector: Vector) -> tuple[Program, Subcase]:
     """Reduces ``rows`` to a matrix of the shape of ``result``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP), COMPONENT_TYPES[vector["type"]]
     matrix, subcase = _loaded(builder, component, as_bits(vector["rows"], component))
-    a, b = ScalarParameter("a", component), ScalarParameter("b", component)
+    a, b = Scalar("a", component), Scalar("b", component)
     assert vector["function"] in get_args(Operator)
-    function = ElementFunction("combine", (a, b), Binary(vector["function"], a, b))
+    function = element_function("combine", (a, b), Binary(vector["function"], a, b))
     result = Matrix("r", matrix_type(component, len(vector["result"]), len(vector["result"][0])))
     builder.add(Reduce(result, matrix, ReduceMode[vector["mode"]], function))
     _stored(builder, result)

@@ -17,9 +17,7 @@ from tests import suite
 
 from .conftest import REPOSITORY
 
-WIDE = (
-    "load_store[f16-a-16x16-subgroup-1-copy-row-row-storage_buffer-storage_buffer-component-component-padded-padded-buffer-u64-zero-none]"
-)
+WIDE = "load_store[component:f16/source:buffer/integer:u64]"
 NARROW = WIDE.replace("u64", "u32")
 
 ENTRY = """\

@@ -116,8 +116,8 @@ class Predicate:
     function: Callable[[Any], bool]
     numbers: Mapping[str, int]
     values: Sequence[Sequence[Any]]
-    place: str
-    view: Callable[[Mapping[str, Any]], Any]
+    place: str = ""
+    view: Callable[[Mapping[str, Any]], Any] = lambda values: values
     _root: dict[int, _Question | bool] = field(default_factory=dict)
 
     def decide(self, assignment: Assignment) -> int:

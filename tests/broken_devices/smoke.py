@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from cts.devices.embedded.device import EmbeddedDevice
@@ -39,9 +40,20 @@ def fails(case_id: str, device: EmbeddedDevice) -> bool:
     return any(compare(program, *judged) for judged in zip(plan.expected, plan.before, outcomes, strict=True))
 
 
-def noticed(family: str, profile: str, *words: str, device: type[EmbeddedDevice] = EmbeddedDevice) -> bool:
-    """Whether a smoke case of the family whose id has all ``words`` fails."""
-    cases = [case.id for case in smoke_cases(family) if all(word in case.id for word in words)]
-    assert cases, f"no smoke case of {family} has {words}"
+def _has(named: Mapping[str, str], labels: Mapping[str, str | tuple[str, ...]]) -> bool:
+    return all(named.get(name) in ((label,) if isinstance(label, str) else label) for name, label in labels.items())
+
+
+def noticed(family: str, profile: str, device: type[EmbeddedDevice] = EmbeddedDevice, /, **labels: str | tuple[str, ...]) -> bool:
+    """Return whether a smoke case of the family fails on the device.
+
+    Args:
+        family: name of the family.
+        profile: name of the profile of the embedded device.
+        device: class of the device.
+        labels: label that the cases have, or several of which they have one, by the name of the parameter.
+    """
+    cases = [case.id for case in smoke_cases(family) if _has(case.named, labels)]
+    assert cases, f"no smoke case of {family} has {labels}"
     broken = device(load_profile(profile), strict=False)
     return any(fails(case_id, broken) for case_id in cases)

@@ -22,7 +22,10 @@ from tests.broken_devices.doubles import Broken, judged
 F16_MULADD = "muladd[row:16x16x16.f16.f16.f32.f32/data:exact/layouts:{}]"
 S8_MULADD = "muladd[row:16x16x16.s8.s8.s32.s32/data:wrap]"
 REUSE = "muladd[row:{}/data:{}/form:reuse]"
-LOAD_STORE = "load_store[component:u8/use:b/shape:16x32/subgroups:2/store:column/load_storage:{0}/store_storage:{0}/source:push_constant/first:minimal]"
+LOAD_STORE = (
+    "load_store[component:u8/use:b/shape:16x32/subgroups:2/store:column"
+    "/load_storage:{0}/store_storage:{0}/source:push_constant/first:minimal]"
+)
 LEAVING = {"break_late": 0, "continue_late": 3}
 """The iterations that nightly cases leave late."""
 

@@ -58,7 +58,7 @@ def test_null_that_is_not_zero_for_one_use(monkeypatch, profile, family, use):
 
     zero = Translation.zero
     monkeypatch.setattr(Translation, "zero", null)
-    assert noticed(family, profile, "null")
+    assert noticed(family, profile, origin="null")
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -70,12 +70,12 @@ def test_operands_constructed_by_the_first_subgroup_alone(monkeypatch, profile):
         return np.where(np.arange(len(matrix))[:, None, None] == 0, matrix, np.zeros_like(matrix))
 
     monkeypatch.setattr(Translation, "splat", first)
-    assert noticed("construction_operands", profile, "-4-")
+    assert noticed("construction_operands", profile, subgroups="4")
 
 
 @pytest.mark.parametrize("profile", TODAY)
 def test_scalars_that_keep_the_default_of_their_specialization_constant(profile):
-    assert noticed("elementwise", profile, "-specialization-", device=Defaults)
+    assert noticed("elementwise", profile, Defaults, source="specialization")
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -93,30 +93,30 @@ def test_arithmetic_on_unsigned_matrices(handlers, profile, component, use, op, 
     handlers(
         changed(op, lambda type_, right, operands: result(type_, right, operands) if type_.number.component.name == component else right)
     )
-    assert noticed("elementwise", profile, f"[{component}-{use}-")
+    assert noticed("elementwise", profile, component=component, use=use)
 
 
 @pytest.mark.parametrize("profile", TODAY)
 @pytest.mark.parametrize(
-    ("op", "word"),
+    ("op", "operation"),
     [(Op.FMul, "multiply"), (Op.IMul, "multiply"), (Op.FNegate, "negate"), (Op.SNegate, "negate"), (Op.MatrixTimesScalar, "times_scalar")],
 )
-def test_arithmetic_around_a_multiply_add_lost(handlers, profile, op, word):
+def test_arithmetic_around_a_multiply_add_lost(handlers, profile, op, operation):
     handlers(changed(op, lambda type_, right, operands: operands[0]))
-    assert noticed("elementwise_muladd", profile, word)
+    assert noticed("elementwise_muladd", profile, operation=operation)
 
 
 @pytest.mark.parametrize(
     ("op", "types", "result"),
     [
-        (Op.UConvert, "[u8-u32-", lambda type_, x: x.view(f"i{x.itemsize}").astype(type_.number.signed_dtype).view(type_.number.dtype)),
-        (Op.SConvert, "[s8-s32-", lambda type_, x: x.astype(type_.number.dtype)),
+        (Op.UConvert, ("u8", "u32"), lambda type_, x: x.view(f"i{x.itemsize}").astype(type_.number.signed_dtype).view(type_.number.dtype)),
+        (Op.SConvert, ("s8", "s32"), lambda type_, x: x.astype(type_.number.dtype)),
     ],
     ids=["unsigned-extended-with-sign", "signed-extended-with-zeros"],
 )
 def test_widening_with_the_other_sign(handlers, op, types, result):
     handlers(changed(op, lambda type_, right, operands: result(type_, operands[0])))
-    assert noticed("conversion", "universal", types)
+    assert noticed("conversion", "universal", **dict(zip(("from", "to"), types, strict=True)))
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -130,7 +130,7 @@ def test_phis_that_are_read_one_after_the_other(monkeypatch, backwards):
             machine.values[phi.result] = value if machine.full else blend(phi.type, machine.mask, value, machine.values[phi.result])
 
     monkeypatch.setattr(Machine, "_choose", choose)
-    assert noticed("control_flow", "llvmpipe", "-swap-")
+    assert noticed("control_flow", "llvmpipe", form="swap")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_phis_that_are_read_one_after_the_other(monkeypatch, backwards):
 @pytest.mark.parametrize("profile", TODAY)
 def test_signed_relations_taken_for_unsigned(handlers, profile, unsigned, signed):
     handlers({**HANDLERS, signed: HANDLERS[unsigned]})
-    assert noticed("control_flow", profile, "-operands-", "-s32-")
+    assert noticed("control_flow", profile, form="operands", integer="s32")
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -162,7 +162,7 @@ def test_stores_of_subgroups_that_have_gone_another_way(handlers, profile):
         return broken
 
     handlers({**HANDLERS, Op.CooperativeMatrixStoreKHR: everywhere})
-    assert noticed("control_flow", profile, "-4-1-", "-subgroup-2-")
+    assert noticed("control_flow", profile, subgroups="4", workgroups="1", source="subgroup", n="2")
 
 
 @pytest.mark.parametrize("bits", [16, 20, 24])
@@ -170,7 +170,7 @@ def test_stores_of_subgroups_that_have_gone_another_way(handlers, profile):
 def test_offsets_that_lose_their_upper_bits(monkeypatch, bits, access):
     function = getattr(load_store, f"robust_{access}")
     monkeypatch.setattr(load_store, f"robust_{access}", lambda memory, offsets, what: function(memory, offsets & (1 << bits) - 1, what))
-    assert noticed("robustness", "llvmpipe", f"-{access}-", "-huge-")
+    assert noticed("robustness", "llvmpipe", access=access, cut="huge")
 
 
 @pytest.mark.parametrize("axis", [1, 2])
@@ -183,7 +183,7 @@ def test_stores_of_whole_lines_dropped(monkeypatch, axis):
         store(memory, np.where(kept, offsets, -1 << 20), data)
 
     monkeypatch.setattr(load_store, "robust_store", broken)
-    assert noticed("robustness", "llvmpipe", "-store-")
+    assert noticed("robustness", "llvmpipe", access="store")
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -193,4 +193,4 @@ def test_number_of_subgroups_rounded_up_to_a_power_of_two(monkeypatch, profile):
         return 1 << (value - 1).bit_length() if which == BuiltIn.NumSubgroups else value
 
     monkeypatch.setattr("cts.devices.embedded.device.built_in", rounded)
-    assert noticed("workgroup_shapes", profile, "-3-", "-device-if_possible-")
+    assert noticed("workgroup_shapes", profile, subgroups="3", subgroup_size="device", full="if_possible")

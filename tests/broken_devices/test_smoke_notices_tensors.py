@@ -23,7 +23,7 @@ DIMENSION_OF_ONE = [
     for rank, side, source in ((3, "after", "push_constant"), (5, "before", "literal"))
 ]
 """Of the nightly tier: on NVIDIA's devices such loads do not end."""
-USES = {Use.A: "-a-", Use.B: "-b-", Use.ACCUMULATOR: "-acc-"}
+USES = {Use.A: "a", Use.B: "b", Use.ACCUMULATOR: "acc"}
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def first_of(monkeypatch, name: str) -> None:
 
 def test_layout_of_the_first_instance(monkeypatch):
     first_of(monkeypatch, "_layouts")
-    assert noticed("tensor_layout", PROFILE, "-load-", "-subgroup-2-")
-    assert noticed("tensor_layout", PROFILE, "-store-", "-subgroup-2-")
+    assert noticed("tensor_layout", PROFILE, access="load", scope="subgroup", subgroups="2")
+    assert noticed("tensor_layout", PROFILE, access="store", scope="subgroup", subgroups="2")
 
 
 def test_clamp_value_of_the_first_instance(monkeypatch):
@@ -66,13 +66,13 @@ def test_clamp_value_of_the_first_instance(monkeypatch):
         return [replace(layout, clamp_value=found[0].clamp_value) for layout in found]
 
     monkeypatch.setattr(tensor_access, "_layouts", broken)
-    assert noticed("tensor_layout", PROFILE, "instance_clamp_value")
+    assert noticed("tensor_layout", PROFILE, form="instance_clamp_value")
 
 
 @pytest.mark.parametrize("access", ["load", "store"])
 def test_view_of_the_first_instance(monkeypatch, access):
     first_of(monkeypatch, "_views")
-    assert noticed("tensor_view", PROFILE, f"-{access}-", "-instance-")
+    assert noticed("tensor_view", PROFILE, access=access, place="instance")
 
 
 @pytest.mark.parametrize("op", [Op.TensorViewSetDimensionNV, Op.TensorViewSetStrideNV, Op.TensorViewSetClipNV], ids=lambda op: op.name)
@@ -87,7 +87,7 @@ def test_views_that_change_in_place(handlers, op):
         return both
 
     handlers({op: broken})
-    assert noticed("tensor_view", PROFILE, "-derived")
+    assert noticed("tensor_view", PROFILE, place=("derived", "derived_dimension", "derived_stride"))
 
 
 @pytest.mark.parametrize("use", Use)
@@ -100,7 +100,7 @@ def test_a_matrix_of_one_use_that_begins_elsewhere(monkeypatch, family, use, sto
         return layout, view
 
     changed_places(monkeypatch, moved)
-    assert noticed(family, PROFILE, USES[use], "-store-" if store else "-load-")
+    assert noticed(family, PROFILE, use=USES[use], access="store" if store else "load")
 
 
 @pytest.mark.parametrize("case_id", DIMENSION_OF_ONE, ids=["layout", "rank_5"])
@@ -124,7 +124,7 @@ def test_a_clip_window_ignored_by_one_use(monkeypatch, use, store):
         return layout, view
 
     changed_places(monkeypatch, without)
-    assert noticed("tensor_view", PROFILE, "-store-" if store else "-load-")
+    assert noticed("tensor_view", PROFILE, access="store" if store else "load")
 
 
 @pytest.mark.parametrize("use", Use)
@@ -137,7 +137,7 @@ def test_strides_of_a_view_ignored_by_one_use(monkeypatch, use, store):
         return layout, view
 
     changed_places(monkeypatch, without)
-    assert noticed("tensor_view", PROFILE, USES[use], "-store-" if store else "-load-")
+    assert noticed("tensor_view", PROFILE, use=USES[use], access="store" if store else "load")
 
 
 @pytest.mark.parametrize("use", Use)
@@ -157,7 +157,7 @@ def test_what_a_matrix_had_lost_by_one_use(handlers, use):
         return without
 
     handlers({Op.CooperativeMatrixLoadTensorNV: broken})
-    assert noticed("tensor_view", PROFILE, "-load-", "-inside-")
+    assert noticed("tensor_view", PROFILE, access="load", clip="inside")
 
 
 def test_block_coordinates_of_8_bits(monkeypatch):
@@ -167,7 +167,7 @@ def test_block_coordinates_of_8_bits(monkeypatch):
         "_call",
         lambda self, function, found: elements(self, function, replace(found, block=found.block & 255)),
     )
-    assert noticed("tensor_block", PROFILE, "-far-")
+    assert noticed("tensor_block", PROFILE, place="far")
 
 
 @pytest.mark.parametrize("use", Use)
@@ -181,7 +181,7 @@ def test_rows_and_columns_exchanged_for_one_use(monkeypatch, use):
             callback.call = lambda lanes, arguments: call(lanes, [arguments[1], arguments[0], *arguments[2:]])
 
     monkeypatch.setattr(per_element, "_check", broken)
-    assert noticed("per_element", PROFILE, USES[use])
+    assert noticed("per_element", PROFILE, use=USES[use])
 
 
 @pytest.mark.parametrize(("use", "size"), [*((use, 16) for use in Use), (Use.ACCUMULATOR, 32)])
@@ -195,7 +195,7 @@ def test_places_in_a_fragment_instead_of_the_matrix(monkeypatch, use, size):
             callback.call = lambda lanes, arguments: call(lanes, [arguments[0] % size, arguments[1] % size, *arguments[2:]])
 
     monkeypatch.setattr(per_element, "_check", broken)
-    assert noticed("per_element", PROFILE, USES[use])
+    assert noticed("per_element", PROFILE, use=USES[use])
 
 
 @pytest.mark.parametrize("size", [8, 16, 32, 64, 128])
@@ -208,12 +208,12 @@ def test_places_in_a_fragment_of_a_large_matrix(monkeypatch, size):
         callback.call = lambda lanes, arguments: call(lanes, [arguments[0] % size, arguments[1] % size, *arguments[2:]])
 
     monkeypatch.setattr(per_element, "_check", broken)
-    assert noticed("flexible", PROFILE, "-per_element-")
+    assert noticed("flexible", PROFILE, does="per_element")
 
 
 def test_operands_of_the_first_instance(monkeypatch):
     monkeypatch.setattr(callbacks, "_chosen", lambda value, lanes: value[lanes.instances * 0] if callbacks.varies(value) else value)
-    assert noticed("per_element", PROFILE, "-subgroup-2")
+    assert noticed("per_element", PROFILE, scope="subgroup", subgroups="2")
 
 
 def test_row_numbers_of_8_signed_bits(monkeypatch):
@@ -227,7 +227,7 @@ def test_row_numbers_of_8_signed_bits(monkeypatch):
         )
 
     monkeypatch.setattr(per_element, "_check", broken)
-    assert noticed("flexible", PROFILE, "256-per_element-")
+    assert noticed("flexible", PROFILE, size=("m256", "n256", "k256"), does="per_element")
 
 
 def changed_reduction(handlers, mode: int, change: Callable) -> None:
@@ -246,7 +246,7 @@ def changed_reduction(handlers, mode: int, change: Callable) -> None:
 @pytest.mark.parametrize(("mode", "word"), [(1, "row"), (2, "column"), (3, "both"), (4, "2x2")])
 def test_the_reduction_of_the_first_instance(handlers, mode, word):
     changed_reduction(handlers, mode, lambda values, words, types, right: np.repeat(right[:1], len(right), 0))
-    assert noticed("reduce", PROFILE, f"-{word}-", "-subgroup-")
+    assert noticed("reduce", PROFILE, mode=word, scope="subgroup")
 
 
 @pytest.mark.parametrize(("mode", "word"), [(1, "row"), (2, "column"), (3, "both")])
@@ -257,4 +257,4 @@ def test_reductions_in_place(handlers, mode, word):
         return right
 
     changed_reduction(handlers, mode, in_place)
-    assert noticed("reduce", PROFILE, f"-{word}-")
+    assert noticed("reduce", PROFILE, mode=word)

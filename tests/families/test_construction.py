@@ -22,8 +22,14 @@ from generators.types import Use
 from tests.families.evidence import chosen, outcome_of
 from tests.suite import casebook
 
-STORED = "construction[origin:{origin}/holder:{holder}/component:{component}/use:{use}/shape:{shape}/subgroups:{subgroups}/value:{value}/form:{form}/trips:{trips}]"
-OPERAND = "construction_operands[row:{row}/origin:{origin}/constructed:{constructed}/scalar:{scalar}/form:{form}/subgroups:{subgroups}/trips:{trips}]"
+STORED = (
+    "construction[origin:{origin}/holder:{holder}/component:{component}/use:{use}/shape:{shape}"
+    "/subgroups:{subgroups}/value:{value}/form:{form}/trips:{trips}]"
+)
+OPERAND = (
+    "construction_operands[row:{row}/origin:{origin}/constructed:{constructed}/scalar:{scalar}/form:{form}"
+    "/subgroups:{subgroups}/trips:{trips}]"
+)
 
 
 def stored(origin, component="f16", use="a", shape="8x8", subgroups=1, value="bytes", form="single", trips=3, holder="none"):

@@ -61,7 +61,7 @@ def test_no_case_of_the_smoke_tier_rests_on_a_policy():
 
 @pytest.mark.parametrize("storage", ["function", "private"])
 def test_the_callers_variables_themselves_are_arguments(storage):
-    program, _ = parts(CASE.format(ROWS[0], "exchange").replace("-function-", f"-{storage}-"))
+    program, _ = parts(f"function_pointers[row:{ROWS[0]}/form:exchange/storage:{storage}]")
     instructions = list(read_instructions(spirv.emit(program)))
     variables = {i.operands[1] for i in instructions if i.op is Op.Variable}
     calls = [i.operands[3:] for i in instructions if i.op is Op.FunctionCall]

@@ -100,8 +100,8 @@ def test_a_product_split_over_depth_is_that_of_numpy():
 @pytest.mark.parametrize(("mask", "spread"), [("causal", "own"), ("keys", "smear")])
 def test_attention_is_a_sum_of_powers_of_two(mask, spread):
     """Without blocks or running maxima, which must not matter: all weights of a query that do not vanish beside its largest one."""
-    case = "{}[16x16x16.f16.f16.f32.f32-subgroup-1-2-2-2-tensor-both-{}-{}-called-reduce-convert-some-literal-phi-none]"
-    inputs, outputs = results(case.format("kernel_attention", mask, spread))
+    case = f"kernel_attention[row:16x16x16.f16.f16.f32.f32/group:2/blocks:2/tail:both/mask:{mask}/spread:{spread}/gap:some]"
+    inputs, outputs = results(case)
     queries, keys, depth = 13, 29, 16
     q = tensor(inputs["q"], np.float16, (2, queries, depth), 8)
     k, v = (tensor(inputs[name], np.float16, (1, keys, depth), 8) for name in "kv")

@@ -65,7 +65,7 @@ def test_position_alone_decides_elements_that_no_implementation_may_take_for_zer
     case = find_case(casebook(), moved(component, shape="48x32"))
     built = build(case)
     program = built.program
-    index = next(subcase for subcase in built.subcases() if subcase.name.startswith("index"))
+    index = next(subcase for subcase in built.subcases() if "pattern:index" in subcase.name.split("/"))
     allowed = evaluate(program, index).placed[0].expected
     assert allowed.KIND == "exact"
     assert len(np.unique(allowed.bits)) == allowed.bits.size

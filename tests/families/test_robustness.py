@@ -14,6 +14,7 @@ from cts.devices.embedded.profile import load_profile
 from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import evaluate
+from cts.verdict.codes import Reason
 from cts.verdict.compare import compare
 from generators.casebook import build, find_case
 from generators.dispatch import kernel
@@ -118,15 +119,17 @@ def test_a_device_without_what_robust_access_needs_is_told_so(feature):
     description = load_profile("universal").description
     program = build(case_of()).program
     built = kernel(program, emit(program))
-    assert missing(built, description) == ""
+    assert missing(built, description) is None
     lacking = replace(description, features=dict(description.features) | {feature: False})
-    assert missing(built, lacking) == f"feature {feature}"
-    assert missing(replace(built, robust=False), lacking) == ""
+    assert missing(built, lacking) == Reason(f"missing.feature.{feature}", f"feature {feature}")
+    assert missing(replace(built, robust=False), lacking) is None
 
 
 def test_a_hardware_device_without_the_feature_runs_none_of_it():
     program = build(case_of()).program
-    assert "cooperativeMatrixRobustBufferAccess" in missing(kernel(program, emit(program)), load_profile("nvidia-h200").description)
+    lack = missing(kernel(program, emit(program)), load_profile("nvidia-h200").description)
+    assert lack is not None
+    assert "cooperativeMatrixRobustBufferAccess" in lack.text
 
 
 @pytest.mark.parametrize(("storage", "robust"), [(StorageClass.PHYSICAL_STORAGE_BUFFER, True), (StorageClass.STORAGE_BUFFER, False)])

@@ -1,4 +1,4 @@
-"""Whether the cases of the smoke tier notice what a device does wrong."""
+"""Find out whether the cases of the smoke tier notice what a device does wrong."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.suite import casebook
 
 @cache
 def smoke_cases(family: str) -> list[Case]:
-    """The cases of a family in the smoke tier."""
+    """Return the cases of a family in the smoke tier."""
     return expand(casebook().family(family), "smoke")
 
 
 @cache
 def prepared(case_id: str) -> tuple[Kernel, Program, Arrangement]:
-    """The kernel of a case, its program, and what goes in and may come out."""
+    """Return the kernel of a case, its program, and its inputs and expected outputs."""
     case = find_case(casebook(), case_id)
     built = build(case)
     program = built.program
@@ -32,7 +32,7 @@ def prepared(case_id: str) -> tuple[Kernel, Program, Arrangement]:
 
 
 def fails(case_id: str, device: EmbeddedDevice) -> bool:
-    """Whether the device supports the case, and does it wrong."""
+    """Return whether the device supports the case and fails it."""
     built, program, plan = prepared(case_id)
     if device.missing(built):
         return False

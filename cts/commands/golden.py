@@ -25,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tiers", action="store_true", help="with --update: pin which cases there are, and compute no digests (quick; builds nothing)"
     )
+    parser.add_argument("--anew", action="store_true", help="with --update: choose all cases anew (by default those that are pinned stay)")
     parser.add_argument("--jobs", default="1", metavar="N", help="processes (default: 1)")
     parser.add_argument("--verbose", action="store_true", help="name every case that differs")
     parser.add_argument("--json", action="store_true", help="an object per family")
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     for name in options.family:
         book.family(name)
     if options.update:
-        changes = update(folder, book, jobs, options.family, options.tiers)
+        changes = update(folder, book, jobs, options.family, options.tiers, options.anew)
         if options.json:
             print_json({name: vars(change) for name, change in changes.items()})
         else:
@@ -46,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
                 moved = f" ({change.added} added, {change.lost} lost)" if change.added or change.lost else ""
                 print(f"{change.cases:8d}  {name}{moved}")
         return 0
+    if options.anew:
+        raise CtsError("--anew is for --update: leave it out")
     if options.tiers:
         raise CtsError("--tiers is for --update: leave it out, or pin the tiers with 'cts golden --update --tiers'")
     differences = check(folder, book, jobs, options.family)

@@ -150,7 +150,9 @@ def _full_tier_note(pinned: str, now: str) -> tuple[str, ...]:
     return (f"full tier: {before} cases pinned, {after} now" + (" with other ids" if before == after else ""),)
 
 
-def update(root: Path, casebook: Casebook, jobs: int, names: Collection[str] = (), tiers_alone: bool = False) -> dict[str, Change]:
+def update(
+    root: Path, casebook: Casebook, jobs: int, names: Collection[str] = (), tiers_alone: bool = False, anew: bool = False
+) -> dict[str, Change]:
     """Pin the suite as it is.
 
     Args:
@@ -158,6 +160,7 @@ def update(root: Path, casebook: Casebook, jobs: int, names: Collection[str] = (
         casebook: its families.
         jobs: processes.
         names: of the families to pin; by default all, and the facts of families that are gone are removed.
+        anew: choose all cases anew; by default those that are pinned stay.
         tiers_alone: keep the digests of cases that have them, and compute none. Nothing is built, so the builder need not work yet.
 
     Returns:
@@ -168,8 +171,9 @@ def update(root: Path, casebook: Casebook, jobs: int, names: Collection[str] = (
     with computing(root, casebook, jobs) as compute:
         for name in [name for name in casebook.families if not names or name in names]:
             family, path = casebook.families[name], pinned_file(root, name)
-            old = {case.id: case.digests for case in read_tiers(path).cases}
-            tiers = choose_tiers(family, old)
+            pinned = read_tiers(path)
+            old = {case.id: case.digests for case in pinned.cases}
+            tiers = choose_tiers(family, old, None if anew else pinned)
             if not tiers_alone:
                 digests = compute([case.id for case in tiers.cases])
                 tiers = replace(tiers, cases=tuple(replace(case, digests=digests[case.id]) for case in tiers.cases))

@@ -6,7 +6,7 @@ whether the constraints allow them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
@@ -21,21 +21,23 @@ from generators.casebook.tiers import PinnedCase, PinnedTiers, Tier, labels_of, 
 from generators.errors import CasebookError
 
 
-def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None = None) -> PinnedTiers:
-    """Choose the cases of the family's tiers: for each product a covering array of the strength that it asks for.
+def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None = None, pinned: PinnedTiers | None = None) -> PinnedTiers:
+    """Choose the cases of the family's tiers: for each product enough to have every combination of as many labels as it asks for.
+
+    Cases that are pinned already stay, so a change of a family adds cases and takes away only those that it no longer has.
 
     Args:
         family: the family.
         digests: id -> digests that are known already.
+        pinned: the tiers so far; None chooses all cases anew.
 
     Raises:
         CasebookError: the constraints leave a product empty, or a cover without a case.
     """
     check_covers(family)
-    smoke: set[Row] = set()
-    nightly: set[Row] = set()
+    smoke, nightly = _kept(family, pinned or PinnedTiers())
     for part in family.products:
-        first, all_ = product_rows(family, part)
+        first, all_ = product_rows(family, part, smoke, nightly)
         for strength, chosen in ((part.smoke, first), (part.nightly, all_)):
             if strength and not chosen:
                 raise CasebookError(f"{part.place}: the constraints leave no case of the product '{part.name}'")
@@ -49,11 +51,47 @@ def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None =
     return PinnedTiers(outline(family), tuple(cases))
 
 
-def product_rows(family: Family, part: Product) -> tuple[list[Row], list[Row]]:
-    """Compute the rows of a product in the smoke tier and in the nightly tier, each in lexicographic order."""
-    choices = product_choices(family, part)
-    smoke = covering_rows(family.rules, choices, part.smoke)
-    return smoke, covering_rows(family.rules, choices, part.nightly, smoke)
+def _kept(family: Family, pinned: PinnedTiers) -> tuple[set[Row], set[Row]]:
+    """The rows of pinned cases that the full tier still has: those of smoke, and all. A smoke case is in a product that asks for some."""
+    smoke, nightly = set(), set()
+    for case in pinned.cases:
+        row = _row(family, case.id)
+        if row is None:
+            continue
+        nightly.add(row)
+        if case.tier is Tier.SMOKE and any(part.smoke and _within(part, row) for part in family.products):
+            smoke.add(row)
+    return smoke, nightly
+
+
+def product_rows(family: Family, part: Product, smoke: Collection[Row] = (), nightly: Collection[Row] = ()) -> tuple[list[Row], list[Row]]:
+    """Compute the rows of a product in the smoke tier and in the nightly tier, each in lexicographic order.
+
+    Args:
+        family, part: the family, and its product.
+        smoke, nightly: rows that the tiers have already. Those of nightly are taken for smoke before others.
+    """
+    there = sorted(row for row in nightly if _within(part, row))
+    first = [row for row in there if row in smoke]
+    for missing in uncovered(family, part, part.smoke, first):
+        # The combination may have come with a row that was taken for another one.
+        if not any(_has(family, row, missing) for row in first):
+            first += [row for row in there if _has(family, row, missing)][:1]
+    first = _completed(family, part, part.smoke, first)
+    return first, _completed(family, part, part.nightly, [*there, *first])
+
+
+def _has(family: Family, row: Row, labels: Mapping[str, str]) -> bool:
+    return all(axis.labels[number] == labels.get(axis.name, axis.labels[number]) for axis, number in zip(family.axes, row, strict=True))
+
+
+def _completed(family: Family, part: Product, strength: int, given: Sequence[Row]) -> list[Row]:
+    """``given`` and what a covering array adds to it."""
+    if given and next(uncovered(family, part, strength, given), None) is None:
+        return sorted(set(given))
+    open_ = (UNASSIGNED,) * len(family.subcase_axes)
+    rows = covering_rows(family.rules, product_choices(family, part), strength, [(*row, *open_) for row in given])
+    return [row[: len(family.axes)] for row in rows]
 
 
 def _case(family: Family, row: Row) -> Case:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import make_dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
 
 import generators.families.khr_cooperative_matrix as khr
 import generators.families.nv_cooperative_matrix2 as nv
 from generators.casebook import Family, load_family
+from generators.casebook.builders import load_builder
+from generators.parameters.declaration import parameter
 from tests.suite import pin
 
 FAMILY = """\
@@ -80,11 +84,42 @@ requirements:
 Write = Callable[[str], Path]
 
 
+class Declare(Protocol):
+    """Changes what the builder ``toy`` declares."""
+
+    def __call__(self, parameters: Mapping[str, Any], *, alone: bool = False) -> None:
+        """Declare parameters of cases.
+
+        Args:
+            parameters: name -> type; they have no default.
+            alone: whether these are all parameters of cases and subcases; else the builder keeps its others.
+        """
+
+
 @pytest.fixture(autouse=True)
 def test_builders(monkeypatch: pytest.MonkeyPatch) -> None:
     """The builders of this folder's tests are found like the suite's."""
     for package in (khr, nv):
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(Path(__file__).parent / "builders")])
+
+
+@pytest.fixture
+def declare(monkeypatch: pytest.MonkeyPatch) -> Declare:
+    """Changes what the builder ``toy`` declares."""
+    builder: Any = load_builder("toy", "khr_cooperative_matrix")
+
+    def declare(parameters: Mapping[str, Any], *, alone: bool = False) -> None:
+        fields = [(name, type_, parameter(name)) for name, type_ in parameters.items()]
+        bases = () if alone else (builder.Parameters,)
+        of_case = make_dataclass("Parameters", fields, bases=bases, frozen=True, kw_only=True)
+        if not alone:
+            of_subcase = make_dataclass("SubcaseParameters", [], bases=(of_case, builder.SubcaseParameters), frozen=True, kw_only=True)
+            monkeypatch.setattr(builder, "SubcaseParameters", of_subcase)
+        else:
+            monkeypatch.delattr(builder, "SubcaseParameters", raising=False)
+        monkeypatch.setattr(builder, "Parameters", of_case)
+
+    return declare
 
 
 @pytest.fixture

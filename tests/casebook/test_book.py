@@ -9,6 +9,7 @@ import pytest
 
 from generators.casebook import Casebook, Family, expand, find_case, load_casebook
 from generators.errors import CasebookError
+from tests.casebook.conftest import Declare
 
 Write = Callable[[str], Path]
 
@@ -41,23 +42,28 @@ def test_a_case_outside_of_every_product_can_be_found(book: Casebook) -> None:
     assert find_case(book, "toy[bytes:1/columns:16/use:a/stride:padded]").values["stride"] == [16, 32]
 
 
-def test_a_row_of_a_device_can_be_found(pinned: Callable[[str], Family], text: str, root: Path) -> None:
+def test_a_row_of_a_device_can_be_found(pinned: Callable[[str], Family], declare: Declare, text: str, root: Path) -> None:
+    declare({"row": str})
     axis = "row: {property_rows: true, values: [8x8x8.f16.f16.f16.f16]}"
     pinned(text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}"))
     book = load_casebook(root)
     cases = expand(book.family("toy"), "nightly", ["4x4x4.f16.f16.f16.f16"])
     assert [find_case(book, case.id) for case in cases] == cases
-    assert cases[-1].subcases[0][1]["row"] == "4x4x4.f16.f16.f16.f16"
+    assert cases[-1].subcases[0][1].row == "4x4x4.f16.f16.f16.f16"
 
 
 @pytest.mark.parametrize(
     ("id_", "message"),
     [
-        ("toy", r"'toy' is not a case id; expected family\[label-label-…\]"),
-        ("tov[1-8-a-tight]", "there is no family 'tov'; did you mean 'toy'?"),
-        ("muladd[1]", "there is no family 'muladd'; expected one of toy"),
-        ("toy[1-8-a]", "has 3 labels; the axes of 'toy' are bytes-columns-use-stride"),
-        ("toy[bytes:1/columns:8/use:c/stride:tight]", "axis 'use' has no label 'c'; expected one of a, b"),
+        ("toy", r"'toy' is not a case id; expected family\[name:label/name:label/…\]"),
+        ("tov[bytes:1/columns:8/use:a/stride:tight]", "there is no family 'tov'; did you mean 'toy'?"),
+        ("muladd[bytes:1]", "there is no family 'muladd'; expected one of toy"),
+        ("toy[bytes:1/columns:8/use:a]", "parameter 'stride' is missing, which has no default"),
+        ("toy[]", "parameter 'bytes' is missing, which has no default"),
+        ("toy[1-8-a-tight]", "expected name:label, found '1-8-a-tight'"),
+        ("toy[bytes:1/columns:8/use:a/use:a/stride:tight]", "parameter 'use' is there twice"),
+        ("toy[bytes:1/columns:8/uses:a/stride:tight]", "there is no parameter 'uses'; expected one of bytes, columns, use, stride"),
+        ("toy[bytes:1/columns:8/use:c/stride:tight]", "parameter 'use' has no label 'c'; expected one of a, b"),
         ("toy[bytes:4/columns:32/use:a/stride:tight]", "is not a case of the suite: rows fit in 64 bytes"),
         ("toy[bytes:1/columns:8/use:b/stride:padded]", "is not a case of the suite: B is never padded"),
         ("cases/khr_cooperative_matrix/top.yaml::toy[bytes:1/columns:8/use:a/stride:tight]", "the family 'toy' is in .*toy.yaml"),

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from generators.casebook import Family, build, expand, load_family
 from generators.casebook.constraints import Exclusion
+from generators.casebook.ids import parse_labels
 from generators.errors import CasebookError
+from tests.casebook.conftest import Declare
 
 Write = Callable[[str], Path]
 Pinned = Callable[[str], Family]
@@ -32,7 +34,8 @@ def allowed(size: int, columns: int, use: str, stride: str) -> bool:
 def test_the_full_tier_is_the_union_of_the_products(toy: Family) -> None:
     lengths = product([1, 2, 4], [8, 16, 32, 3], "ab", ["tight"])
     strides = product([1, 2, 4], [8, 3], "a", ["tight", "padded"])
-    expected = {f"toy[{'-'.join(map(str, row))}]" for row in (*lengths, *strides) if allowed(*row)}
+    rows = {row for row in (*lengths, *strides) if allowed(*row)}
+    expected = {f"toy[bytes:{size}/columns:{columns}/use:{use}/stride:{stride}]" for size, columns, use, stride in rows}
     full = ids(toy, "full")
     assert len(full) == len(set(full))
     assert set(full) == expected
@@ -66,18 +69,20 @@ def test_an_id_has_the_labels_and_values_have_the_values(toy: Family) -> None:
 
 def test_constraints_on_subcase_axes_apply_to_the_dispatches(toy: Family) -> None:
     names = {case.labels[1]: [name for name, _ in case.subcases] for case in expand(toy, "full")}
-    assert names["8"] == ["index-0", "index-1", "halves-0", "halves-1"]
-    assert names["3"] == ["index-0", "index-1"]
+    assert names["8"] == ["pattern:index/seed:0", "pattern:index/seed:1", "pattern:halves/seed:0", "pattern:halves/seed:1"]
+    assert names["3"] == ["pattern:index/seed:0", "pattern:index/seed:1"]
 
 
-def test_a_family_without_subcase_axes_has_one_subcase(write: Write, text: str) -> None:
+def test_a_family_without_subcase_axes_has_one_subcase(write: Write, declare: Declare, text: str) -> None:
+    declare({"bytes": int, "columns": int, "use": str, "stride": int | list[int]}, alone=True)
     family = load_family(
         write(
             text.partition("subcases:")[0].replace("  - predicate: even_pattern\n    because: halves need an even number of columns\n", "")
         )
     )
     case = expand(family, "full")[0]
-    assert case.subcases == [("only", case.values)]
+    assert case.subcases == [("only", case.parameters)]
+    assert vars(case.parameters) == case.values
 
 
 def test_a_case_that_is_left_without_subcases_is_an_error(write: Write, text: str) -> None:
@@ -95,7 +100,9 @@ def test_a_product_that_the_constraints_leave_empty_is_an_error(write: Write, te
 
 def test_a_predicate_that_misspells_an_axis_is_named(write: Write, text: str) -> None:
     family = load_family(write(text.replace("predicate: short_row", "predicate: misspelt")))
-    with pytest.raises(CasebookError, match=r"toy\.yaml:15: constraints\[0\]: predicate 'misspelt' cannot judge .*KeyError: 'byte'"):
+    with pytest.raises(
+        CasebookError, match=r"toy\.yaml:15: constraints\[0\]: predicate 'misspelt' cannot judge .*AttributeError: .* no attribute 'byte'"
+    ):
         expand(family, "full")
 
 
@@ -120,12 +127,13 @@ def test_data_depend_on_case_and_subcase_and_on_nothing_else(toy: Family) -> Non
     again = [bytes(subcase.inputs["data"]) for case in cases for subcase in build(case).subcases()]
     assert data == again
     assert len(set(data)) == len(data)
-    assert (cases[0].id, cases[0].subcases[0][0]) == ("toy[bytes:1/columns:8/use:a/stride:tight]", "index-0")
-    assert data[0].hex() == "f681ad2015ad9b02e074b31561bc8789"
+    assert (cases[0].id, cases[0].subcases[0][0]) == ("toy[bytes:1/columns:8/use:a/stride:tight]", "pattern:index/seed:0")
+    assert data[0].hex() == "0e526329234967775966a7dcff79b54c"
 
 
 @pytest.fixture
-def rows_text(text: str) -> str:
+def rows_text(declare: Declare, text: str) -> str:
+    declare({"row": str})
     axis = f"row: {{property_rows: true, values: [{ROW}, 8x8x8.f16.f16.f16.f16]}}"
     return text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}")
 
@@ -201,7 +209,7 @@ def test_added_rows_mean_nothing_to_a_family_without_a_row_axis(toy: Family) -> 
     assert ids(toy, "nightly", [NEW]) == ids(toy, "nightly")
 
 
-_labels = st.text(st.characters(codec="utf-8", exclude_characters="-[],:'\"\\", exclude_categories=("Z", "C")), min_size=1, max_size=4)
+_labels = st.text(st.characters(codec="utf-8", exclude_characters="/[],:'\"\\", exclude_categories=("Z", "C")), min_size=1, max_size=4)
 
 
 @st.composite
@@ -212,18 +220,23 @@ def axes_text(draw: st.DrawFn) -> Iterator[str]:
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(axes_text())
-def test_ids_are_unique_and_stable(write: Write, text: str, axes: str) -> None:
+def test_ids_are_unique_and_stable(write: Write, declare: Declare, text: str, axes: str) -> None:
+    declare(dict.fromkeys(re.findall(r"^  (x\d):", axes, re.MULTILINE), str), alone=True)
     head = text.partition("axes:\n")[0]
     names = ", ".join(f"{line.split(':')[0].strip()}: all" for line in axes.splitlines())
     products = f"products:\n  - {{name: all, why: all, axes: {{{names}}}, smoke: 1, nightly: 2}}\n"
     path = write(f"{head}axes:\n{axes}{products}")
-    first, second = ids(load_family(path), "full"), ids(load_family(path), "full")
+    family = load_family(path)
+    first, second = ids(family, "full"), ids(load_family(path), "full")
     assert first == second
     assert len(first) == len(set(first))
+    assert [parse_labels(family.axes, id_.partition("[")[2].removesuffix("]")) for id_ in first] == [
+        case.labels for case in expand(family, "full")
+    ]
 
 
 def test_an_expansion_asks_a_constraint_about_the_labels_that_it_names_and_not_about_each_case(
-    write: Write, text: str, monkeypatch: pytest.MonkeyPatch
+    write: Write, declare: Declare, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = 0
     decide = Exclusion.decide
@@ -241,6 +254,7 @@ def test_an_expansion_asks_a_constraint_about_the_labels_that_it_names_and_not_a
     rule = "constraints:\n  - {when: {component: [component3]}, require: {use: [use1, use2]}, because: it is so}\n"
     chosen = ", ".join(f"{name}: all" for name in names)
     products = f"products:\n  - {{name: all, why: all, axes: {{{chosen}}}, smoke: 1, nightly: 2}}\n"
+    declare(dict.fromkeys(names, str), alone=True)
     family = load_family(write(f"{head}axes:\n{axes}{rule}{products}"))
     full = expand(family, "full")
     assert len(full) > 200_000

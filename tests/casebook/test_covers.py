@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,18 @@ from generators.casebook.cases import full_rows
 from generators.casebook.pinning import choose_tiers
 from generators.coverage import Unmet, coverage
 from generators.errors import CasebookError
+from tests.casebook.conftest import Declare
 from tests.suite import pin
 
 Write = Callable[[str], Path]
 PLAIN = "covers: [KHR-A-01]"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A value that names its requirement."""
+
+    requirement: str
 
 
 def covering(write: Write, text: str, entry: str) -> Family:
@@ -81,7 +90,8 @@ def test_a_case_found_by_its_id_says_the_same(write: Write, text: str, root: Pat
     assert find_case(book, "toy[bytes:2/columns:8/use:a/stride:tight]").requirements == ("KHR-A-01",)
 
 
-def test_an_axis_may_name_the_requirement_of_each_value(write: Write, text: str) -> None:
+def test_an_axis_may_name_the_requirement_of_each_value(write: Write, declare: Declare, text: str) -> None:
+    declare({"use": Rule})
     rules = "use: {a: {requirement: KHR-A-02}, b: {requirement: KHR-A-01}, c: {requirement: KHR-A-02}}"
     family = load_family(write(text.replace(PLAIN, "covers: use").replace("use: [a, b]", rules)))
     wanted = {"a": ("KHR-A-02",), "b": ("KHR-A-01",), "c": ("KHR-A-02",)}
@@ -115,7 +125,8 @@ def test_a_wrong_entry_names_line_key_and_what_was_expected(write: Write, text: 
         ("{a: {requirement: KHR-A-01}, b: 1}", "'b' of axis 'use': the value has no key 'requirement'"),
     ],
 )
-def test_a_value_that_names_no_requirement_is_named(write: Write, text: str, axis: str, message: str) -> None:
+def test_a_value_that_names_no_requirement_is_named(write: Write, declare: Declare, text: str, axis: str, message: str) -> None:
+    declare({"use": Rule | int})
     path = write(text.replace(PLAIN, "covers: use").replace("use: [a, b]", f"use: {axis}"))
     with pytest.raises(CasebookError, match=rf":4: covers: {re.escape(message)}"):
         load_family(path)

@@ -10,6 +10,7 @@ import pytest
 
 from generators.casebook import Family, load_family
 from generators.errors import CasebookError
+from tests.casebook.conftest import Declare
 
 Write = Callable[[str], Path]
 
@@ -29,7 +30,8 @@ def test_values_keep_their_yaml_types_and_labels_their_text(toy: Family) -> None
 
 
 @pytest.mark.parametrize("word", ["on", "off", "yes", "no", "16:30", "2020-01-01x", "010"])
-def test_plain_words_stay_text(write: Write, text: str, word: str) -> None:
+def test_plain_words_stay_text(write: Write, declare: Declare, text: str, word: str) -> None:
+    declare({"word": str})
     family = load_family(write(text.replace("use: [a, b]", f"use: [a, b]\n  word: {{x: {word}}}")))
     assert family.axes[3].values["x"] == word
 
@@ -39,7 +41,8 @@ def test_an_axis_that_a_product_does_not_mention_has_its_first_label(toy: Family
     assert toy.products[1].choices == ((0, 1, 2), (0, 3), (0,), (0, 1))
 
 
-def test_yaml_may_use_anchors(write: Write, text: str) -> None:
+def test_yaml_may_use_anchors(write: Write, declare: Declare, text: str) -> None:
+    declare({"others": int})
     family = load_family(write(text.replace("bytes: [1, 2, 4]", "bytes: &sizes [1, 2, 4]\n  others: *sizes")))
     assert family.axes[1].labels == ("1", "2", "4")
 
@@ -63,7 +66,7 @@ ERRORS = [
         r"builder: there is no builder 'missing'; expected a module generators.families.khr_cooperative_matrix.missing",
     ),
     ("builder: toy", "builder: incomplete", 3, r"builder: the builder 'incomplete' lacks 'build'"),
-    ("builder: toy", "builder: half", 3, r"'half' lacks 'subcase'; .* must define PREDICATES, program, subcase"),
+    ("builder: toy", "builder: half", 3, r"'half' lacks 'Parameters'; .* must define PREDICATES, Parameters, build"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-99]", 4, r"covers\[1\]: there is no requirement 'KHR-A-99'"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-01]", 4, r"covers\[1\]: duplicate requirement"),
     ("[KHR-A-01]", "KHR-A-01", 4, r"covers: expected a list of requirement ids, or the axis .*found 'KHR-A-01'"),
@@ -72,13 +75,15 @@ ERRORS = [
     ("bytes: [1, 2, 4]", "bytes: []", 10, r"axes\.bytes: expected at least one value"),
     ("bytes: [1, 2, 4]", "bytes: 4", 10, r"axes\.bytes: expected a list of values or a mapping label: value, found '4'"),
     ("bytes: [1, 2, 4]", "bytes: [[1], 2]", 10, r"axes\.bytes\[0\]: expected a scalar; values of other kinds need a mapping"),
-    ("use: [a, b]", "use: [a-b, b]", 12, r"axes\.use\[0\]: the label 'a-b' is empty or has one of"),
+    ("use: [a, b]", "use: [a-b, b]", None, None),
+    ("use: [a, b]", "use: [a/b, b]", 12, r"axes\.use\[0\]: the label 'a/b' is empty or has one of"),
+    ("use: [a, b]", "use: ['a:b', b]", 12, r"the label 'a:b'"),
     ("use: [a, b]", "use: ['a b', b]", 12, r"the label 'a b'"),
     ("use: [a, b]", "use: ['a,b', b]", 12, r"the label 'a,b'"),
     ("use: [a, b]", "use: ['a[', b]", 12, r"the label 'a\['"),
     ("use: [a, b]", "use: ['a::b', b]", 12, r"the label 'a::b'"),
     ("use: [a, b]", "use: ['', b]", 12, r"the label '' is empty"),
-    ("use: [a, b]", "Use: [a, b]", 12, r"axes\.Use: 'Use' cannot name an axis"),
+    ("use: [a, b]", "Use: [a, b]", 12, r"axes\.Use: the builder declares no parameter 'Use'; it declares bytes, columns, use, stride"),
     ("use: [a, b]", "bytes: [a, b]", 12, r"axes\.bytes: duplicate key; it was already given in line 10"),
     ("tight: 0,", "tight: !!int x,", 13, r"axes\.stride\.tight: expected plain data: 'x' is no int"),
     ("tight: 0,", "tight: !!float x,", 13, r"axes\.stride\.tight: expected plain data: 'x' is no float"),
@@ -132,6 +137,13 @@ def test_an_error_names_file_line_key_and_what_was_expected(
         load_family(path)
     assert re.match(rf"{re.escape(str(path))}:{line}: .*{message}", str(caught.value)), str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_axis_is_named_in_lower_case(write: Write, declare: Declare, text: str) -> None:
+    declare({"Word": str})
+    path = write(text.replace("use: [a, b]", "use: [a, b]\n  Word: [x]"))
+    with pytest.raises(CasebookError, match=r"toy\.yaml:13: axes\.Word: 'Word' cannot name an axis; expected lower-case letters"):
+        load_family(path)
 
 
 def test_a_family_covers_something_or_says_why_not(write: Write, text: str) -> None:

@@ -76,7 +76,14 @@ def test_a_change_of_prose_or_of_a_value_does_not(toy: Family, write: Write, tex
 
 
 @pytest.mark.parametrize(
-    "id_", ["toy[bytes:1/columns:8/use:a/stride:wide]", "toy[1-8-a]", "top[1-8-a-tight]", "toy[bytes:1/columns:8/use:a/stride:tight"]
+    "id_",
+    [
+        "toy[bytes:1/columns:8/use:a/stride:wide]",
+        "toy[bytes:1/columns:8/use:a]",
+        "toy[1-8-a-tight]",
+        "top[bytes:1/columns:8/use:a/stride:tight]",
+        "toy[bytes:1/columns:8/use:a/stride:tight",
+    ],
 )
 def test_a_pinned_id_that_names_no_case_is_an_error(toy: Family, id_: str) -> None:
     tiers = read_tiers(file_of(toy))
@@ -113,14 +120,14 @@ def test_known_digests_are_kept(toy: Family) -> None:
 
 def test_an_allowed_combination_that_no_pinned_case_has_is_a_fault(toy: Family) -> None:
     chosen = choose_tiers(toy)
-    kept = tuple(case for case in chosen.cases if not case.id.startswith("toy[4-8-"))
+    kept = tuple(case for case in chosen.cases if not case.id.startswith("toy[bytes:4/columns:8/"))
     notes = tier_faults(toy, replace(chosen, cases=kept)).notes
     assert "no nightly case of the product 'lengths' has bytes: 4, columns: 8" in notes
 
 
 def test_a_label_that_no_smoke_case_has_is_a_fault_of_that_tier(toy: Family) -> None:
     chosen = choose_tiers(toy)
-    later = tuple(replace(case, tier=Tier.NIGHTLY) if case.id.startswith("toy[2-") else case for case in chosen.cases)
+    later = tuple(replace(case, tier=Tier.NIGHTLY) if case.id.startswith("toy[bytes:2/") else case for case in chosen.cases)
     assert tier_faults(toy, replace(chosen, cases=later)).notes == ("no smoke case of the product 'lengths' has bytes: 2",)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -23,6 +23,7 @@ from cts.run.session import DeviceHolder
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, expand, load_family
 from generators.module_check import ModuleCheck
+from generators.parameters.declaration import parameter
 from tests.suite import casebook, pin
 
 CHECKOUT = Path(__file__).parents[2]
@@ -41,17 +42,23 @@ products:
 """
 
 
-def module(values: Mapping[str, Any]) -> ModuleCheck:
-    accepted = values["module"] == "valid"
-    gap = "issue 7 of the validator" if values["gap"] == "known" else ""
-    return ModuleCheck(values["module"].encode(), "components are numbers", accepted, "" if accepted else "must be numer", gap)
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    module: Literal["valid", "invalid"] = parameter("what the module is")
+    gap: Literal["none", "known"] = parameter("what is known of validators")
+
+
+def module(parameters: Parameters) -> ModuleCheck:
+    accepted = parameters.module == "valid"
+    gap = "issue 7 of the validator" if parameters.gap == "known" else ""
+    return ModuleCheck(parameters.module.encode(), "components are numbers", accepted, "" if accepted else "must be numer", gap)
 
 
 @pytest.fixture
 def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
     """By labels. Beside the suite's requirements, in a casebook of their own."""
     builder = ModuleType("generators.families.khr_cooperative_matrix.toy_static")
-    builder.PREDICATES, builder.module, builder.__spec__ = {}, module, pytest.__spec__  # type: ignore[attr-defined]
+    vars(builder).update(PREDICATES={}, Parameters=Parameters, module=module, __spec__=pytest.__spec__)
     monkeypatch.setitem(sys.modules, builder.__name__, builder)
     folder = tmp_path / "cases" / "khr_cooperative_matrix"
     folder.mkdir(parents=True)

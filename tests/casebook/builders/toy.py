@@ -61,6 +61,6 @@ PREDICATES: Mapping[str, Callable[[Any], bool]] = {
 def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         data = {"data": rng.integers(0, 256, 16, np.uint8)}
-        return Subcase(name, data, {"columns": parameters.columns}, {"pattern": parameters.pattern, "seed": parameters.seed})
+        return Subcase(name, data, {"columns": parameters.columns}, vars(parameters))
 
     return Built(Program((), (), (), Scope.SUBGROUP, subgroups=parameters.columns), draw)

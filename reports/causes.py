@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.verdict.codes import sentence
@@ -11,7 +11,7 @@ from cts.verdict.verdict import CaseResult, Verdict
 from reports.verdicts import EXPLAINED, SEVERITY
 
 TELLING = 3
-"""Fewer cases than this share labels by chance."""
+"""Fewer cases than this share parameters by chance."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class Cause:
         words: how they failed, for people: the defects that explain it, the pattern of the wrong elements, or the reason, where it is the
             same for all; else the ids of the defects, or the meaning of the code.
         results: ordered by id.
-        labels: axis labels that all of them have, and not every case of the family that ran.
-        with_labels: how many cases of the family ran that have all of these labels.
+        parameters: name -> label of the parameters in which all of them agree, and not every case of the family that ran. Empty in a
+            journal of an older version of the suite.
+        with_parameters: how many cases of the family ran that have all of these parameters.
     """
 
     verdict: Verdict
@@ -35,8 +36,8 @@ class Cause:
     defects: tuple[str, ...]
     words: str
     results: tuple[CaseResult, ...]
-    labels: tuple[str, ...]
-    with_labels: int
+    parameters: Mapping[str, str]
+    with_parameters: int
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -48,27 +49,23 @@ class Cause:
 def causes(results: Sequence[CaseResult]) -> list[Cause]:
     """The causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
     groups: dict[tuple[Verdict, str, _Key], list[CaseResult]] = defaultdict(list)
-    ran: dict[str, list[list[str]]] = defaultdict(list)
+    ran: dict[str, list[Mapping[str, str]]] = defaultdict(list)
     for result in results:
         if result.verdict in EXPLAINED:
             groups[result.verdict, result.family, _key(result)].append(result)
     families = {family for _, family, _ in groups}
     for result in results:
         if result.family in families and result.verdict is not Verdict.NOT_SUPPORTED:
-            ran[result.family].append(labels(result.id))
+            ran[result.family].append(result.parameters)
     found = []
     for (verdict, family, key), group in groups.items():
-        shared, with_labels = _shared([labels(result.id) for result in group], ran[family]) if len(group) >= TELLING else ((), 0)
+        shared = _shared([result.parameters for result in group], ran[family]) if len(group) >= TELLING else {}
         exact = {_words(result) for result in group}
         words = exact.pop() if len(exact) == 1 else _common(key)
         results_by_id = tuple(sorted(group, key=lambda result: result.id))
-        found.append(Cause(verdict, family, key.code, key.defects, words, results_by_id, shared, with_labels))
+        with_shared = sum(shared.items() <= parameters.items() for parameters in ran[family]) if shared else 0
+        found.append(Cause(verdict, family, key.code, key.defects, words, results_by_id, shared, with_shared))
     return sorted(found, key=lambda cause: (SEVERITY[cause.verdict], -len(cause.results), cause.family, cause.words))
-
-
-def labels(id_: str) -> list[str]:
-    """The axis labels of a case id, in the order of the family's axes."""
-    return id_.partition("[")[2].removesuffix("]").split("-")
 
 
 @dataclass(frozen=True)
@@ -109,14 +106,10 @@ def _words(result: CaseResult) -> str:
     return result.reason or "no reason given"
 
 
-def _shared(group: Iterable[list[str]], ran: Sequence[list[str]]) -> tuple[tuple[str, ...], int]:
-    """The labels that all of ``group`` have in the same place and not all of ``ran``, and how many of ``ran`` have them all."""
-    first, *others = group
-    common = {
-        place: label
-        for place, label in enumerate(first)
-        if all(place < len(other) and other[place] == label for other in others)
-        and any(place >= len(other) or other[place] != label for other in ran)
+def _shared(group: Sequence[Mapping[str, str]], ran: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the parameters in which all of ``group`` agree and not all of ``ran``."""
+    return {
+        name: label
+        for name, label in group[0].items()
+        if all(other.get(name) == label for other in group) and any(other.get(name) != label for other in ran)
     }
-    having = sum(all(place < len(other) and other[place] == label for place, label in common.items()) for other in ran)
-    return tuple(common.values()), having if common else 0

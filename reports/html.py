@@ -19,7 +19,7 @@ from reports import formats
 from reports.causes import Cause
 from reports.context import Context, Headline
 from reports.journals import Key, Run, key_of
-from reports.neighbours import Neighbour, named_labels
+from reports.neighbours import Neighbour
 from reports.picture import failing_array
 from reports.requirement_texts import RequirementText
 from reports.summary import Summary
@@ -62,7 +62,6 @@ def failure_page(
     context: Context,
     texts: Mapping[str, RequirementText],
     commands: Mapping[str, str],
-    axes: Sequence[str] = (),
     neighbours: Sequence[Neighbour] = (),
 ) -> str:
     """The page of one case that neither passed nor lacked support.
@@ -70,7 +69,6 @@ def failure_page(
     Args:
         result, context, texts: the case, its run, and the texts of requirements and positions.
         commands: purpose -> command line.
-        axes: names of the family's axes, where they are known.
         neighbours: cases that passed and are almost this one.
     """
     return _template("failure.html").render(
@@ -80,8 +78,6 @@ def failure_page(
         commands=commands,
         texts=texts,
         context=context,
-        values=named_labels(result.id, axes),
-        axes=axes,
         neighbours=neighbours,
     )
 

@@ -72,9 +72,10 @@ def _cause(cause: Cause) -> str:
         cases += f"\n* … and {len(cause.results) - LISTED_CASES:,} more"
     if cause.requirements:
         cases = f"{'All exercise' if len(cause.results) > 1 else 'Exercises'} {', '.join(map(_code, cause.requirements))}.\n\n{cases}"
-    if cause.labels:
-        labels = ", ".join(map(_code, cause.labels))
-        cases = f"All have {labels}; {count(cause.with_labels, 'case')} with these labels ran.\n\n{cases}"
+    if cause.parameters:
+        shared = ", ".join(_code(f"{name}:{label}") for name, label in cause.parameters.items())
+        these = "this" if len(cause.parameters) == 1 else "these"
+        cases = f"All have {shared}; {count(cause.with_parameters, 'case')} with {these} ran.\n\n{cases}"
     return _folded(title, cases)
 
 

@@ -1,29 +1,33 @@
-"""Cases that passed and are almost a failed one: which value makes the difference is where an engineer begins to look."""
+"""Cases that passed and are almost a failed one: which parameter makes the difference is where an engineer begins to look."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cts.verdict.verdict import CaseResult, Verdict
-from reports.causes import labels
 from reports.verdicts import EXPLAINED
 
 MOST = 5
 """Neighbours that a page shows."""
 
 MOST_DIFFERENCES = 3
-"""Values in which a neighbour may differ; what differs in more has little to do with the failure."""
+"""Parameters in which a neighbour may differ; what differs in more has little to do with the failure."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """At ``place`` of the values in the ids, counted from 0, the failed case has ``failed`` and the one that passed ``passed``."""
+    """A parameter that is not the same for two cases.
 
-    place: int
+    Attributes:
+        name: of the parameter.
+        failed, passed: its label in the case that failed and in the one that passed; empty where it does not apply.
+    """
+
+    name: str
     failed: str
     passed: str
 
@@ -40,48 +44,44 @@ class Neighbours:
     """The passes of a run, ready to be compared with its failures.
 
     Args:
-        results: of the whole run.
+        results: of the whole run. Those without parameters, in journals of older versions of the suite, have no neighbours.
     """
 
     def __init__(self, results: Sequence[CaseResult]) -> None:
         failed = {result.family for result in results if result.verdict in EXPLAINED}
-        self._numbers: dict[str, int] = {}
-        ids, rows = defaultdict(list), defaultdict(list)
+        passes: dict[str, list[CaseResult]] = defaultdict(list)
+        names: dict[str, dict[str, None]] = defaultdict(dict)
         for result in results:
-            if result.verdict is Verdict.PASS and result.family in failed:
-                row = self._row(result.id)
-                ids[result.family, len(row)].append(result.id)
-                rows[result.family, len(row)].append(row)
-        self._passes = {key: (ids[key], np.stack(rows[key])) for key in ids}
+            if result.family in failed and result.parameters:
+                names[result.family].update(dict.fromkeys(result.parameters))
+                if result.verdict is Verdict.PASS:
+                    passes[result.family].append(result)
+        self._names = {family: tuple(found) for family, found in names.items()}
+        self._numbers: dict[str, int] = {}
+        self._passes = {family: (found, np.stack([self._row(result) for result in found])) for family, found in passes.items()}
 
     def passed(self, result: CaseResult) -> tuple[Neighbour, ...]:
-        """At most MOST cases of the same family that passed, those first that differ in the fewest values. Of equals those come first that
-        differ in other axes than the ones before, so that an axis of many values does not hide the rest; then the first by id."""
-        row = self._row(result.id)
-        if (result.family, len(row)) not in self._passes:
+        """Return at most MOST cases of the same family that passed, those first that differ in the fewest parameters. Of equals those come
+        first that differ in other parameters than the ones before, so a parameter of many labels does not hide the rest; then the first
+        by id."""
+        if not result.parameters or result.family not in self._passes:
             return ()
-        ids, table = self._passes[result.family, len(row)]
-        differs = table != row
+        passes, table = self._passes[result.family]
+        differs = table != self._row(result)
         counts = differs.sum(axis=1)
         turns: Counter[bytes] = Counter()
         ranked = []
         for i in np.flatnonzero(counts <= MOST_DIFFERENCES):
-            places = differs[i].tobytes()
-            ranked.append((counts[i], turns[places], i))
-            turns[places] += 1
-        return tuple(Neighbour(ids[i], _differences(result.id, ids[i])) for _, _, i in sorted(ranked)[:MOST])
+            which = differs[i].tobytes()
+            ranked.append((counts[i], turns[which], i))
+            turns[which] += 1
+        return tuple(self._neighbour(result, passes[i]) for _, _, i in sorted(ranked)[:MOST])
 
-    def _row(self, id_: str) -> np.ndarray:
-        """A number for each value, so that hundreds of thousands of cases are compared at once and take little memory."""
-        return np.array([self._numbers.setdefault(label, len(self._numbers)) for label in labels(id_)], np.int32)
+    def _row(self, result: CaseResult) -> np.ndarray:
+        """Return a number for each label, so that hundreds of thousands of cases are compared at once and take little memory."""
+        labels = (result.parameters.get(name, "") for name in self._names[result.family])
+        return np.array([self._numbers.setdefault(label, len(self._numbers)) for label in labels], np.int32)
 
-
-def _differences(failed: str, passed: str) -> tuple[Difference, ...]:
-    both = zip(labels(failed), labels(passed), strict=True)
-    return tuple(Difference(place, one, other) for place, (one, other) in enumerate(both) if one != other)
-
-
-def named_labels(id_: str, names: Sequence[str]) -> Mapping[str, str]:
-    """Axis -> value of a case; empty where the names are not known, or are of another version of the family."""
-    values = labels(id_)
-    return dict(zip(names, values, strict=True)) if len(names) == len(values) else {}
+    def _neighbour(self, failed: CaseResult, passed: CaseResult) -> Neighbour:
+        both = ((name, failed.parameters.get(name, ""), passed.parameters.get(name, "")) for name in self._names[failed.family])
+        return Neighbour(passed.id, tuple(Difference(name, one, other) for name, one, other in both if one != other))

@@ -13,7 +13,6 @@ from cts.journal.atomic import write_text
 from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
 from reports import html
-from reports.axis_names import axis_names
 from reports.case_files import case_folder, family_files
 from reports.causes import Cause, causes
 from reports.commands import commands
@@ -25,7 +24,7 @@ from reports.neighbours import Neighbours
 from reports.requirement_texts import requirement_texts
 from reports.summary import Summary, summarise
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the structure of ``summary.json``."""
 
 _PAGE = re.compile(r".*-[0-9a-f]{8}\.html")
@@ -54,13 +53,12 @@ def write(results: Path | Sequence[Path], directory: Path) -> tuple[str, ...]:
     title, pages = headline(summary, about), html.pages(run.results)
     cases = case_folder()
     texts, files = requirement_texts(cases), family_files(cases)
-    axes = axis_names(cases, {result.family for result in run.results if key_of(result) in pages})
     neighbours = Neighbours(run.results)
     try:
         (directory / "failures").mkdir(parents=True, exist_ok=True)
         for result in whole_results(run, pages.keys()):
             again, near = commands(result, run.metas, files), neighbours.passed(result)
-            page = html.failure_page(result, about, texts, again, axes.get(result.family, ()), near)
+            page = html.failure_page(result, about, texts, again, near)
             write_text(directory / pages[key_of(result)], page)
         write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages))
         write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
@@ -94,8 +92,8 @@ def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Con
                 "code": cause.code,
                 "defects": cause.defects,
                 "cause": cause.words,
-                "labels": cause.labels,
-                "cases_with_labels": cause.with_labels,
+                "parameters": cause.parameters,
+                "cases_with_parameters": cause.with_parameters,
                 "cases": [_brief(result, pages) for result in cause.results],
             }
             for cause in found

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cts.checkout import checked_root, find_root
-from generators.casebook import Case, Casebook, load_casebook
+from generators.casebook import Casebook, load_casebook
 
 
 def root(options: argparse.Namespace) -> Path:
@@ -24,13 +24,6 @@ def root(options: argparse.Namespace) -> Path:
 def casebook(options: argparse.Namespace) -> Casebook:
     """The checkout's casebook."""
     return load_casebook(root(options))
-
-
-def plain_values(case: Case) -> dict[str, bool | int | str]:
-    """Return the case's values by axis name, for a document: a value that is neither a word nor a number is known by its label."""
-    labelled = zip(case.values.items(), case.labels, strict=True)
-    # An enumerant is an int, too, but its number means nothing to a reader.
-    return {name: value if type(value) in (bool, int, str) else label for (name, value), label in labelled}
 
 
 def print_json(value: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cts.commands.choice import chosen_cases, configure_choice
-from cts.commands.context import plain_values, print_json
+from cts.commands.context import print_json
 from cts.run.plan import one_of
 from generators.casebook import Tier
 
@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_choice(parser)
     parser.add_argument("--count", action="store_true", help="print how many there are in each family instead")
     parser.add_argument(
-        "--json", action="store_true", help="a list of objects with id, family, values and requirements; with --count, an object"
+        "--json", action="store_true", help="a list of objects with id, family, parameters and requirements; with --count, an object"
     )
 
 
@@ -36,9 +36,7 @@ def run(options: argparse.Namespace) -> int:
                 print(f"{count:8d}  {name}")
     elif options.json:
         cases = [case for family in chosen.values() for case in family]
-        print_json(
-            [{"id": case.id, "family": case.family, "values": plain_values(case), "requirements": case.requirements} for case in cases]
-        )
+        print_json([{"id": case.id, "family": case.family, "parameters": case.named, "requirements": case.requirements} for case in cases])
     else:
         for family in chosen.values():
             for case in family:

@@ -1,10 +1,10 @@
-"""Shows one case: its axis values, what it covers, and on demand its shader, its inputs and what is expected of it."""
+"""Shows one case: its parameters, what it covers, and on demand its shader, its inputs and what is expected of it."""
 
 from __future__ import annotations
 
 import argparse
 
-from cts.commands.context import casebook, plain_values, print_json
+from cts.commands.context import casebook, print_json
 from cts.kinds.table import KINDS
 from generators.casebook import find_case
 
@@ -31,11 +31,11 @@ def run(options: argparse.Namespace) -> int:
     kind = KINDS[family.kind]
     details = kind.show(case, [name for name in _SECTIONS if getattr(options, name)])
     if options.json:
-        head = {"id": case.id, "family": family.name, "values": plain_values(case), "requirements": case.requirements}
+        head = {"id": case.id, "family": family.name, "parameters": case.named, "requirements": case.requirements}
         print_json(head | details)
         return 0
     print(case.id)
-    print("  " + ", ".join(f"{axis} {value}" for axis, value in plain_values(case).items()))
+    print("  " + ", ".join(f"{name}:{label}" for name, label in case.named.items()))
     print("  covers " + ", ".join(case.requirements))
     for line in kind.lines(details):
         print(line)

@@ -34,8 +34,9 @@ from cts.journal.strict_json import NotJson, parse
 from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
 
-SCHEMA = 2
-"""Version of the lines of ``results.jsonl``. Schema 1 has neither header lines nor codes, and calls known failures ``expected_fail``."""
+SCHEMA = 3
+"""Version of the lines of ``results.jsonl``. Schemas 1 and 2 have no parameters; schema 1 has neither header lines nor codes, and calls
+known failures ``expected_fail``."""
 
 RESULTS = "results.jsonl"
 META = "meta.json"

@@ -164,6 +164,20 @@ def steps(value: Any) -> dict[str, float]:
     return {line(step): _checked(step, seconds, time) for step, time in value.items() if time not in ("nan", "inf", "-inf")}
 
 
+def labels(value: Any) -> dict[str, str]:
+    """Take labels of parameters by name."""
+    if type(value) is not dict:
+        _expected("an object", value)
+    try:
+        if "".join(value).isprintable() and "".join(value.values()).isprintable():
+            found: dict[str, str] = value
+            return found
+    except TypeError:
+        # One of the labels is not text: the loop below names it.
+        pass
+    return {line(name): _checked(name, line, label) for name, label in value.items()}
+
+
 def shape(value: Any) -> tuple[int, int]:
     """Take rows and columns of a matrix."""
     if type(value) is not list or len(value) != 2 or not all(type(side) is int and 1 <= side <= MOST_SIDE for side in value):
@@ -277,6 +291,7 @@ RESULT: Mapping[str, Kind] = MappingProxyType(
         "tries": each(one_try),
         "code": line,
         "known": line,
+        "parameters": labels,
     }
 )
 """Of a CaseResult."""

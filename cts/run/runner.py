@@ -69,6 +69,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
     return CaseResult(
         id=case.id,
         family=case.family,
+        parameters=case.named,
         verdict=judgement.verdict,
         code=judgement.code,
         reason=judgement.reason,

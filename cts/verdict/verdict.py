@@ -67,6 +67,8 @@ class CaseResult:
         attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.
         tries: what happened each time that the case ran, oldest first; empty where it ran once.
         known: id of the known failure that explains the verdict; empty where none does.
+        parameters: name -> label of each parameter that the case has; empty in journals of older versions of the suite, and where the
+            process that judged the case died.
         code: what ``reason`` says, for programs (cts.verdict.codes); empty on pass, and in journals of older versions of the suite.
     """
 
@@ -91,6 +93,7 @@ class CaseResult:
     tries: tuple[Try, ...] = ()
     code: str = ""
     known: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.

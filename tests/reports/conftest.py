@@ -24,15 +24,17 @@ TYPES = ("f16", "bf16", "f32", "s8", "u8", "e4m3")
 SHAPES = {"8x8": (8, 8), "16x16": (16, 16), "8x32": (8, 32), "64x64": (64, 64), "256x256": (256, 256)}
 LAYOUTS = ("row_major", "column_major")
 STORAGE = ("storage_buffer", "workgroup", "physical")
+PARAMETERS = {"type": TYPES, "shape": tuple(SHAPES), "layout": LAYOUTS, "storage": STORAGE}
 REQUIREMENTS = {"load_store": ("KHR-LOAD-03", "KHR-LOAD-04", "KHR-STORE-01"), "muladd": ("KHR-MAD-03", "KHR-MAD-06")}
 
 
 def record(id_: str, verdict: str = "pass", **changes: Any) -> dict[str, Any]:
-    """A line of ``results.jsonl``."""
-    family = id_.partition("[")[0]
+    """Return a line of ``results.jsonl`` for a case ``family[name:label/name:label]``."""
+    family, _, named = id_.removesuffix("]").partition("[")
     return {
         "id": id_,
         "family": family,
+        "parameters": dict(part.split(":") for part in named.split("/") if ":" in part),
         "verdict": verdict,
         "reason": "" if verdict == "pass" else f"because of {verdict}",
         "device": DEVICE["name"],
@@ -92,20 +94,21 @@ def realistic(cases: int) -> list[dict[str, Any]]:
     records = []
     for number in range(cases):
         family = ("load_store", "muladd")[number % 2]
-        labels = (*(random_numbers.choice(axis) for axis in (TYPES, tuple(SHAPES), LAYOUTS, STORAGE)), f"n{number}")
+        drawn = {name: random_numbers.choice(labels) for name, labels in PARAMETERS.items()} | {"number": str(number)}
         changes: dict[str, Any] = {"seconds": random_numbers.lognormvariate(-4.4, 0.6)}
         verdict = "pass"
-        if labels[0] == "e4m3" and random_numbers.random() < 0.8:
+        if drawn["type"] == "e4m3" and random_numbers.random() < 0.8:
             verdict, changes["reason"] = "not_supported", "feature shaderFloat8CooperativeMatrix"
-        elif family == "muladd" and labels[1] == "8x32" and random_numbers.random() < 0.3:
-            verdict, changes["reason"] = "not_supported", f"no property row for A {labels[0]} 8x32 at subgroup scope"
-        if family == "muladd" and labels[0] == "f16":
+        elif family == "muladd" and drawn["shape"] == "8x32" and random_numbers.random() < 0.3:
+            verdict, changes["reason"] = "not_supported", f"no property row for A {drawn['type']} 8x32 at subgroup scope"
+        if family == "muladd" and drawn["type"] == "f16":
             changes["policy"] = "sums that are not exact are judged by the envelope (K+1) 2^(1-p) S"
-        records.append(record(f"{family}[{'-'.join(labels)}]", verdict, **changes))
+        named = "/".join(f"{name}:{label}" for name, label in drawn.items())
+        records.append(record(f"{family}[{named}]", verdict, **changes))
     passing = [place for place, line in enumerate(records) if line["verdict"] == "pass" and line["family"] == "load_store"]
-    transposed = [place for place in passing if "-column_major-workgroup-" in records[place]["id"]][:14]
+    transposed = [place for place in passing if "layout:column_major/storage:workgroup/" in records[place]["id"]][:14]
     for place in transposed:
-        rows, columns = next(size for name, size in SHAPES.items() if f"-{name}-" in records[place]["id"])
+        rows, columns = SHAPES[records[place]["parameters"]["shape"]]
         off_diagonal = failure(rows, columns, lambda row, column: row != column)
         fail(
             records[place],
@@ -121,7 +124,7 @@ def realistic(cases: int) -> list[dict[str, Any]]:
         lambda rows, columns: overwritten(),
     ]
     for place, number in zip([place for place in passing if place not in transposed][:600:50], range(12), strict=False):
-        rows, columns = next(size for name, size in SHAPES.items() if f"-{name}-" in records[place]["id"])
+        rows, columns = SHAPES[records[place]["parameters"]["shape"]]
         fail(records[place], others[number % len(others)](rows, columns))
     envelope = failure(16, 16, lambda row, column: column == 9)
     for element in envelope["elements"]:

@@ -8,13 +8,13 @@ from reports import read
 from reports.causes import causes
 
 
-def test_cases_that_one_defect_explains_are_one_cause_with_their_common_labels(journal):
+def test_cases_that_one_defect_explains_are_one_cause_with_the_parameters_that_they_share(journal):
     (first, *_) = causes(read(journal).results)
     assert first.words == "matrix a loaded row major instead of column major"
     assert (first.verdict, first.family, len(first.results)) == (Verdict.FAIL, "load_store", 14)
-    assert first.labels == ("column_major", "workgroup")
-    with_labels = [r for r in read(journal).results if "-column_major-workgroup-" in r.id and r.family == "load_store"]
-    assert first.with_labels == sum(result.verdict is not Verdict.NOT_SUPPORTED for result in with_labels)
+    assert first.parameters == {"layout": "column_major", "storage": "workgroup"}
+    with_both = [r for r in read(journal).results if "/layout:column_major/storage:workgroup/" in r.id and r.family == "load_store"]
+    assert first.with_parameters == sum(result.verdict is not Verdict.NOT_SUPPORTED for result in with_both)
 
 
 def matching(example, number, *matches):
@@ -78,7 +78,28 @@ def test_bytes_are_one_cause_wherever_they_are(example):
     assert cause.words == "padding overwritten: bytes that no store may touch"
 
 
-def test_labels_that_every_case_has_say_nothing(example):
-    records = [example.record(f"a[f16-{n}]", "crash") for n in range(3)]
+def test_parameters_that_every_case_has_say_nothing(example):
+    records = [example.record(f"a[type:f16/number:{n}]", "crash") for n in range(3)]
     (cause,) = causes([result_of(record) for record in records])
-    assert cause.labels == ()
+    assert cause.parameters == {}
+
+
+def test_a_parameter_that_is_at_its_default_and_so_not_in_the_id_is_shared_like_others(example):
+    shared = {"scope": "subgroup"}
+    records = [example.record(f"a[number:{n}]", "crash", parameters={"number": str(n)} | shared) for n in range(3)]
+    (cause,) = causes([result_of(record) for record in [*records, example.record("a[scope:workgroup/number:4]")]])
+    assert (cause.parameters, cause.with_parameters) == (shared, 3)
+
+
+def test_one_label_of_two_parameters_is_not_shared(example):
+    failed = [example.record(f"a[{name}:f16/number:{name}]", "crash") for name in ("a", "b", "c")]
+    (cause,) = causes([result_of(record) for record in [*failed, example.record("a[number:4]")]])
+    assert cause.parameters == {}
+
+
+def test_a_journal_without_parameters_has_causes_without_them(example):
+    records = [example.record(f"a[f16-{n}]", "crash") for n in range(3)]
+    for record in records:
+        del record["parameters"]
+    (cause,) = causes([result_of(record) for record in [*records, example.record("a[type:f32]")]])
+    assert (len(cause.results), cause.parameters, cause.with_parameters) == (3, {}, 0)

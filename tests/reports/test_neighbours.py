@@ -1,13 +1,12 @@
-"""The cases nearest to a failed one that passed, and the names of its axis values."""
+"""The cases nearest to a failed one that passed, and in which parameters they differ."""
 
 from __future__ import annotations
 
 import re
 
 from reports import write
-from reports.axis_names import axis_names
 from reports.journals import read
-from reports.neighbours import Difference, Neighbours, named_labels
+from reports.neighbours import Difference, Neighbours
 
 
 def _nearest(example, tmp_path, failed, others):
@@ -17,52 +16,54 @@ def _nearest(example, tmp_path, failed, others):
     return Neighbours(run.results).passed(result)
 
 
-def test_the_passes_that_differ_in_the_fewest_values_come_first(example, tmp_path):
-    others = [("f[c-y-2]", "pass"), ("f[a-y-2]", "pass"), ("f[b-x-1]", "pass"), ("f[a-x-2]", "pass")]
-    found = _nearest(example, tmp_path, "f[a-x-1]", others)
-    assert [neighbour.id for neighbour in found] == ["f[a-x-2]", "f[b-x-1]", "f[a-y-2]", "f[c-y-2]"]
-    assert found[0].differences == (Difference(2, "1", "2"),)
-    assert found[2].differences == (Difference(1, "x", "y"), Difference(2, "1", "2"))
+def _id(*labels, family="f"):
+    return f"{family}[{'/'.join(f'{name}:{label}' for name, label in zip('pqrst', labels, strict=False))}]"
 
 
-def test_of_equally_near_ones_each_axis_has_its_turn(example, tmp_path):
-    others = [("f[b-x-1]", "pass"), ("f[c-x-1]", "pass"), ("f[d-x-1]", "pass"), ("f[a-y-1]", "pass"), ("f[a-y-2]", "pass")]
-    found = _nearest(example, tmp_path, "f[a-x-1]", others)
-    assert [neighbour.id for neighbour in found] == ["f[a-y-1]", "f[b-x-1]", "f[c-x-1]", "f[d-x-1]", "f[a-y-2]"]
+def test_the_passes_that_differ_in_the_fewest_parameters_come_first(example, tmp_path):
+    others = [_id("c", "y", "2"), _id("a", "y", "2"), _id("b", "x", "1"), _id("a", "x", "2")]
+    found = _nearest(example, tmp_path, _id("a", "x", "1"), [(id_, "pass") for id_ in others])
+    assert [neighbour.id for neighbour in found] == [_id("a", "x", "2"), _id("b", "x", "1"), _id("a", "y", "2"), _id("c", "y", "2")]
+    assert found[0].differences == (Difference("r", "1", "2"),)
+    assert found[2].differences == (Difference("q", "x", "y"), Difference("r", "1", "2"))
+
+
+def test_of_equally_near_ones_each_parameter_has_its_turn(example, tmp_path):
+    others = [_id("b", "x", "1"), _id("c", "x", "1"), _id("d", "x", "1"), _id("a", "y", "1"), _id("a", "y", "2")]
+    found = _nearest(example, tmp_path, _id("a", "x", "1"), [(id_, "pass") for id_ in others])
+    wanted = [_id("a", "y", "1"), _id("b", "x", "1"), _id("c", "x", "1"), _id("d", "x", "1"), _id("a", "y", "2")]
+    assert [neighbour.id for neighbour in found] == wanted
 
 
 def test_only_passes_of_the_family_count(example, tmp_path):
-    others = [("f[a-x-2]", "fail"), ("f[a-x-3]", "not_supported"), ("g[a-x-2]", "pass"), ("f[a-x-2-more]", "pass")]
-    assert _nearest(example, tmp_path, "f[a-x-1]", others) == ()
+    others = [(_id("a", "2"), "fail"), (_id("a", "3"), "not_supported"), (_id("a", "2", family="g"), "pass")]
+    assert _nearest(example, tmp_path, _id("a", "1"), others) == ()
+
+
+def test_a_parameter_that_one_of_them_does_not_have_is_a_difference(example, tmp_path):
+    (found,) = _nearest(example, tmp_path, "f[p:a/q:1]", [("f[p:b/r:2]", "pass")])
+    assert found.differences == (Difference("p", "a", "b"), Difference("q", "1", ""), Difference("r", "", "2"))
 
 
 def test_cases_that_differ_in_much_say_nothing(example, tmp_path):
-    assert _nearest(example, tmp_path, "f[a-b-c-d-e]", [("f[1-2-3-4-e]", "pass")]) == ()
+    assert _nearest(example, tmp_path, _id("a", "b", "c", "d", "e"), [(_id("1", "2", "3", "4", "e"), "pass")]) == ()
 
 
 def test_there_are_five_at_most(example, tmp_path):
-    assert len(_nearest(example, tmp_path, "f[a-0]", [(f"f[a-{number}]", "pass") for number in range(1, 9)])) == 5
+    assert len(_nearest(example, tmp_path, _id("a", "0"), [(_id("a", str(number)), "pass") for number in range(1, 9)])) == 5
 
 
-def test_values_have_the_names_of_their_axes_where_there_are_as_many(tmp_path):
-    folder = tmp_path / "khr"
-    folder.mkdir()
-    (folder / "f.yaml").write_text("axes: {type: [a], order: [x, y]}\n")
-    (folder / "broken.yaml").write_text("axes: [")
-    names = axis_names(tmp_path, {"f", "broken", "absent"})
-    assert names == {"f": ("type", "order")}
-    assert named_labels("f[a-x]", names["f"]) == {"type": "a", "order": "x"}
-    assert named_labels("f[a-x-1]", names["f"]) == {}
-    assert named_labels("f[a-x]", ()) == {}
+def test_a_journal_without_parameters_has_no_neighbours(example, tmp_path):
+    assert _nearest(example, tmp_path, "f[a-x-1]", [("f[a-x-2]", "pass")]) == ()
+    assert _nearest(example, tmp_path, "f[a-x-1]", [(_id("a", "x", "2"), "pass")]) == ()
 
 
-def test_a_page_of_a_lost_device_names_its_values_and_the_nearest_case_that_passed(example, tmp_path):
-    start, end = (
-        "tensor_clamp[f16-acc-16x16-subgroup-1-3",
-        "load-after-beside_one-part-odd-default-default-push_constant-u32-storage_buffer]",
-    )
-    records = [example.record(f"{start}-mirrored-{end}", "device_lost"), example.record(f"{start}-edge-{end}")]
+def test_a_page_of_a_lost_device_names_its_parameters_and_the_nearest_case_that_passed(example, tmp_path):
+    records = [
+        example.record(f"tensor_clamp[which:beside_one/mode:{mode}/part:odd]", verdict)
+        for mode, verdict in (("mirrored", "device_lost"), ("edge", "pass"))
+    ]
     write(example.write_journal(tmp_path, records), tmp_path)
     (page,) = (path.read_text() for path in (tmp_path / "failures").iterdir())
     assert re.search(r"<dt>which</dt>\s*<dd>beside_one</dd>", page)
-    assert re.search(rf"<code>{re.escape(start)}-edge-.*?</code>.*?<code>mode</code> edge, not mirrored", page, re.DOTALL)
+    assert re.search(r"<code>tensor_clamp\[which:beside_one/mode:edge/.*?</code>.*?<code>mode</code> edge, not mirrored", page, re.DOTALL)

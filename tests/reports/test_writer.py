@@ -36,7 +36,8 @@ def test_the_same_results_in_another_order_give_the_same_bytes(journal, tmp_path
 def test_the_json_summary_has_the_totals_and_the_failures(journal, tmp_path):
     write(journal, tmp_path)
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["schema"] == 2
+    assert summary["schema"] == 3
+    assert {"layout": "column_major", "storage": "workgroup"} in [cause["parameters"] for cause in summary["causes"]]
     assert summary["verdicts"]["fail"] == 27
     assert sum(len(cause["cases"]) for cause in summary["causes"]) == 32
     for cause in summary["causes"]:

@@ -51,7 +51,7 @@ def test_show_prints_every_reading(case, capsys):
 
 def test_a_case_shows_the_requirements_that_it_exercises_alone(capsys):
     run("list", "--family", "property_queries", "--json")
-    listed = {entry["values"]["rule"]: entry for entry in json.loads(capsys.readouterr().out)}
+    listed = {entry["parameters"]["rule"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert listed["stages"]["requirements"] == ["KHR-STG-01"]
     assert listed["count"]["requirements"] == ["KHR-PROP-01"]
     run("show", listed["stages"]["id"])
@@ -63,7 +63,7 @@ def test_a_case_shows_the_requirements_that_it_exercises_alone(capsys):
 def test_show_as_json_has_all_values(case, capsys):
     run("show", case.id, "--expected", "--inputs", "--json")
     shown = json.loads(capsys.readouterr().out)
-    assert shown["values"]["component"] == case.parameters.component.name
+    assert shown["parameters"] == case.named
     assert len(shown["inputs"]) == len(shown["expected"]) == len(case.subcases)
 
 

@@ -100,7 +100,7 @@ def missing_paths(text: str) -> list[str]:
 def foreign_cases(text: str, book: Casebook) -> list[str]:
     """Ids of cases that the suite does not have; those with an ellipsis are abbreviations."""
     foreign = []
-    for id_, family in re.findall(r"\b((\w+)\[\w[^\]\s…]*-[^\]\s…]*\])", " ".join(code(text))):
+    for id_, family in re.findall(r"\b((\w+)\[\w[^\]\s…]*[-:][^\]\s…]*\])", " ".join(code(text))):
         try:
             find_case(book, id_)
         except CtsError:
@@ -129,12 +129,12 @@ def test_what_does_not_exist_is_found(book, pytestconfig):
     text = """
         [one](nonesuch.md), [two](facts.md#nonesuch), [three](facts.md#d-what-a-valid-program-obeys), `cts nonesuch`, `cts show CASE`,
         `cts show CASE --nonesuch`, `pytest cts --nonesuch`, `pytest cts -k x --tier smoke`, `cts/nonesuch.py`, `cts/cli.py`,
-        `muladd[no-such-case]`, KHR-MAD-99, F-KHR-99, KHR-MAD-04
+        `muladd[no-such-case]`, `muladd[scope:nonesuch]`, KHR-MAD-99, F-KHR-99, KHR-MAD-04
         """
     assert dead_links(text, DOCS / "page.md") == ["nonesuch.md", "facts.md#nonesuch"]
     assert unknown_commands(text, pytestconfig) == ["cts nonesuch", "cts show CASE --nonesuch", "pytest cts --nonesuch"]
     assert missing_paths(text) == ["cts/nonesuch.py"]
-    assert foreign_cases(text, book) == ["muladd[no-such-case]"]
+    assert foreign_cases(text, book) == ["muladd[no-such-case]", "muladd[scope:nonesuch]"]
     assert foreign_ids(text, book) == {"KHR-MAD-99", "F-KHR-99"}
 
 
@@ -151,11 +151,11 @@ def test_the_python_of_the_casebook_runs(monkeypatch):
 
 @pytest.fixture(scope="module")
 def example(book) -> tuple[Program, Arrangement, int]:
-    """The case of docs/numerics.md, and the number of its subcase ``cancel``."""
+    """The case of docs/numerics.md, and the number of its subcase ``pattern:cancel``."""
     built = build(find_case(book, EXAMPLE))
     program = built.program
     plan = arrange(built)
-    return program, plan, [subcase.name for subcase in plan.subcases].index("cancel")
+    return program, plan, [subcase.name for subcase in plan.subcases].index("pattern:cancel")
 
 
 def written(values: list[int]) -> str:
@@ -166,16 +166,16 @@ def test_the_example_by_hand_is_the_data_of_its_case(example):
     _, plan, index = example
     text = (DOCS / "numerics.md").read_text(encoding="utf-8")
     a, b, c = (plan.subcases[index].inputs[name].view(np.float16).astype(int).reshape(8, 8) for name in "abc")
-    row, column, addend = a[2].tolist(), b[:, 2].tolist(), int(c[2, 2])
+    row, column, addend = a[6].tolist(), b[:, 1].tolist(), int(c[6, 1])
     products = [x * y for x, y in zip(row, column, strict=True)]
-    for name, numbers in (("row 2 of A", row), ("column 2 of B", column), ("products", products), ("c", [addend])):
+    for name, numbers in (("row 6 of A", row), ("column 1 of B", column), ("products", products), ("c", [addend])):
         (line,) = re.findall(rf"^{name} +(-?\d.*)$", text, re.MULTILINE)
         assert [int(number) for number in line.split()] == numbers
     magnitude = sum(map(abs, products)) + abs(addend)
     (proof,) = (placed.expected.proof for placed in plan.expected[index].placed)
-    assert f"= {magnitude} < 2^{proof.precision}, log2(2^{proof.precision} / {magnitude}) = {proof.margin_bits[0, 2, 2]:.2f} bits" in text
-    assert f"| adds to c, term by term | {written(list(accumulate([addend, *products])))} | 5 |" in text
-    assert f"| adds c last | {written(list(accumulate([*products, addend])))} | 5 |" in text
+    assert f"= {magnitude} < 2^{proof.precision}, log2(2^{proof.precision} / {magnitude}) = {proof.margin_bits[0, 6, 1]:.2f} bits" in text
+    assert f"| adds to c, term by term | {written(list(accumulate([addend, *products])))} | -3 |" in text
+    assert f"| adds c last | {written(list(accumulate([*products, addend])))} | -3 |" in text
     cut = [int(term / 2) * 2 for term in (*products, addend)]
     assert f"down to 2 | {written(cut)} | {sum(cut)} |" in text
 

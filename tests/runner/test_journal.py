@@ -132,7 +132,7 @@ def test_a_run_without_results_leaves_a_directory_that_another_run_may_use(tmp_p
 def test_a_journal_of_an_older_schema_is_read(tmp_path):
     path = tmp_path / "results.jsonl"
     path.write_bytes(encode({"id": "a[1]", "verdict": "expected_fail"}))
-    assert [(result.verdict, result.code) for result in read(path)] == [(Verdict.KNOWN_FAIL, "")]
+    assert [(result.verdict, result.code, result.parameters) for result in read(path)] == [(Verdict.KNOWN_FAIL, "", {})]
 
 
 @pytest.mark.parametrize("schema", [SCHEMA + 1, 0, "2", None])

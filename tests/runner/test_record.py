@@ -44,6 +44,7 @@ RESULTS = st.builds(
     attempt=st.integers(1, 5),
     tries=st.lists(TRIES, max_size=2).map(tuple),
     code=LINES,
+    parameters=st.dictionaries(LINES, LINES, max_size=3),
 )
 
 
@@ -90,6 +91,8 @@ def test_a_field_that_the_schema_does_not_name_is_ignored():
         ({"requirements": "KHR"}, "requirements", "expected a list, found 'KHR'"),
         ({"requirements": ["a", {}]}, "requirements[1]", "expected text, found an object"),
         ({"steps": {"device": [1]}}, "steps.device", "expected a duration in seconds, found a list"),
+        ({"parameters": ["scope"]}, "parameters", "expected an object, found a list"),
+        ({"parameters": {"scope": "subgroup", "trips": 3}}, "parameters.trips", "expected text, found 3"),
         ({"failures": {}}, "failures", "expected a list, found an object"),
         ({"failures": [{"shape": [1, 0]}]}, "failures[0].shape", "expected two sizes from 1 to 65,536, found a list"),
         ({"failures": [{"shape": [65536, 65536]}]}, "failures[0].shape", "expected at most 16,777,216 elements, found 65536 rows of 65536"),

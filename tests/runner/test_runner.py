@@ -58,6 +58,7 @@ def test_a_right_device_passes_and_its_record_is_whole(case, right):
     assert (result.verdict, result.reason, result.message, result.failures) == (Verdict.PASS, "", "", ())
     assert (result.id, result.family, result.tier, result.front_end) == (case.id, "load_store", "smoke", "spirv")
     assert (result.device, result.driver) == ("Scripted", "1.0")
+    assert result.parameters == case.named
     assert result.requirements == case.requirements
     assert 0 < len(result.requirements) <= len(case.definition.covers)
     assert result.subcases == len(case.subcases)

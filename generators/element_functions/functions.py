@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.numerics.formats import bits_of
-from generators.program.callbacks import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
+from generators.program.expressions import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
 from generators.program.functions import Function
 from generators.program.operation import Hint
 from generators.program.values import Scalar

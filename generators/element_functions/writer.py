@@ -7,7 +7,7 @@ from typing import Protocol
 from generators.element_functions.functions import Arithmetic
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32
-from generators.program.callbacks import Converted, Expression, element_function
+from generators.program.expressions import Converted, Expression, element_function
 from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint

@@ -16,7 +16,7 @@ import numpy as np
 from generators.engine_kernels.parts import number
 from generators.layouts.block_formats import F16, S8, S32, U8, U32, bits_at, block_of, word
 from generators.program.blocks import BlockPointer, BlockType
-from generators.program.callbacks import Binary, BlockRead, Choose, Converted, Expression, Part, element_function
+from generators.program.expressions import Binary, BlockRead, Choose, Converted, Expression, Part, element_function
 from generators.program.functions import Function
 from generators.program.variables import Aggregate, ArrayType
 from generators.types import ComponentType

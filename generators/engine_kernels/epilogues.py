@@ -9,7 +9,7 @@ import numpy as np
 from generators.engine_kernels.parts import KernelWriter, number
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32
-from generators.program.callbacks import Binary, ElementRead, Expression, element_function
+from generators.program.expressions import Binary, ElementRead, Expression, element_function
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.per_element import PerElement

@@ -15,8 +15,8 @@ from generators.layouts.tile_arrays import tame_bits
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import constant
 from generators.program.control_flow import Carried
+from generators.program.expressions import constant
 from generators.program.memory import Array, Pointee, Role
 from generators.program.operation import Hint
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType

@@ -9,7 +9,7 @@ from typing import Literal
 
 from generators.layouts.block_formats import U32, BlockFormat, planes, word
 from generators.program.blocks import BlockPointer, BlockType
-from generators.program.callbacks import Binary, BlockRead, Called, Choose, Converted, Expression, Part, constant, element_function
+from generators.program.expressions import Binary, BlockRead, Called, Choose, Converted, Expression, Part, constant, element_function
 from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint

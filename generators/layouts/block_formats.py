@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from generators.program.blocks import BlockMember, BlockPointer, BlockType
-from generators.program.callbacks import Binary, BlockRead, Choose, Converted, ElementRead, Expression, binary, constant
+from generators.program.expressions import Binary, BlockRead, Choose, Converted, ElementRead, Expression, binary, constant
 from generators.program.memory import Array
 from generators.program.values import Operand
 from generators.types import COMPONENT_TYPES, ComponentType

@@ -8,7 +8,7 @@ from generators.errors import GeneratorError
 from generators.mutations.base import BaseModule
 from generators.program.blocks import BlockMember, BlockPointer, BlockType
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, BlockRead, Choose, constant, element_function
+from generators.program.expressions import Binary, BlockRead, Choose, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement

@@ -13,8 +13,8 @@ from generators.layouts.tensor_writer import TensorWriter
 from generators.numerics.formats import bits_of
 from generators.program.blocks import BlockMember, BlockPointer, BlockType
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, BlockRead, Converted, Expression, Operator, Part, constant, element_function
 from generators.program.conversion import Conversion
+from generators.program.expressions import Binary, BlockRead, Converted, Expression, Operator, Part, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase

@@ -8,7 +8,7 @@ import pytest
 from cts.reference.evaluate import evaluate
 from generators.errors import GeneratorError
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, Called, Choose, Converted, Expression, Part, constant, element_function
+from generators.program.expressions import Binary, Called, Choose, Converted, Expression, Part, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement, StructOperand, VectorOperand

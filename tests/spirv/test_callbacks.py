@@ -7,7 +7,7 @@ import pytest
 from generators.errors import GeneratorError, NotExpressible
 from generators.glsl.emit import emit as emit_glsl
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.callbacks import Binary, ElementRead, element_function
+from generators.program.expressions import Binary, ElementRead, element_function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program

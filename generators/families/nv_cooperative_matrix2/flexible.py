@@ -20,8 +20,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.callbacks import Binary, Choose, Expression, constant, element_function
 from generators.program.control_flow import Carried
+from generators.program.expressions import Binary, Choose, Expression, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee, Role
 from generators.program.per_element import PerElement

@@ -19,8 +19,8 @@ from generators.parameters.matrices import OneMatrix
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.callbacks import Binary, Choose, Expression
 from generators.program.control_flow import Carried, Condition, Merged
+from generators.program.expressions import Binary, Choose, Expression
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Hint

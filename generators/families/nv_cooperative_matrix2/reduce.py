@@ -17,8 +17,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.callbacks import Binary, element_function
 from generators.program.control_flow import Carried, Condition, Merged
+from generators.program.expressions import Binary, element_function
 from generators.program.functions import Function
 from generators.program.operation import Hint
 from generators.program.per_element import PerElement

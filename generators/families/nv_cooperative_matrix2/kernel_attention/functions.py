@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.engine_kernels.parts import number
 from generators.program.builder import U32
-from generators.program.callbacks import Binary, Choose, Converted, Expression, constant, element_function
+from generators.program.expressions import Binary, Choose, Converted, Expression, constant, element_function
 from generators.program.functions import Function
 from generators.program.values import Scalar
 from generators.types import COMPONENT_TYPES, ComponentType

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 
 import numpy as np
 
@@ -16,8 +15,10 @@ from generators.errors import GeneratorError
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import encode, values
 from generators.numerics.rounding import nearest, neighbours
+from generators.program.control_flow import flattened
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.program import Program
+from generators.program.walking import names_read
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Elementwise = MatrixNegate | MatrixArithmetic | MatrixTimesScalar
@@ -185,12 +186,7 @@ def _fused(product: MatrixArithmetic) -> Substitute:
 
 
 def _left_is_used_again(program: Program, operation: MatrixArithmetic) -> bool:
-    return any(
-        field.name != "result" and getattr(other, field.name) == operation.left
-        for other in program.operations
-        if other is not operation
-        for field in fields(other)
-    )
+    return any(operation.left.name in names_read(other) for other in flattened(program.operations) if other is not operation)
 
 
 def _arithmetic_defects(program: Program) -> Iterator[Defect]:

@@ -1,0 +1,60 @@
+"""What operations read, and operations with changes inside of them."""
+
+from __future__ import annotations
+
+from cts.defects.elementwise import elementwise_defects
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.control_flow import Carried, Condition, Loop, flattened
+from generators.program.elementwise import MatrixArithmetic
+from generators.program.memory import Pointee
+from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.walking import changed, names_read
+from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
+
+S32 = COMPONENT_TYPES["s32"]
+TYPE = MatrixType(S32, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
+
+
+def program_with_a_loop():
+    """The difference of two matrices, the first of which is added again and again in a loop."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source = builder.array("source", Pointee(S32), 128, StorageClass.STORAGE_BUFFER, "input")
+    target = builder.array("target", Pointee(S32), 64, StorageClass.STORAGE_BUFFER, "output")
+    stride = builder.literal(8)
+    left, right = (builder.load(name, TYPE, source, builder.literal(64 * i), stride, Layout.ROW_MAJOR) for i, name in enumerate("ab"))
+    difference = builder.elementwise("difference", "subtract", left, right)
+    current = Matrix("current", TYPE)
+    carried: list[Carried] = []
+    with builder.loop(Scalar("i", U32), builder.literal(3), carried):
+        carried.append(Carried(difference, current, builder.elementwise("more", "add", current, left)))
+    builder.store(current, target, builder.literal(0), stride, Layout.ROW_MAJOR)
+    return builder.build()
+
+
+def test_an_operand_that_a_loop_uses_again_may_be_overwritten() -> None:
+    found = [defect for defect in elementwise_defects(program_with_a_loop()) if defect.id == "elementwise.left_overwritten"]
+    assert [[operation.result.name for operation in defect.substitutes] for defect in found][:1] == [["difference"]]
+
+
+def test_a_loop_reads_what_its_body_and_its_trip_count_read() -> None:
+    (loop,) = [one for one in program_with_a_loop().operations if isinstance(one, Loop)]
+    assert names_read(loop) >= {"difference", "more", "current", "a", "literal_u32_3"}
+    assert "a" not in names_read(loop, inside=False)
+
+
+def test_a_change_reaches_operations_in_bodies() -> None:
+    def added(operation):
+        return (operation, operation) if isinstance(operation, MatrixArithmetic) else (operation,)
+
+    before = program_with_a_loop().operations
+    count = [sum(isinstance(one, MatrixArithmetic) for one in flattened(operations)) for operations in (before, changed(before, added))]
+    assert count == [2, 4]
+
+
+def test_a_condition_is_read() -> None:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    one = builder.instance_index()
+    with builder.arm() as then:
+        builder.arithmetic("sum", "add", one, builder.literal(1))
+    builder.branch(Condition(one, "less", builder.literal(7)), then)
+    assert names_read(builder.build().operations[-1], inside=False) == {"instance", "literal_u32_7"}

@@ -11,9 +11,9 @@ import numpy as np
 
 from cts.journal.record import MOST_SIDE
 from cts.pictures.drawing import draw
-from cts.pictures.map import TensorMap
 from cts.printable import printable_line
 from cts.verdict.elements import number
+from cts.verdict.tensor_map import TensorMap
 from generators.errors import CtsError
 from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES

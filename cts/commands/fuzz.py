@@ -17,7 +17,7 @@ from types import MappingProxyType
 from cts.commands.context import print_json
 from cts.commands.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
 from cts.exit_codes import BAD_INPUT, interrupted
-from cts.repro.reproduction import Again, write_arrangement
+from cts.kinds.kernel_reproduction import Again, write_arrangement
 from cts.run.output import complain
 from cts.run.plan import at_least_one, checked_settings, one_of
 from cts.run.progress import LOG_SECONDS, TERMINAL_SECONDS

@@ -13,11 +13,11 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import glossary
 from cts.devices.device import DeviceError, DeviceFailure
+from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.diagnosis.diagnose import gives, known_defects
 from cts.kinds.kernel import Arrangement, compile_module
 from cts.reference.evaluate import evaluate
-from cts.run.session import DeviceHolder, FrontEnd
 from cts.verdict.compare import compare, format_mismatch
-from cts.verdict.diagnose import gives, known_defects
 from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel

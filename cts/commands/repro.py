@@ -9,14 +9,15 @@ from pathlib import Path
 
 from cts.commands.context import casebook, root
 from cts.devices.device import Device, DeviceDescription, Finding
+from cts.devices.holder import DeviceHolder
 from cts.journal.journal import encode
 from cts.kinds.kernel import arrange
+from cts.kinds.kernel_reproduction import write_outcomes
 from cts.kinds.table import KINDS
 from cts.repro.folder import README, RESULT
-from cts.repro.reproduction import write_outcomes
 from cts.run.plan import checked_front_end, checked_settings
 from cts.run.runner import judge
-from cts.run.session import DeviceHolder, open_holder
+from cts.run.session import open_holder
 from cts.run.tally import PASSING
 from cts.verdict.codes import Reason
 from cts.verdict.known_failures import known_failures

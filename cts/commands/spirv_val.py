@@ -20,9 +20,9 @@ from itertools import islice
 from pathlib import Path
 
 from cts.commands.choice import chosen_cases, configure_choice
+from cts.devices.holder import FRONT_ENDS, FrontEnd
 from cts.kinds.kernel import compile_module, glsl_source
 from cts.run.plan import at_least_one, one_of
-from cts.run.session import FRONT_ENDS, FrontEnd
 from generators.casebook import Case, CaseKind, Family, Tier, build
 from generators.errors import CtsError, GeneratorError, NotExpressible
 

@@ -9,17 +9,17 @@ from typing import TypeVar
 
 import numpy as np
 
+from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.diagnosis.diagnose import diagnose
 from cts.kinds.kind import Judgement, Stopwatch, one_line
-from cts.pictures.map import TensorMap
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
-from cts.run.session import DeviceHolder, FrontEnd
 from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
-from cts.verdict.diagnose import diagnose
 from cts.verdict.expected import Expected
 from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.poison import initial_contents
+from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import Verdict
 from generators.casebook import BuiltCase, Case, build
 from generators.dispatch import dispatch, kernel

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cts.run.session import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder, FrontEnd
 from cts.verdict.failure import Failure
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from cts.devices.device import DeviceFailure
+from cts.devices.holder import DeviceHolder, FrontEnd
 from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries
 from cts.kinds.kind import Json, Judgement, Stopwatch
 from cts.kinds.property_rules import RULES, Commanded
 from cts.repro.folder import README, heading, writing
-from cts.run.session import DeviceHolder, FrontEnd
 from cts.verdict.codes import Code
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from cts.devices.holder import DeviceHolder, FrontEnd
 from cts.devices.validator.device import Answer, ValidatorDevice
 from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
 from cts.repro.folder import README, heading, writing
-from cts.run.session import DeviceHolder, FrontEnd
 from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_module

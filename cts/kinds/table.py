@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from cts.devices.device import DeviceDescription
 from cts.kinds import kernel, kernel_digests, kernel_show, query, static
+from cts.kinds.kernel_reproduction import write_reproduction
 from cts.kinds.kind import Kind
-from cts.repro.reproduction import write_reproduction
 from cts.verdict.codes import Code, Reason
 from generators.casebook import CaseKind
 

@@ -10,7 +10,7 @@ from itertools import product
 from types import MappingProxyType
 from xml.sax.saxutils import escape
 
-from cts.pictures.map import NOWHERE, TensorMap
+from cts.verdict.tensor_map import NOWHERE, TensorMap
 from generators.errors import CtsError
 
 _LARGE, _SMALL = 25, 11

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.pictures.map import NOWHERE, TensorMap
 from cts.reference.evaluate import evaluate, perform
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed
 from cts.reference.tensor_addressing import Addresses
+from cts.verdict.tensor_map import NOWHERE, TensorMap
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix

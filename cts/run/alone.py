@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from cts.devices.device import DeviceUnavailable
+from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.run.control import ControlCase, Proven
 from cts.run.judging import ASIDE, DIGEST, make_report
 from cts.run.runner import judge
-from cts.run.session import DeviceHolder, Settings
+from cts.run.session import Settings
 from cts.run.set_aside import SET_ASIDE, SetAside, settle
 from cts.run.tally import Digest
 from cts.verdict.verdict import CaseResult, Verdict

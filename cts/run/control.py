@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from cts.devices.device import DeviceUnavailable
-from cts.run.session import Retries
+from cts.devices.holder import Retries
 from cts.run.tally import Digest
 from cts.verdict.verdict import Verdict
 from generators.casebook import Casebook, CaseKind, find_case

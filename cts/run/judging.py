@@ -11,12 +11,13 @@ from typing import Literal
 import pytest
 
 from cts.devices.device import DeviceError
+from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError, encode
 from cts.run.collection import CaseItem, CasesFile, SuiteDirectory
 from cts.run.control import ControlCase, Proven
 from cts.run.runner import judge
 from cts.run.selection import Selection
-from cts.run.session import DeviceHolder, Settings
+from cts.run.session import Settings
 from cts.run.set_aside import SET_ASIDE, SetAside, tried
 from cts.run.tally import PASSING, Digest
 from cts.verdict.verdict import CaseResult, Verdict

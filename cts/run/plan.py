@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from cts.devices.choose import choose, open_device
+from cts.devices.holder import FRONT_ENDS, FrontEnd, Retries
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
-from cts.run.session import FRONT_ENDS, FrontEnd, Retries, Settings
+from cts.run.session import Settings
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
 from generators.errors import CtsError

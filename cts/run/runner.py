@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
+from cts.devices.holder import DeviceHolder, FrontEnd
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.kinds.table import KINDS, unjudged
-from cts.run.session import DeviceHolder, FrontEnd
 from cts.verdict.codes import Code
 from cts.verdict.failure import to_json
 from cts.verdict.verdict import CaseResult, Verdict

@@ -1,56 +1,16 @@
-"""What one run judges with: its settings, and the device that it holds."""
+"""What one run judges with: its settings, and how they open the device."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
 
 from cts.devices.choose import open_device
-from cts.devices.device import Device, DeviceDescription, DeviceError, DeviceUnavailable, Finding
+from cts.devices.device import Device, DeviceDescription, Finding
+from cts.devices.holder import ONCE, DeviceHolder, FrontEnd, Retries
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
 from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from generators.casebook import Tier
-
-FrontEnd = Literal["spirv", "glsl"]
-FRONT_ENDS: tuple[FrontEnd, ...] = ("spirv", "glsl")
-
-
-LONGEST_PAUSE = 3600.0
-"""To which pauses grow."""
-
-
-@dataclass(frozen=True)
-class Retries:
-    """How often a device is tried that fails outside of any case, and how long in all.
-
-    Attributes:
-        attempts: one at least.
-        pause: seconds before the second attempt; each further pause is twice as long, up to LONGEST_PAUSE.
-        seconds: how long one attempt to open the device may take.
-    """
-
-    attempts: int = 4
-    pause: float = 1.0
-    seconds: float = 60.0
-
-    def pauses(self) -> list[float]:
-        """Return the seconds to wait before each attempt, 0 before the first."""
-        longest = max(self.pause, LONGEST_PAUSE)
-        return [0.0, *(min(self.pause * 2.0**number, longest) for number in range(self.attempts - 1))]
-
-    def begin(self, sleep: Callable[[float], None]) -> Iterator[None]:
-        """Yield as often as something may be tried, after the pause before each attempt."""
-        for pause in self.pauses():
-            if pause:
-                sleep(pause)
-            yield
-
-
-ONCE = Retries(attempts=1)
 
 
 @dataclass(frozen=True)
@@ -81,72 +41,6 @@ class Settings:
     repeat: int = 1
     fallback: str = ""
     known: KnownFailures = NONE_KNOWN
-
-
-class DeviceHolder:
-    """A device that is opened when first asked for, and anew after it was lost.
-
-    Args:
-        open_device: opens it, outside of any case.
-        retries: of a device that cannot be opened.
-        sleep: waits for some seconds.
-        findings: a list of the run, for what follows.
-
-    Attributes:
-        findings: what went wrong while no case was judged, for example as the device was closed.
-    """
-
-    def __init__(
-        self,
-        open_device: Callable[[], Device],
-        retries: Retries = ONCE,
-        sleep: Callable[[float], None] = time.sleep,
-        findings: list[Finding] | None = None,
-    ) -> None:
-        self._open = open_device
-        self._retries = retries
-        self._sleep = sleep
-        self._device: Device | None = None
-        self.findings = [] if findings is None else findings
-
-    @property
-    def device(self) -> Device:
-        """The open device.
-
-        Raises:
-            DeviceUnavailable: it cannot be opened, however often that is tried.
-        """
-        if self._device is None:
-            self._device = self._opened()
-        return self._device
-
-    def _opened(self) -> Device:
-        last: DeviceError | None = None
-        for _ in self._retries.begin(self._sleep):
-            try:
-                return self._open()
-            except DeviceError as error:
-                last = error
-        times = self._retries.attempts
-        what, line_end, last_words = str(last).partition("\n")
-        raise DeviceUnavailable(what + (f" (tried {times} times)" if times > 1 else "") + line_end + last_words) from last
-
-    def discard(self) -> None:
-        """Let go of the device, whatever state it is in; the next use opens a fresh one."""
-        device, self._device = self._device, None
-        if device is not None:
-            # A lost device may fail to close in any way; the next one does not depend on it.
-            with suppress(Exception):
-                self._close(device)
-
-    def close(self) -> None:
-        """Close the device if it is open."""
-        device, self._device = self._device, None
-        if device is not None:
-            self._close(device)
-
-    def _close(self, device: Device) -> None:
-        self.findings += device.close()
 
 
 def open_holder(settings: Settings, findings: list[Finding] | None = None) -> DeviceHolder:

@@ -203,7 +203,7 @@ def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = ()) -> str:
 
     Args:
         mismatch: of compare.
-        diagnosis: words of cts.verdict.diagnose.diagnose.
+        diagnosis: words of cts.diagnosis.diagnose.diagnose.
     """
     lines = [mismatch.summary]
     listed = mismatch.elements[:_LISTED]

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from cts.pictures.map import TensorMap
 from cts.verdict.elements import number, words
+from cts.verdict.tensor_map import TensorMap
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Kind = Literal["wrong value", "not written", "padding overwritten", "stray write", "permitted, not expected"]

@@ -8,8 +8,8 @@ from dataclasses import replace
 from cts.devices.device import DeviceDescription
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
+from cts.devices.holder import DeviceHolder
 from cts.run.runner import judge
-from cts.run.session import DeviceHolder
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
 from generators.casebook import find_case

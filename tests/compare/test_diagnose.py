@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.diagnose import diagnose
 from cts.verdict.elements import scatter
 from cts.verdict.failure import Fit, Match
 from generators.kernel import Outcome

@@ -19,8 +19,8 @@ import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
+from cts.diagnosis.diagnose import gives, known_defects
 from cts.reference.evaluate import evaluate
-from cts.verdict.diagnose import gives, known_defects
 from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
 from generators.casebook import CaseKind, Tier, build

@@ -10,9 +10,9 @@ import numpy as np
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import Value
+from cts.diagnosis.diagnose import known_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.diagnose import known_defects
 from cts.verdict.elements import scatter
 from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents

@@ -9,10 +9,10 @@ import pytest
 
 from cts.defects.construction import construction_defects
 from cts.defects.evaluation import evaluate_defect
+from cts.diagnosis.diagnose import diagnose, known_defects
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
 from cts.verdict.compare import compare
-from cts.verdict.diagnose import diagnose, known_defects
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError

@@ -3,7 +3,7 @@
 import pytest
 
 from cts.defects.evaluation import evaluate_defect
-from cts.verdict.diagnose import known_defects
+from cts.diagnosis.diagnose import known_defects
 from generators.casebook import build, expand, find_case
 from generators.types import Layout
 from tests.families.evidence import chosen, seen, unseen

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
-from cts.verdict.diagnose import diagnose
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, find_case
 from generators.kernel import Outcome

@@ -4,7 +4,7 @@ import pytest
 
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary, read
-from cts.verdict.diagnose import known_defects
+from cts.diagnosis.diagnose import known_defects
 from generators.bug_classes import load_bug_classes
 from generators.casebook import CaseKind
 from generators.errors import CasebookError

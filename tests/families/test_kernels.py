@@ -14,10 +14,10 @@ from cts.defects.defect import Defect, every
 from cts.devices.device import UndefinedBehaviour
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
+from cts.diagnosis.diagnose import known_defects
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import STEPS, evaluate
 from cts.reference.state import State
-from cts.verdict.diagnose import known_defects
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.dispatch import kernel

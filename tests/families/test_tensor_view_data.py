@@ -5,9 +5,9 @@ import pytest
 
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor_view import tensor_view_defects
+from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.diagnose import diagnose
 from cts.verdict.poison import initial_contents
 from generators.casebook import Tier, build, expand, find_case
 from generators.errors import GeneratorError

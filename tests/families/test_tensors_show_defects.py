@@ -5,9 +5,9 @@ import pytest
 
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor import tensor_defects
+from cts.diagnosis.diagnose import diagnose, known_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.diagnose import diagnose, known_defects
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError

@@ -15,7 +15,7 @@ from cts.devices.embedded import tensor_access, tensor_addressing, tensor_state
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.tensor_addressing import Layout, Places, View
-from cts.run.session import DeviceHolder
+from cts.devices.holder import DeviceHolder
 from generators.errors import CtsError
 from generators.fuzz.draws import DRAWS_PER_FORM, draw
 from generators.fuzz.shrinking import simpler, size

@@ -15,11 +15,11 @@ from cts.devices.choose import choose, open_device
 from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
+from cts.devices.holder import DeviceHolder
 from cts.devices.validator.device import ValidatorDevice
 from cts.kinds.table import KINDS, unjudged
 from cts.run.plan import OptionError, checked_settings
 from cts.run.runner import judge
-from cts.run.session import DeviceHolder
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, expand, load_family
 from generators.module_check import ModuleCheck

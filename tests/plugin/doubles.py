@@ -32,7 +32,7 @@ from cts.devices.device import (
 )
 from cts.devices.spec import DeviceSpec
 from cts.kinds import kernel as kernels
-from cts.repro.reproduction import after
+from cts.kinds.kernel_reproduction import after
 from cts.run import plan as plans
 from cts.run import session as sessions
 from cts.verdict.codes import Code, Reason

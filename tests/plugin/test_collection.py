@@ -46,8 +46,9 @@ def test_k_selects_by_id(checkout):
 @pytest.mark.parametrize(
     ("words", "numbers"),
     [
-        ("N3 or copying[n4", "34"),
-        ("red and not (n3 or n4)", "012567"),
+        ("N3 or copying[number:n4", "34"),
+        ("number and not (n3 or n4)", "012567"),
+        ("red", ""),
         ("not green", "01234567"),
         ("copying.yaml and n3", "3"),
         ("cts and n3", "3"),

@@ -89,7 +89,8 @@ def test_records_have_what_reports_need(whole):
     assert first["requirements"] == ["KHR-LOAD-03"]
     assert first["subcases"] == 2
     assert {"emit", "missing", "expect", "device", "compare", "pipeline"} <= set(first["steps"])
-    assert first["failures"][0]["subcase"] == "first"
+    assert first["parameters"] == {"number": "n0", "colour": "red"}
+    assert first["failures"][0]["subcase"] == "data:first"
     passed = next(record for record in records if record["verdict"] == "pass")
     assert (passed["code"], passed["reason"]) == ("", "")
 

@@ -6,7 +6,7 @@ import pytest
 
 from cts.commands import context
 from cts.devices.device import DeviceDescription
-from cts.run.session import DeviceHolder
+from cts.devices.holder import DeviceHolder
 from cts.verdict.codes import Reason
 from generators.casebook import Case, Casebook, expand, load_casebook
 from generators.kernel import Dispatch, Kernel, Outcome

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from cts.devices.device import DeviceUnavailable
+from cts.devices.holder import Retries
 from cts.run.control import IN_A_ROW, ControlCase
-from cts.run.session import Retries
 from cts.verdict.verdict import Verdict
 
 RETRIES = Retries(attempts=3, pause=2.0)

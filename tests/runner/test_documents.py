@@ -13,9 +13,9 @@ import pytest
 
 from cts.cli import VERBS
 from cts.defects.evaluation import evaluate_defect
+from cts.diagnosis.diagnose import diagnose, known_defects
 from cts.kinds.kernel import Arrangement, arrange
 from cts.verdict.compare import compare, format_mismatch
-from cts.verdict.diagnose import diagnose, known_defects
 from cts.verdict.elements import scatter
 from generators.casebook import Casebook, build, find_case
 from generators.errors import CtsError

@@ -12,11 +12,11 @@ from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor_view import tensor_view_defects
 from cts.kinds.kernel import WrongSubcase, _failed, arrange
 from cts.pictures.drawing import draw
-from cts.pictures.map import NOWHERE, TensorMap
 from cts.pictures.picture import picture_of_case, shown_pictures
 from cts.pictures.tracing import tensor_maps
 from cts.verdict.compare import compare
 from cts.verdict.failure import to_json
+from cts.verdict.tensor_map import NOWHERE, TensorMap
 from generators.casebook import build, find_case
 from generators.errors import CtsError
 from reports.picture import failing_array

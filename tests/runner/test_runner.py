@@ -19,7 +19,7 @@ from cts.devices.device import (
 )
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel import arrange
-from cts.repro.reproduction import after
+from cts.kinds.kernel_reproduction import after
 from cts.run.runner import OURS, judge
 from cts.run.set_aside import SetAside, tried
 from cts.verdict.codes import Reason

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cts.devices.device import DeviceError, DeviceUnavailable
-from cts.run.session import LONGEST_PAUSE, DeviceHolder, Retries
+from cts.devices.holder import LONGEST_PAUSE, DeviceHolder, Retries
 
 from .conftest import Scripted
 

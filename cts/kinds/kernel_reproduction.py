@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from cts.devices.holder import FrontEnd
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.repro.folder import DESCRIPTION, README, heading, writing
-from cts.run.session import FrontEnd
 from cts.verdict.elements import scatter
 from cts.verdict.expected import Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, build

@@ -1,0 +1,1 @@
+"""Which known defects explain a failure."""

@@ -59,18 +59,18 @@ class Selection:
 
 
 def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
-    """The ids of a case list by family.
+    """Return the ids of a case list by family, each once: a list may name a case in several ways.
 
     Raises:
         CaseListError: the list cannot be read, or an id in it is no case's; the message names file and line.
     """
-    families: dict[str, list[str]] = {}
+    families: dict[str, dict[str, None]] = {}
     for id_, place in read_case_list(path).items():
         try:
             case = find_case(casebook, id_)
         except CasebookError as error:
             raise CaseListError(f"{place}: {error}") from error
-        families.setdefault(case.family, []).append(case.id)
+        families.setdefault(case.family, {})[case.id] = None
     return {family: tuple(ids) for family, ids in families.items()}
 
 

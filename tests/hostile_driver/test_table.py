@@ -6,8 +6,10 @@ from collections import Counter
 
 from cts.devices.device import Step
 from cts.verdict.verdict import Verdict
+from generators.casebook import find_case
 from tests.hostile_driver.scenario import UNJUDGED, case_ids, read_table
 from tests.hostile_driver.shaders import filled, shaders
+from tests.suite import casebook
 
 TABLE = read_table()
 SCENARIOS = [scenario for run in TABLE for scenario in run.scenarios]
@@ -49,3 +51,8 @@ def test_faults_have_every_name_filled_in() -> None:
 def test_every_case_with_a_shader_has_one_of_its_own() -> None:
     found = [shader.crc for shader in shaders().values()]
     assert len(found) == len(set(found)) == len(case_ids()) - 1
+
+
+def test_every_case_is_named_as_the_suite_names_it() -> None:
+    for id_ in case_ids().values():
+        assert find_case(casebook(), id_).id == id_

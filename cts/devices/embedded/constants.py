@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
 from cts.devices.embedded.shapes import type_text
 from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Type, member_count
+from cts.devices.embedded.translation import Translation, Words
 from cts.devices.embedded.type_rules import RULES, SPECIALIZABLE, need
 from cts.devices.embedded.values import UNDEFINED, Value
 from generators.spirv.enumerants import Decoration, Op
-
-if TYPE_CHECKING:
-    from cts.devices.embedded.translation import Translation, Words
 
 _BOOLEANS = frozenset({Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
 _NUMBERS = frozenset({Op.Constant, Op.SpecConstant})

@@ -11,6 +11,7 @@ import numpy as np
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding, OutOfMemory, Step, UndefinedBehaviour
 from cts.devices.embedded.control_flow import prepare_functions
+from cts.devices.embedded.declarations import declare
 from cts.devices.embedded.diagnostics import (
     Malformed,
     NotSupported,
@@ -29,6 +30,7 @@ from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.embedded.spirv_types import size_of
 from cts.devices.embedded.translation import Translation
+from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import UNDEFINED
 from cts.devices.embedded.workgroup import built_in, check_built_in
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
@@ -133,13 +135,13 @@ class Pipeline:
         self.kernel = kernel
         self._strict = strict
         try:
-            translation = Translation(kernel, subgroup_size, mapping, strict, HANDLERS, limits)
+            translation = Translation(kernel, subgroup_size, mapping, strict, HANDLERS, RULES, limits)
         except NotSpirv as error:
             raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
         except UnknownInstruction as error:
             raise NotSupported(f"SPIR-V word {error.word}: the embedded device does not have this: {error.name}", error.name) from error
         try:
-            translation.declare(subgroup_size)
+            declare(translation, subgroup_size)
             prepare_functions(translation)
             self._translation = translation
             self._connect()

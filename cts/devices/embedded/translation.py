@@ -1,4 +1,4 @@
-"""A module made ready: its declarations, evaluated for one kernel, and what its instructions become.
+"""A module made ready for one kernel: what its declarations say (see ``declarations``), and what its instructions become.
 
 Each group of instructions is a module with a table ``HANDLERS``: opcode -> a function that checks the static rules of one
 instruction and returns what executes it, a callable without arguments that gives the result.
@@ -6,19 +6,16 @@ instruction and returns what executes it, a callable without arguments that give
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from cts.devices.embedded.constants import constant_value
 from cts.devices.embedded.diagnostics import Malformed, NotSupported, Unsupported, Violation
-from cts.devices.embedded.limits import Budget, Extent, Limits, extent_of
+from cts.devices.embedded.limits import Budget, Extent, Limits
 from cts.devices.embedded.machine import Function, Machine, Run
 from cts.devices.embedded.memory import AddressSpace
-from cts.devices.embedded.ordering import MAX_INVOCATIONS, Manner, Reach
+from cts.devices.embedded.ordering import Manner, Reach
 from cts.devices.embedded.references import UNDERSTOOD
 from cts.devices.embedded.spirv_types import (
     Array,
@@ -32,48 +29,28 @@ from cts.devices.embedded.spirv_types import (
     TensorViewType,
     Type,
     Vector,
-    has_matrix,
-    has_no_bytes,
     member_count,
     member_type,
 )
 from cts.devices.embedded.structure import check_structure
-from cts.devices.embedded.type_declarations import declared_type
-from cts.devices.embedded.type_rules import RULES, need
 from cts.devices.embedded.values import Value
 from generators.kernel import Kernel
 from generators.spirv.enumerants import (
-    BuiltIn,
-    Decoration,
-    ExecutionMode,
     MemoryAccess,
-    MemoryModel,
     Op,
     StorageClass,
 )
 from generators.spirv.grammar import GRAMMAR
 from generators.spirv.reader import Instruction, read_header, read_instructions, read_string
-from generators.types import Scope
 
 Words = tuple[int, ...]
 Handler = Callable[["Translation", Words], Run]
+Rule = Callable[["Translation", Words], None]
+"""Checks the static rules of an instruction. Raises Malformed, Violation or Unsupported."""
 
 RESULT_OPS = frozenset(op for op in Op if GRAMMAR.instructions[op].is_typed)
 
 _NON_PRIVATE = int(MemoryAccess.NonPrivatePointer)
-_TYPES = frozenset(op for op in Op if op.name.startswith("Type"))
-_ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray})
-_VARIABLES = frozenset(
-    {
-        StorageClass.Input,
-        StorageClass.Uniform,
-        StorageClass.Workgroup,
-        StorageClass.Private,
-        StorageClass.PushConstant,
-        StorageClass.StorageBuffer,
-    }
-)
-"""Storage classes of variables outside of functions."""
 
 
 class Translation:
@@ -83,6 +60,7 @@ class Translation:
         kernel: whose module it is. ``strict``: see Machine.
         machine: what runs it; ``values``: the machine's.
         instructions: of the whole module; ``function_instructions``: from ``first_function``, the place of the first function, on.
+        names: by id the words of its debug name.
         index: number of the instruction that is being translated, for messages.
         instruction_sets: names of extended instruction sets by id.
         entry: id of the entry point's function.
@@ -102,7 +80,14 @@ class Translation:
     """
 
     def __init__(
-        self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, handlers: Mapping[Op, Handler], limits: Limits
+        self,
+        kernel: Kernel,
+        subgroup_size: int,
+        mapping: str,
+        strict: bool,
+        handlers: Mapping[Op, Handler],
+        rules: Mapping[Op, Rule],
+        limits: Limits,
     ) -> None:
         self.kernel = kernel
         self.mapping = mapping
@@ -119,7 +104,7 @@ class Translation:
         self.type_ids: dict[int, int] = {}
         self.decorations: dict[int, dict[int, Words]] = {}
         self.member_decorations: dict[tuple[int, int], dict[int, Words]] = {}
-        self._names: dict[int, Words] = {}
+        self.names: dict[int, Words] = {}
         self._bytes: dict[int, int] = {}
         self.variables: list[tuple[int, StorageClass, int, int]] = []
         self.extents: dict[int, Extent] = {}
@@ -137,8 +122,7 @@ class Translation:
         self.index = 0
         self.entry = 0
         self._handlers = handlers
-        self._local_size_words: tuple[bool, Words] | None = None
-        self._late: list[tuple[int, Op, Words]] = []
+        self._rules = rules
         # Constants of specialization need a machine to be computed on before its size is known.
         self.machine = Machine(self._bound, 1, 1, strict, limits.steps)
         self.values = self.machine.values
@@ -148,29 +132,13 @@ class Translation:
         self.first_function = 0
         self.function_instructions: list[Instruction] = []
 
-    def declare(self, subgroup_size: int) -> None:
-        """Evaluates everything before the first function; after it the machine has its size.
-
-        Raises:
-            Violation: a declaration breaks a static rule; ``index`` is the instruction.
-            Unsupported: a declaration that the interpreter does not have.
-        """
-        self.first_function = self._read_declarations()
-        self.local_size = self._find_local_size()
-        lanes = math.prod(self.local_size)
-        if not 1 <= lanes <= MAX_INVOCATIONS:
-            raise Violation("VUID-RuntimeSpirv-x-06432", f"a workgroup of {lanes} invocations; at most {MAX_INVOCATIONS}")
+    def resize(self, lanes: int, subgroup_size: int) -> None:
+        """Give the machine its size; the values that it has stay."""
         self._bytes.clear()
         early = self.values
         self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps)
         self.values = self.machine.values
         self.values[:] = early
-        self._check_scopes()
-        for index, op, words in self._late:
-            self.index = index
-            self._constant(op, words)
-        self.machine.constants = list(self.values)
-        self.function_instructions = self.instructions[self.first_function :]
 
     def prepare(self, op: Op, words: Words) -> Run:
         """What executes an instruction.
@@ -183,7 +151,7 @@ class Translation:
         handler = self._handlers.get(op)
         if handler is None:
             raise Unsupported(f"Op{op.name}")
-        rule = RULES.get(op)
+        rule = self._rules.get(op)
         if rule is not None:
             rule(self, words)
         return handler(self, words)
@@ -226,7 +194,7 @@ class Translation:
 
     def name(self, id_: int) -> str:
         """The debug name of an id, for messages."""
-        words = self._names.get(id_)
+        words = self.names.get(id_)
         return f"%{id_}" if words is None else read_string(words)[0]
 
     def storage(self, pointer: int) -> StorageClass:
@@ -291,132 +259,7 @@ class Translation:
             return np.broadcast_to(value[:, None, None], shape)
         return np.full(shape, value, type_.number.dtype)
 
-    def _read_declarations(self) -> int:
-        """Reads everything before the first function; gives the index of that."""
-        for index, (op, words, _) in enumerate(self.instructions):
-            self.index = index
-            if op is Op.Function:
-                return index
-            self._declaration(op, words)
-        raise Violation("SPIR-V 2.4", "the module has no function")
-
-    def _declaration(self, op: Op, words: Words) -> None:
-        declare = _DECLARE.get(op)
-        if declare is not None:
-            declare(self, words)
-        elif op in RESULT_OPS:
-            self._constant_or_late(op, words)
-        elif op in _TYPES:
-            type_ = declared_type(self, op, words)
-            self.types[words[0]] = type_
-            parts = words[1:] if op is Op.TypeStruct else words[1:2] if op in _ARRAYS else ()
-            self.extents[words[0]] = extent_of(type_, [self.extents[id_] for id_ in parts])
-
-    def _name(self, words: Words) -> None:
-        self._names[words[0]] = words[1:]
-
-    def _decorate(self, words: Words) -> None:
-        self.decorations.setdefault(words[0], {})[words[1]] = words[2:]
-
-    def _decorate_member(self, words: Words) -> None:
-        self.member_decorations.setdefault((words[0], words[1]), {})[words[2]] = words[3:]
-
-    def _capability(self, words: Words) -> None:
-        self.capabilities.add(words[0])
-
-    def _memory_model(self, words: Words) -> None:
-        self.private_model = words[1] == MemoryModel.Vulkan
-
-    def _entry_point(self, words: Words) -> None:
-        if read_string(words[2:])[0] == self.kernel.entry_point:
-            self.entry = words[1]
-
-    def _execution_mode(self, words: Words) -> None:
-        if words[0] == self.entry and words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
-            self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])
-
-    def _import(self, words: Words) -> None:
-        self.instruction_sets[words[0]] = read_string(words[1:])[0]
-
-    def _variable(self, words: Words) -> None:
-        id_ = words[1]
-        self.set_type(id_, words[0])
-        RULES[Op.Variable](self, words)
-        pointer = self.types[words[0]]
-        assert isinstance(pointer, PointerType)
-        storage = pointer.storage
-        contents = self.target(pointer)
-        if storage not in _VARIABLES:
-            raise Unsupported(f"a variable of {storage.name} storage")
-        if Decoration.NonWritable in self.decorations.get(id_, {}):
-            self.read_only.add(id_)
-        if has_matrix(contents) and storage not in (StorageClass.Private, StorageClass.Function):
-            raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
-        if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function):
-            raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
-        self.variables.append((id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0))
-
     def set_type(self, id_: int, type_id: int) -> None:
         """Notes the type of a value."""
         self.type_ids[id_] = type_id
         self.type_of[id_] = self.types[type_id]
-
-    def _constant_or_late(self, op: Op, words: Words) -> None:
-        self.set_type(words[1], words[0])
-        if has_matrix(self.type_of[words[1]]):
-            self._late.append((self.index, op, words))
-        else:
-            self._constant(op, words)
-
-    def _constant(self, op: Op, words: Words) -> None:
-        self.budget.take(self.value_bytes(words[0]), "the constant", words[1])
-        self.values[words[1]] = constant_value(self, op, words)
-
-    def _find_local_size(self) -> tuple[int, int, int]:
-        words: Value = None
-        for id_, decorations in self.decorations.items():
-            if decorations.get(Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,) and id_ in self.type_of and self.values[id_] is not None:
-                words = self.values[id_]
-        if words is None:
-            if self._local_size_words is None:
-                raise Violation("VUID-StandaloneSpirv-None-10685", f"no entry point '{self.kernel.entry_point}' with a LocalSize")
-            is_id, words = self._local_size_words
-            if is_id:
-                words = tuple(self.values[w] if w in self.type_of else None for w in words)
-        need(
-            isinstance(words, tuple) and len(words) == 3 and all(w.__class__ is int for w in words), "the local size is not three integers"
-        )
-        x, y, z = words
-        return x, y, z
-
-    def _check_scopes(self) -> None:
-        machine, matrices = self.machine, [t for t in self.types.values() if isinstance(t, MatrixType)]
-        if matrices and self.local_size[0] % machine.subgroup_size:
-            raise Violation(
-                "VUID-VkPipelineShaderStageCreateInfo-module-08987",
-                f"local size {self.local_size[0]} in x is not a multiple of the subgroup size {machine.subgroup_size}",
-            )
-        subgroups = machine.subgroups
-        if any(t.scope is Scope.WORKGROUP for t in matrices) and subgroups & (subgroups - 1):
-            raise Violation(
-                "VUID-VkPipelineShaderStageCreateInfo-module-10169",
-                f"matrices of Workgroup scope with {subgroups} subgroups, not a power of two",
-            )
-
-
-_DECLARE: Mapping[Op, Callable[[Translation, Words], None]] = MappingProxyType(
-    {
-        Op.Capability: Translation._capability,
-        Op.Name: Translation._name,
-        Op.Decorate: Translation._decorate,
-        Op.DecorateId: Translation._decorate,
-        Op.MemberDecorate: Translation._decorate_member,
-        Op.MemoryModel: Translation._memory_model,
-        Op.EntryPoint: Translation._entry_point,
-        Op.ExecutionMode: Translation._execution_mode,
-        Op.ExecutionModeId: Translation._execution_mode,
-        Op.ExtInstImport: Translation._import,
-        Op.Variable: Translation._variable,
-    }
-)
-"""By opcode, what a declaration that is neither a type nor a constant leaves."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
 from cts.devices.embedded.limits import MAX_ELEMENTS, MAX_PARTS, Exhausted, extent_of
@@ -24,6 +24,7 @@ from cts.devices.embedded.spirv_types import (
     size_of,
 )
 from cts.devices.embedded.tensor_types import tensor_layout_type, tensor_view_type
+from cts.devices.embedded.translation import Translation, Words
 from cts.devices.embedded.type_rules import need
 from generators.spirv.enumerants import (
     Capability,
@@ -33,9 +34,6 @@ from generators.spirv.enumerants import (
     StorageClass,
 )
 from generators.types import Scope, Use
-
-if TYPE_CHECKING:
-    from cts.devices.embedded.translation import Translation, Words
 
 _WIDTHS = (8, 16, 32, 64)
 _FLOATS = {

@@ -6,9 +6,8 @@ and tensors is not here but with their handlers, which name the rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported
 from cts.devices.embedded.shapes import (
@@ -35,12 +34,8 @@ from cts.devices.embedded.spirv_types import (
     Void,
     has_no_bytes,
 )
+from cts.devices.embedded.translation import Rule, Translation, Words
 from generators.spirv.enumerants import Op
-
-if TYPE_CHECKING:
-    from cts.devices.embedded.translation import Translation, Words
-
-Rule = Callable[["Translation", "Words"], None]
 
 _INT, _FLOAT, _BOOL = frozenset({Kind.INT}), frozenset({Kind.FLOAT}), frozenset({Kind.BOOL})
 _NUMBER = _INT | _FLOAT

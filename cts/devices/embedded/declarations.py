@@ -1,0 +1,197 @@
+"""The declarations of a module, evaluated for one kernel: everything before its first function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from cts.devices.embedded.constants import constant_value
+from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.limits import extent_of
+from cts.devices.embedded.ordering import MAX_INVOCATIONS
+from cts.devices.embedded.spirv_types import MatrixType, PointerType, has_matrix, has_no_bytes
+from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
+from cts.devices.embedded.type_declarations import declared_type
+from cts.devices.embedded.type_rules import RULES, need
+from cts.devices.embedded.values import Value
+from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, MemoryModel, Op, StorageClass
+from generators.spirv.reader import read_string
+from generators.types import Scope
+
+_TYPES = frozenset(op for op in Op if op.name.startswith("Type"))
+_ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray})
+_VARIABLES = frozenset(
+    {
+        StorageClass.Input,
+        StorageClass.Uniform,
+        StorageClass.Workgroup,
+        StorageClass.Private,
+        StorageClass.PushConstant,
+        StorageClass.StorageBuffer,
+    }
+)
+"""Storage classes of variables outside of functions."""
+
+
+def declare(translation: Translation, subgroup_size: int) -> None:
+    """Evaluate everything before the first function; after it the machine has its size.
+
+    Raises:
+        Violation: a declaration breaks a static rule; ``index`` of the translation is the instruction.
+        Unsupported: a declaration that the interpreter does not have.
+    """
+    _Declarations(translation).run(subgroup_size)
+
+
+class _Declarations:
+    """Reads the declarations of a translation's module into it."""
+
+    def __init__(self, module: Translation) -> None:
+        self._module = module
+        self._local_size_words: tuple[bool, Words] | None = None
+        self._late: list[tuple[int, Op, Words]] = []
+
+    def run(self, subgroup_size: int) -> None:
+        """Evaluate them all."""
+        self._module.first_function = self._read_declarations()
+        self._module.local_size = self._find_local_size()
+        lanes = math.prod(self._module.local_size)
+        if not 1 <= lanes <= MAX_INVOCATIONS:
+            raise Violation("VUID-RuntimeSpirv-x-06432", f"a workgroup of {lanes} invocations; at most {MAX_INVOCATIONS}")
+        self._module.resize(lanes, subgroup_size)
+        self._check_scopes()
+        for index, op, words in self._late:
+            self._module.index = index
+            self._constant(op, words)
+        self._module.machine.constants = list(self._module.values)
+        self._module.function_instructions = self._module.instructions[self._module.first_function :]
+
+    def _read_declarations(self) -> int:
+        """Reads everything before the first function; gives the index of that."""
+        for index, (op, words, _) in enumerate(self._module.instructions):
+            self._module.index = index
+            if op is Op.Function:
+                return index
+            self._declaration(op, words)
+        raise Violation("SPIR-V 2.4", "the module has no function")
+
+    def _declaration(self, op: Op, words: Words) -> None:
+        declare = _DECLARE.get(op)
+        if declare is not None:
+            declare(self, words)
+        elif op in RESULT_OPS:
+            self._constant_or_late(op, words)
+        elif op in _TYPES:
+            type_ = declared_type(self._module, op, words)
+            self._module.types[words[0]] = type_
+            parts = words[1:] if op is Op.TypeStruct else words[1:2] if op in _ARRAYS else ()
+            self._module.extents[words[0]] = extent_of(type_, [self._module.extents[id_] for id_ in parts])
+
+    def _name(self, words: Words) -> None:
+        self._module.names[words[0]] = words[1:]
+
+    def _decorate(self, words: Words) -> None:
+        self._module.decorations.setdefault(words[0], {})[words[1]] = words[2:]
+
+    def _decorate_member(self, words: Words) -> None:
+        self._module.member_decorations.setdefault((words[0], words[1]), {})[words[2]] = words[3:]
+
+    def _capability(self, words: Words) -> None:
+        self._module.capabilities.add(words[0])
+
+    def _memory_model(self, words: Words) -> None:
+        self._module.private_model = words[1] == MemoryModel.Vulkan
+
+    def _entry_point(self, words: Words) -> None:
+        if read_string(words[2:])[0] == self._module.kernel.entry_point:
+            self._module.entry = words[1]
+
+    def _execution_mode(self, words: Words) -> None:
+        if words[0] == self._module.entry and words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
+            self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])
+
+    def _import(self, words: Words) -> None:
+        self._module.instruction_sets[words[0]] = read_string(words[1:])[0]
+
+    def _variable(self, words: Words) -> None:
+        id_ = words[1]
+        self._module.set_type(id_, words[0])
+        RULES[Op.Variable](self._module, words)
+        pointer = self._module.types[words[0]]
+        assert isinstance(pointer, PointerType)
+        storage = pointer.storage
+        contents = self._module.target(pointer)
+        if storage not in _VARIABLES:
+            raise Unsupported(f"a variable of {storage.name} storage")
+        if Decoration.NonWritable in self._module.decorations.get(id_, {}):
+            self._module.read_only.add(id_)
+        if has_matrix(contents) and storage not in (StorageClass.Private, StorageClass.Function):
+            raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
+        if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function):
+            raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
+        self._module.variables.append((id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0))
+
+    def _constant_or_late(self, op: Op, words: Words) -> None:
+        self._module.set_type(words[1], words[0])
+        if has_matrix(self._module.type_of[words[1]]):
+            self._late.append((self._module.index, op, words))
+        else:
+            self._constant(op, words)
+
+    def _constant(self, op: Op, words: Words) -> None:
+        self._module.budget.take(self._module.value_bytes(words[0]), "the constant", words[1])
+        self._module.values[words[1]] = constant_value(self._module, op, words)
+
+    def _find_local_size(self) -> tuple[int, int, int]:
+        words: Value = None
+        for id_, decorations in self._module.decorations.items():
+            if (
+                decorations.get(Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,)
+                and id_ in self._module.type_of
+                and self._module.values[id_] is not None
+            ):
+                words = self._module.values[id_]
+        if words is None:
+            if self._local_size_words is None:
+                raise Violation("VUID-StandaloneSpirv-None-10685", f"no entry point '{self._module.kernel.entry_point}' with a LocalSize")
+            is_id, words = self._local_size_words
+            if is_id:
+                words = tuple(self._module.values[w] if w in self._module.type_of else None for w in words)
+        need(
+            isinstance(words, tuple) and len(words) == 3 and all(w.__class__ is int for w in words), "the local size is not three integers"
+        )
+        x, y, z = words
+        return x, y, z
+
+    def _check_scopes(self) -> None:
+        machine, matrices = self._module.machine, [t for t in self._module.types.values() if isinstance(t, MatrixType)]
+        if matrices and self._module.local_size[0] % machine.subgroup_size:
+            raise Violation(
+                "VUID-VkPipelineShaderStageCreateInfo-module-08987",
+                f"local size {self._module.local_size[0]} in x is not a multiple of the subgroup size {machine.subgroup_size}",
+            )
+        subgroups = machine.subgroups
+        if any(t.scope is Scope.WORKGROUP for t in matrices) and subgroups & (subgroups - 1):
+            raise Violation(
+                "VUID-VkPipelineShaderStageCreateInfo-module-10169",
+                f"matrices of Workgroup scope with {subgroups} subgroups, not a power of two",
+            )
+
+
+_DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType(
+    {
+        Op.Capability: _Declarations._capability,
+        Op.Name: _Declarations._name,
+        Op.Decorate: _Declarations._decorate,
+        Op.DecorateId: _Declarations._decorate,
+        Op.MemberDecorate: _Declarations._decorate_member,
+        Op.MemoryModel: _Declarations._memory_model,
+        Op.EntryPoint: _Declarations._entry_point,
+        Op.ExecutionMode: _Declarations._execution_mode,
+        Op.ExecutionModeId: _Declarations._execution_mode,
+        Op.ExtInstImport: _Declarations._import,
+        Op.Variable: _Declarations._variable,
+    }
+)
+"""By opcode, what a declaration that is neither a type nor a constant leaves."""

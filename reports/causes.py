@@ -55,7 +55,7 @@ def causes(results: Sequence[CaseResult]) -> list[Cause]:
             groups[result.verdict, result.family, _key(result)].append(result)
     families = {family for _, family, _ in groups}
     for result in results:
-        if result.family in families and result.verdict is not Verdict.NOT_SUPPORTED:
+        if result.family in families and result.parameters and result.verdict is not Verdict.NOT_SUPPORTED:
             ran[result.family].append(result.parameters)
     found = []
     for (verdict, family, key), group in groups.items():

@@ -15,7 +15,7 @@ def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_file
     is given it at the top of a checkout."""
     options = _options(result, metas)
     lines = {
-        "See the name of each axis value, and the shader": shlex.join(["cts", "show", result.id, "--glsl", "--spirv"]),
+        "See all parameters, and the shader": shlex.join(["cts", "show", result.id, "--glsl", "--spirv"]),
         "Write a folder that reproduces it without the suite, and add what comes back": shlex.join(
             ["cts", "repro", result.id, "DIR", *options]
         ),

@@ -27,7 +27,7 @@ def test_a_printed_id_is_accepted_back(checkout):
 
 
 def test_a_named_case_need_not_be_in_the_tier_and_its_family_is_not_expanded(checkout):
-    # n5-green is in no product at all.
+    # This case is in no product at all.
     done = checkout.run(f"{FILE}::copying[number:n5/colour:green]", "-v")
     assert "collected 1 item" in done.stdout
     assert "copying[number:n5/colour:green] PASS" in done.stdout

@@ -103,3 +103,11 @@ def test_a_journal_without_parameters_has_causes_without_them(example):
         del record["parameters"]
     (cause,) = causes([result_of(record) for record in [*records, example.record("a[type:f32]")]])
     assert (len(cause.results), cause.parameters, cause.with_parameters) == (3, {}, 0)
+
+
+def test_cases_whose_parameters_nobody_knows_make_no_parameter_special(example):
+    failed = [example.record(f"a[type:f16/number:{n}]", "crash") for n in range(3)]
+    unknown = example.record("a[f32-4]")
+    del unknown["parameters"]
+    (cause,) = causes([result_of(record) for record in [*failed, unknown]])
+    assert (cause.parameters, cause.with_parameters) == ({}, 0)

@@ -15,11 +15,9 @@ class ModuleCheck:
         accepted: whether the module is valid.
         says: regular expression for the validator's message about an invalid module, so that it is rejected for this rule and no other;
             empty for a valid module.
-        gap: why the validators that we know judge the module wrongly, which is then an expected failure; empty if they do not.
     """
 
     module: bytes
     rule: str
     accepted: bool
     says: str = ""
-    gap: str = ""

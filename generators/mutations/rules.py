@@ -32,8 +32,6 @@ class Rule:
         legal: further edits of the module that keeps the rule, which must be accepted.
         broken: further edits of the module that breaks the rule, and nothing else.
         says: regular expression for a validator's message about it.
-        gap: why known validators accept the broken module; empty if they reject it.
-        legal_gap: why known validators reject the legal module; empty if they accept it.
 
     Raises:
         ValueError: both modules are the same.
@@ -46,8 +44,6 @@ class Rule:
     elements: frozenset[ElementGroup] = frozenset(ELEMENTS)
     common: Edits = field(default_factory=Edits)
     legal: Edits = field(default_factory=Edits)
-    gap: str = ""
-    legal_gap: str = ""
 
     def __post_init__(self) -> None:
         if self.legal == self.broken:
@@ -76,8 +72,8 @@ def checked_module(parameters: Parameters, base: BaseModule) -> ModuleCheck:
     text = "\n".join(edited(base.lines, (rule.common, rule.legal if legal else rule.broken), base.aliases))
     said = f"{rule.requirement}: {rule.rule}"
     if legal:
-        return ModuleCheck(assemble(text), said, accepted=True, gap=rule.legal_gap)
-    return ModuleCheck(assemble(text), said, accepted=False, says=rule.says, gap=rule.gap)
+        return ModuleCheck(assemble(text), said, accepted=True)
+    return ModuleCheck(assemble(text), said, accepted=False, says=rule.says)
 
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = MappingProxyType(

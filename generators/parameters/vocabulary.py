@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from generators.parameters.declaration import parameter
 from generators.types import ClampMode, Layout, Scope, StorageClass, Use
-
-Values = Mapping[str, Any]
-"""The values of a case, by axis name."""
-
-TakenValues = Mapping[str, Collection[Any] | re.Pattern[str] | None]
-"""For each axis that a builder reads, what it takes: a collection, a compiled pattern, or None for any."""
 
 SCOPES: Mapping[str, Scope] = MappingProxyType({"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP})
 USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR})
@@ -37,10 +31,6 @@ CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
 )
 SHAPE = re.compile(r"[1-9]\d*x[1-9]\d*")
 """What an axis ``shape`` takes: rows and columns, such as 16x8."""
-
-STORAGE = tuple(storage.value for storage in StorageClass)
-SOURCES = ("literal", "specialization", "push_constant", "buffer")
-SUBGROUPS = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,15 +71,4 @@ def parse_shape(text: str) -> tuple[int, int]:
     if not SHAPE.fullmatch(text):
         raise ValueError("expected rows and columns, such as 16x8")
     rows, columns = (int(n) for n in text.split("x"))
-    return rows, columns
-
-
-def instances(values: Values) -> int:
-    """Scope instances of one workgroup, from the axes ``scope`` and ``subgroups``."""
-    return int(values["subgroups"]) if SCOPES[values["scope"]] is Scope.SUBGROUP else 1
-
-
-def shape_of(values: Values) -> tuple[int, int]:
-    """Rows and columns, from the axis ``shape``."""
-    rows, columns = (int(n) for n in values["shape"].split("x"))
     return rows, columns

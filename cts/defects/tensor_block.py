@@ -22,9 +22,9 @@ from generators.program.program import Program
 from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad
 from generators.program.tensor import LayoutSet, TensorLayoutType
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import Operand, Scalar
+from generators.program.values import Operand, Scalar, literal
 from generators.program.walking import changed_function
-from generators.types import ClampMode, ComponentType
+from generators.types import ClampMode
 
 
 @dataclass(frozen=True)
@@ -172,10 +172,6 @@ def _shift(operation: Operation, known: Definitions, mask: int) -> ScalarArithme
     return None
 
 
-def _literal(component: ComponentType, value: int) -> Operand:
-    return Operand(f"literal_{component.name}_{value}", component, "literal", value)
-
-
 def _other_half(operation: Operation, known: Definitions) -> Sequence[Operation]:
     shift = _shift(operation, known, 15)
     if shift is None or not isinstance(operation, ScalarArithmetic):
@@ -183,7 +179,7 @@ def _other_half(operation: Operation, known: Definitions) -> Sequence[Operation]
     component, name = shift.result.component, operation.result.name
     place, other = Scalar(f"{name}_place", component), Scalar(f"{name}_other", component)
     return (
-        ScalarArithmetic(place, "xor", shift.right, _literal(component, 4)),
+        ScalarArithmetic(place, "xor", shift.right, literal(component, 4)),
         ScalarArithmetic(other, "shift_right", shift.left, place),
         replace(operation, left=other),
     )
@@ -192,7 +188,7 @@ def _other_half(operation: Operation, known: Definitions) -> Sequence[Operation]
 def _unmasked(operation: Operation, known: Definitions) -> Sequence[Operation]:
     if _shift(operation, known, 1) is None or not isinstance(operation, ScalarArithmetic):
         return (operation,)
-    return (replace(operation, right=_literal(operation.result.component, 0)),)
+    return (replace(operation, right=literal(operation.result.component, 0)),)
 
 
 def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
@@ -203,7 +199,7 @@ def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
     if not narrow.is_signed or narrow.is_float or wide.is_float or wide.bits <= narrow.bits:
         return (operation,)
     signed = Scalar(f"{operation.result.name}_signed", wide)
-    mask = _literal(wide, (1 << narrow.bits) - 1)
+    mask = literal(wide, (1 << narrow.bits) - 1)
     return replace(operation, result=signed), ScalarArithmetic(operation.result, "and", signed, mask)
 
 

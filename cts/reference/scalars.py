@@ -8,7 +8,6 @@ from cts.reference.state import State
 from cts.verdict.expected import NO_AUTHORITY, Exact, one_set
 from generators.errors import GeneratorError
 from generators.numerics import formats
-from generators.numerics.formats import smallest_normal
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
 from generators.types import ComponentType, Scope
 
@@ -42,7 +41,7 @@ def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
 
 def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
     """Return the bits, uint64, of numbers that are exact in the component type."""
-    return np.ascontiguousarray(np.asarray(values).astype(component.dtype)).view(component.bits_dtype).astype(np.uint64)
+    return formats.encode(component, values).astype(np.uint64)
 
 
 def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
@@ -104,10 +103,8 @@ def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
     Raises:
         GeneratorError: the component type does not have it, or only as a denormal.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        rounded = value.astype(component.dtype).astype(np.float64)
-    denormal = (value != 0) & (np.abs(value) < smallest_normal(component))
-    if (rounded != value).any() or denormal.any():
+    rounded = formats.values(formats.encode(component, value), component)
+    if (rounded != value).any() or formats.denormals(value, component).any():
         raise GeneratorError(f"{name}: a step is not exact, or denormal, in {component}; use other data")
     return value
 

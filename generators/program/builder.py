@@ -23,7 +23,7 @@ from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
-from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
+from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, Source, literal
 from generators.program.variables import Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, named_value, part_type
 from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
@@ -83,7 +83,7 @@ class ProgramBuilder:
 
     def literal(self, value: int, component: ComponentType = U32) -> Operand:
         """A literal scalar."""
-        return Operand(f"literal_{component.name}_{value}", component, "literal", value)
+        return literal(component, value)
 
     def instance_index(self) -> Scalar:
         """The number of the scope instance, computed once."""

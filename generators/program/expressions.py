@@ -18,7 +18,7 @@ from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint, Operation
 from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
-from generators.program.values import Operand, Scalar, ScalarValue
+from generators.program.values import Operand, Scalar, ScalarValue, literal
 from generators.program.variables import Aggregate, part_type
 from generators.types import ComponentType
 
@@ -127,7 +127,7 @@ Expression = Scalar | Operand | Part | BlockRead | ElementRead | Binary | Choose
 
 def constant(component: ComponentType, bits: int) -> Operand:
     """Return a literal; ``bits`` as the component has them."""
-    return Operand(f"literal_{component.name}_{bits}", component, "literal", bits)
+    return literal(component, bits)
 
 
 def element_function(name: str, parameters: tuple[Parameter, ...], result: Expression, control: Hint = "none") -> Function:

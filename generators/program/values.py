@@ -33,6 +33,11 @@ class Operand:
     default: int | None = None
 
 
+def literal(component: ComponentType, value: int) -> Operand:
+    """Return a literal; of a float ``value`` is its bits."""
+    return Operand(f"literal_{component.name}_{value}", component, "literal", value)
+
+
 @dataclass(frozen=True)
 class Selected:
     """OpSpecConstantOp Select: ``chosen`` where the specialization constant ``flag`` (u32) is not 0, else ``otherwise``."""

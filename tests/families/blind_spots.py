@@ -42,9 +42,11 @@ class Blind:
 
 
 Prepared = tuple[Program, Subcase, Expected, dict[str, np.ndarray]]
+"""A subcase, what is expected of it, and its buffers before it."""
 
 
-def _prepared(case, program) -> list[Prepared]:
+def prepared(case, program) -> list[Prepared]:
+    """Return every subcase of a case with what is expected of it."""
     found = []
     for one in program.all:
         for subcase in build(case).subcases(one):
@@ -53,7 +55,8 @@ def _prepared(case, program) -> list[Prepared]:
     return found
 
 
-def _is_shown(defect: Defect, at: Prepared) -> bool:
+def is_shown(defect: Defect, at: Prepared) -> bool:
+    """Return whether a device with the defect fails the subcase."""
     program, subcase, expected, before = at
     try:
         with np.errstate(all="ignore"):
@@ -73,13 +76,13 @@ def blind_spots(name: str, tier: Tier) -> list[Blind]:
     shown: set[str] = set()
     hidden: dict[str, Blind] = {}
     for case, program in programs(name, tier):
-        prepared: list[Prepared] = []
+        places: list[Prepared] = []
         for defect in known_defects(program):
             kind = defect.kind
             if kind in shown or why_unseen(name, defect):
                 continue
-            prepared = prepared or _prepared(case, program)
-            if any(_is_shown(defect, at) for at in prepared):
+            places = places or prepared(case, program)
+            if any(is_shown(defect, at) for at in places):
                 shown.add(kind)
                 hidden.pop(kind, None)
             else:

@@ -15,6 +15,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.elementwise import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Function
 from cts.devices.embedded.pointers import AddressPointer, Cell, CellPointer
 from cts.devices.embedded.spirv_types import (
@@ -61,6 +62,7 @@ class Callback:
     """A function operand of a matrix instruction.
 
     Attributes:
+        op: the instruction. ``matrix``: type of the matrix whose elements it calls the function for.
         type: of the function.
         what: the operand, for messages.
 
@@ -68,9 +70,13 @@ class Callback:
         Violation: it is no function (``rule``), or it contains a tangled instruction.
     """
 
-    def __init__(self, translation: Translation, id_: int, rule: str, what: str) -> None:
+    def __init__(self, translation: Translation, op: Op, matrix: MatrixType, id_: int, rule: str, what: str) -> None:
         self._translation = translation
+        self.op = op
+        self.matrix = matrix
         self.what = what
+        self._call = translation.faults.performing(call)
+        self._of_instances = translation.faults.performing(of_instances)
         bodies = _bodies(translation)
         if id_ not in bodies:
             raise Violation(rule, f"{what} is not a function")
@@ -91,6 +97,10 @@ class Callback:
         Raises:
             Violation: undefined behaviour.
         """
+        return self._call(self, lanes, arguments)
+
+    def perform(self, lanes: Lanes, arguments: Sequence[Value]) -> Value:
+        """Call the function as ``call`` does, without faults."""
         machine, values = self._translation.machine, self._translation.values
         groups = lanes.instances + 1 if lanes.scope is Scope.SUBGROUP else np.full(lanes.instances.size, int(machine.subgroups == 1))
         outer = [(id_, values[id_]) for id_ in self._cells]
@@ -116,7 +126,7 @@ class Callback:
         match type_:
             case Number() | Bool():
                 value = settle(value, machine.mask)
-                return _chosen(machine.uniform(value, lanes.scope, what, RULE), lanes)
+                return self._of_instances(machine.uniform(value, lanes.scope, what, RULE), lanes)
             case Vector() | Array() | Struct():
                 if value is UNDEFINED:
                     return UNDEFINED
@@ -131,7 +141,7 @@ class Callback:
         machine = self._translation.machine
 
         def place(offset: Value) -> Value:
-            return _chosen(machine.uniform(offset, lanes.scope, what, RULE), lanes)
+            return self._of_instances(machine.uniform(offset, lanes.scope, what, RULE), lanes)
 
         if isinstance(pointer, AddressPointer):
             return AddressPointer(pointer.space, place(pointer.address))
@@ -183,8 +193,15 @@ class _CallersCell(Cell):
         )
 
 
-def _chosen(value: Value, lanes: Lanes) -> Value:
-    """A value of each scope instance, for each element."""
+@replaceable
+def call(callback: Callback, lanes: Lanes, arguments: Sequence[Value]) -> Value:
+    """Return the function's value for each element: see ``Callback.call``."""
+    return callback.perform(lanes, arguments)
+
+
+@replaceable
+def of_instances(value: Value, lanes: Lanes) -> Value:
+    """Return for each element the value that its scope instance has."""
     return value[lanes.instances] if varies(value) else value
 
 

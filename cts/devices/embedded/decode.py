@@ -27,7 +27,7 @@ from cts.devices.embedded.tensor_addressing import Layout, Places
 from cts.devices.embedded.tensor_types import is_int32
 from cts.devices.embedded.translation import Translation
 from cts.devices.embedded.values import Undefined, Value
-from generators.spirv.enumerants import Capability, StorageClass
+from generators.spirv.enumerants import Capability, Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixLoadTensorNV: DecodeFunc"
 _VECTOR = "OpCooperativeMatrixLoadTensorNV: DecodeVectorFunc"
@@ -103,7 +103,7 @@ class Decode:
         self._vector = self._function(vector, dim, _VECTOR, "DV-FN-01", "DV-FN-03", "DV-FN-03") if vector else None
 
     def _function(self, id_: int, dim: int, what: str, result_rule: str, pointer_rule: str, array_rule: str) -> _Function:
-        callback = Callback(self._translation, id_, result_rule, what)
+        callback = Callback(self._translation, Op.CooperativeMatrixLoadTensorNV, self._matrix, id_, result_rule, what)
         type_ = callback.type
         width = 1
         if what is _VECTOR:

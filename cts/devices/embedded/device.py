@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 
@@ -22,21 +22,22 @@ from cts.devices.embedded.diagnostics import (
     instruction_text,
 )
 from cts.devices.embedded.elements import MAPPINGS
-from cts.devices.embedded.instructions import HANDLERS
+from cts.devices.embedded.faults import NO_FAULTS, Faults
+from cts.devices.embedded.instructions import handlers_with
 from cts.devices.embedded.limits import Exhausted, Limits
 from cts.devices.embedded.memory import Memory, stray_writes
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.embedded.spirv_types import size_of
-from cts.devices.embedded.translation import Translation
+from cts.devices.embedded.translation import Handler, Translation
 from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import UNDEFINED
 from cts.devices.embedded.workgroup import built_in, check_built_in
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
-from generators.spirv.enumerants import Decoration, StorageClass
+from generators.spirv.enumerants import Decoration, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction
 
 DEFAULT_MAPPING = "interleaved"
@@ -51,21 +52,31 @@ class EmbeddedDevice:
         mapping: how elements of a matrix are spread over invocations, a name of ``elements.MAPPINGS``.
         strict: whether undefined behaviour raises; else reads that have no value give zero, and such writes are dropped.
         limits: how much a kernel may take.
+        faults: how it is wrong; by default it is not.
 
     Attributes:
         last_steps: seconds by step of the last run.
 
     Raises:
         DeviceError: no such mapping.
+        ValueError: a fault is of an instruction that the interpreter does not have.
     """
 
-    def __init__(self, profile: Profile, mapping: str = DEFAULT_MAPPING, strict: bool = True, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        mapping: str = DEFAULT_MAPPING,
+        strict: bool = True,
+        limits: Limits = LIMITS,
+        faults: Faults = NO_FAULTS,
+    ) -> None:
         if mapping not in MAPPINGS:
             raise DeviceError(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
         self._mapping = mapping
         self._strict = strict
         self._limits = limits
+        self._handlers, self._faults = handlers_with(faults), faults
         self._pipeline: Pipeline | None = None
         self.last_steps: dict[str, float] = {}
 
@@ -95,7 +106,7 @@ class EmbeddedDevice:
         with self._step(Step.PIPELINE):
             if pipeline is None or pipeline.kernel is not kernel:
                 subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
-                pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict, self._limits)
+                pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict, self._limits, self._handlers, self._faults)
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
         # One that stopped halfway is not kept.
@@ -131,11 +142,21 @@ class Pipeline:
         UndefinedBehaviour: the module breaks a rule that does not depend on data.
     """
 
-    def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        subgroup_size: int,
+        mapping: str,
+        strict: bool,
+        limits: Limits,
+        handlers: Mapping[Op, Handler],
+        faults: Faults,
+    ) -> None:
         self.kernel = kernel
         self._strict = strict
+        self._built_in = faults.performing(built_in)
         try:
-            translation = Translation(kernel, subgroup_size, mapping, strict, HANDLERS, RULES, limits)
+            translation = Translation(kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults)
         except NotSpirv as error:
             raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
         except UnknownInstruction as error:
@@ -234,7 +255,7 @@ class Pipeline:
             values[id_] = CellPointer(cell, (), translation.mapping)
             which = translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
             if which is not None:
-                cell.value = built_in(translation, which[0], cell.type)
+                cell.value = self._built_in(translation, which[0], cell.type)
             elif initializer:
                 cell.value = values[initializer]
             else:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.devices.embedded.access import SCALAR_ALIGNMENT
 from cts.devices.embedded.diagnostics import UndefinedUse, Violation
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
@@ -143,6 +144,7 @@ def _load(translation: Translation, words: Words) -> Run:
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
     whole_workgroup = instances == 1 and machine.subgroups > 1
+    load_elements = translation.faults.performing(robust_load)
 
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
@@ -159,10 +161,10 @@ def _load(translation: Translation, words: Words) -> Run:
                 memory.check_defined(inside)
                 if records is not None:
                     memory.record_read(inside, records[i], machine.clock, operands.access.manner)
-                result[i] = robust_load(memory, place + offsets, number)
+                result[i] = load_elements(memory, place + offsets, number)
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
-                result[i] = robust_load(memory, place + offsets, number)
+                result[i] = load_elements(memory, place + offsets, number)
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
@@ -170,7 +172,7 @@ def _load(translation: Translation, words: Words) -> Run:
                 if records is not None:
                     memory.record_read(touched, records[i], machine.clock, operands.access.manner)
             if place % size or stride % size:
-                result[i] = robust_load(memory, place + offsets, number)
+                result[i] = load_elements(memory, place + offsets, number)
             else:
                 result[i] = elements[(place + offsets) // size]
         return result
@@ -184,6 +186,7 @@ def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
     return places[(places >= 0) & (places < memory.size)]
 
 
+@replaceable
 def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
     """Elements at any offsets; zero out of bounds."""
     places = offsets[..., None] + np.arange(number.bytes)
@@ -204,6 +207,7 @@ def _store(translation: Translation, words: Words) -> Run:
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
     whole_workgroup = instances == 1 and machine.subgroups > 1
+    store_elements = translation.faults.performing(robust_store)
 
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
@@ -230,10 +234,10 @@ def _store(translation: Translation, words: Words) -> Run:
                 if records is not None:
                     memory.record_write(inside, records[i], machine.clock, operands.access.manner)
                 memory.define(inside)
-                robust_store(memory, place + offsets, data[i])
+                store_elements(memory, place + offsets, data[i])
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
-                robust_store(memory, place + offsets, data[i])
+                store_elements(memory, place + offsets, data[i])
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
@@ -241,13 +245,14 @@ def _store(translation: Translation, words: Words) -> Run:
                     memory.record_write(touched, records[i], machine.clock, operands.access.manner)
                 memory.define(touched)
             if place % size or stride % size:
-                robust_store(memory, place + offsets, data[i])
+                store_elements(memory, place + offsets, data[i])
             else:
                 elements[(place + offsets) // size] = data[i]
 
     return run
 
 
+@replaceable
 def robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
     """Elements at any offsets; what is out of bounds is dropped, and noted where it is undefined behaviour."""
     raw = np.ascontiguousarray(data)[..., None].view(np.uint8)

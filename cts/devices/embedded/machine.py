@@ -14,6 +14,7 @@ import numpy as np
 
 from cts.devices.device import DeviceTimeout, Step
 from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.limits import ELEMENTS_A_STEP
 from cts.devices.embedded.ordering import Clock
 from cts.devices.embedded.spirv_types import Type, Void
@@ -117,7 +118,7 @@ class Machine:
         callback: whether a function runs for elements, not for invocations (``call_for_elements``).
     """
 
-    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int) -> None:
+    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int, faults: Faults) -> None:
         self.values: list[Value] = [None] * bound
         self.lanes = lanes
         self.subgroup_size = subgroup_size
@@ -135,6 +136,7 @@ class Machine:
         self.steps = 0
         self._steps_limit = steps
         self._weight = 1
+        self._take_phis = faults.performing(take_phis)
 
     def begin_dispatch(self) -> None:
         """Nothing has been accessed yet."""
@@ -222,7 +224,7 @@ class Machine:
             if self.steps > self._steps_limit:
                 raise DeviceTimeout(f"the kernel did not end within {self._steps_limit:,} steps", step=Step.DISPATCH, spent=False)
             if block.phis:
-                self._choose(block.phis, arrivals)
+                self._take_phis(self, block.phis, arrivals)
             self._execute(block)
             self.index = block.end_index
             end = block.end
@@ -287,17 +289,6 @@ class Machine:
                 if result:
                     values[result] = blend(type_, self.mask, new, values[result])
 
-    def _choose(self, phis: list[Phi], arrivals: list[tuple[int, Mask]]) -> None:
-        values = self.values
-        chosen: list[Any] = []
-        for phi in phis:
-            value = values[phi.sources[arrivals[0][0]]]
-            for label, mask in arrivals[1:]:
-                value = blend(phi.type, mask, values[phi.sources[label]], value)
-            chosen.append(settle(value, self.mask))
-        for phi, value in zip(phis, chosen, strict=True):
-            values[phi.result] = value if self.full else blend(phi.type, self.mask, value, values[phi.result])
-
     def _ways(self, end: Branch) -> list[tuple[int, Mask]]:
         """Where the invocations go: labels, each with its mask."""
         if not end.condition:
@@ -325,3 +316,23 @@ class Machine:
         if len(ways) == 1:
             return [(ways[0][0], self.mask)]
         return ways
+
+
+@replaceable
+def take_phis(machine: Machine, phis: Sequence[Phi], arrivals: Sequence[tuple[int, Mask]]) -> None:
+    """Give the phis of a block their values, all of which are read before one changes.
+
+    Args:
+        machine: where they are.
+        phis: of the block.
+        arrivals: labels of the blocks before it, each with the mask of the invocations that come from there.
+    """
+    values = machine.values
+    chosen: list[Any] = []
+    for phi in phis:
+        value = values[phi.sources[arrivals[0][0]]]
+        for label, mask in arrivals[1:]:
+            value = blend(phi.type, mask, values[phi.sources[label]], value)
+        chosen.append(settle(value, machine.mask))
+    for phi, value in zip(phis, chosen, strict=True):
+        values[phi.result] = value if machine.full else blend(phi.type, machine.mask, value, values[phi.result])

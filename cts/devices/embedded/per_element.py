@@ -26,7 +26,7 @@ def _per_element(translation: Translation, words: Words) -> Run:
     matrix = translation.matrix_type(words[2], "CM2-PE-01", "the matrix")
     if translation.types[words[0]] != matrix:
         raise Violation("CM2-PE-01", f"the result is not of the type of the matrix, a {matrix}")
-    callback = Callback(translation, words[3], "CM2-PE-02", "Func")
+    callback = Callback(translation, Op.CooperativeMatrixPerElementOpEXT, matrix, words[3], "CM2-PE-02", "Func")
     _check(translation, callback, matrix, words[4:])
     arguments = [_elements(translation, words[2])]
     arguments += [_operand(translation, callback, id_) for id_ in words[4:]]

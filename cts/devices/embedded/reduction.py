@@ -114,7 +114,7 @@ def _reduce(translation: Translation, words: Words) -> Run:
     if not isinstance(result, MatrixType):
         raise Violation("CM2-RED-01", "the result is not a cooperative matrix")
     _check(result, matrix, mode)
-    callback = Callback(translation, words[4], "CM2-RED-07", "CombineFunc")
+    callback = Callback(translation, Op.CooperativeMatrixReduceEXT, matrix, words[4], "CM2-RED-07", "CombineFunc")
     if callback.type.result != matrix.number or callback.type.parameters != (matrix.number, matrix.number):
         raise Violation("CM2-RED-07", f"{callback.what} must take two values of the component type of a {matrix}, and return one")
     machine, values = translation.machine, translation.values

@@ -11,6 +11,7 @@ import numpy as np
 
 from cts.devices.embedded.decode import Decode
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.load_store import robust_load, robust_store
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
@@ -127,25 +128,26 @@ def _by_instance(machine: Machine, numbers: Sequence[Value], scope: Scope, what:
     return list(zip(*columns, strict=True))
 
 
-def _layouts(machine: Machine, operands: _Operands, value: Value) -> list[Layout]:
-    type_ = operands.layout_type
+@replaceable
+def layouts_of(machine: Machine, scope: Scope, type_: TensorLayoutType, value: Value) -> list[Layout]:
+    """Return the tensor layout that each instance of a scope has in ``value``."""
     state, dim = layout_state(machine, type_, value), type_.dim
     before, after = (*state.block_size, *state.dimension, *state.stride), (*state.span, state.clamp_value)
     numbers = [*map(wide, before), *map(wide_signed, state.offset), *map(wide, after)]
     found = []
-    for instance in _by_instance(machine, numbers, operands.matrix.scope, "the tensor layout"):
+    for instance in _by_instance(machine, numbers, scope, "the tensor layout"):
         block_size, dimension, stride, offset, span = (instance[i * dim : (i + 1) * dim] for i in range(5))
         found.append(Layout(type_.clamp_mode, block_size, dimension, stride, offset, span, instance[-1]))
     return found
 
 
-def _views(machine: Machine, operands: _Operands, value: Value) -> list[View]:
-    type_ = operands.view_type
-    assert type_ is not None
+@replaceable
+def views_of(machine: Machine, scope: Scope, type_: TensorViewType, value: Value) -> list[View]:
+    """Return the tensor view that each instance of a scope has in ``value``."""
     state, dim = view_state(machine, type_, value), type_.dim
     numbers = [wide(number) for number in (*state.dimension, *state.stride, *state[2:])]
     found = []
-    for instance in _by_instance(machine, numbers, operands.matrix.scope, "the tensor view"):
+    for instance in _by_instance(machine, numbers, scope, "the tensor view"):
         dimension, stride = instance[:dim], instance[dim : 2 * dim]
         row_offset, row_span, col_offset, col_span = instance[2 * dim :]
         clip = (row_offset, row_span), (col_offset, col_span)
@@ -192,16 +194,40 @@ def _check_place(machine: Machine, operands: _Operands, place: _Place) -> None:
         machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment}")
 
 
-def _places(machine: Machine, operands: _Operands, layout: Layout, view: View | None, store: bool) -> Places:
-    """Where the elements lie, in one instance of the scope.
+@replaceable
+def places_of(machine: Machine, matrix: MatrixType, layout: Layout, view: View | None, store: bool) -> Places:
+    """Return where the elements of one scope instance are in the tensor.
 
     Raises:
         Violation: the addressing calculation breaks a rule.
     """
-    places = tensor_places(layout, view, operands.matrix.rows, operands.matrix.columns, store)
+    places = tensor_places(layout, view, matrix.rows, matrix.columns, store)
     for rule, text in places.broken:
         machine.forbid(rule, text)
     return places
+
+
+class _Addressing:
+    """How an access finds its elements: layouts and views of all scope instances, and the places of one instance's elements."""
+
+    def __init__(self, translation: Translation, operands: _Operands, store: bool) -> None:
+        self._machine, self._operands, self._store = translation.machine, operands, store
+        faults = translation.faults
+        self._layouts_of, self._views_of = faults.performing(layouts_of), faults.performing(views_of)
+        self._places_of = faults.performing(places_of)
+
+    def layouts(self) -> list[Layout]:
+        operands = self._operands
+        return self._layouts_of(self._machine, operands.matrix.scope, operands.layout_type, self._machine.values[operands.layout])
+
+    def views(self) -> list[View] | list[None]:
+        operands, machine = self._operands, self._machine
+        if operands.view_type is None:
+            return [None] * machine.instances(operands.matrix.scope)
+        return self._views_of(machine, operands.matrix.scope, operands.view_type, machine.values[operands.view])
+
+    def places(self, layout: Layout, view: View | None) -> Places:
+        return self._places_of(self._machine, self._operands.matrix, layout, view, self._store)
 
 
 def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Places) -> np.ndarray:
@@ -245,6 +271,7 @@ def _load(translation: Translation, words: Words) -> Run:
         raise Violation("CM2-LT-01", "the object is not of the result's type")
     operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
     fetch = (_decoded if operands.decode or operands.decode_vector else _from_memory)(translation, operands)
+    addressing = _Addressing(translation, operands, store=False)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     shape = (instances, matrix.rows, matrix.columns)
@@ -252,12 +279,11 @@ def _load(translation: Translation, words: Words) -> Run:
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
         memory_places = _memory_places(machine, operands, values)
-        layouts = _layouts(machine, operands, values[operands.layout])
-        views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
+        layouts, views = addressing.layouts(), addressing.views()
         result, defined = _object(values[object_], shape, number)
         for i in range(instances) if active is None else active:
             _check_place(machine, operands, memory_places[i])
-            places = _places(machine, operands, layouts[i], views[i], store=False)
+            places = addressing.places(layouts[i], views[i])
             if places.clamped.any():
                 result[i][places.clamped] = _clamp_value(machine, operands, layouts[i])
             if places.reached.any():
@@ -283,6 +309,7 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
     machine, number, manner = translation.machine, operands.matrix.number, operands.access.manner
     instances = machine.instances(operands.matrix.scope)
     whole_workgroup = instances == 1 and machine.subgroups > 1
+    load_elements = translation.faults.performing(robust_load)
 
     def fetch(instance: int, place: _Place, _: Layout, places: Places) -> np.ndarray:
         memory, offsets = place.memory, _offsets(machine, operands, place, places)
@@ -291,7 +318,7 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
             memory.check_defined(touched)
             if memory.traced:
                 memory.record_read(touched, machine.clock.matrix(instances, manner, whole_workgroup)[instance], machine.clock, manner)
-        return robust_load(memory, offsets, number)
+        return load_elements(memory, offsets, number)
 
     return fetch
 
@@ -320,6 +347,8 @@ def _store(translation: Translation, words: Words) -> Run:
     pointer, object_ = words[0], words[1]
     matrix = translation.matrix_type(object_, "CM2-ST-04", "the object")
     operands = _operands(translation, what, matrix, pointer, words[2], words[3:], writes=True)
+    addressing = _Addressing(translation, operands, store=True)
+    store_elements = translation.faults.performing(robust_store)
     forbidden = not_writable(translation, pointer)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
@@ -331,14 +360,13 @@ def _store(translation: Translation, words: Words) -> Run:
         if forbidden:
             machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
         memory_places = _memory_places(machine, operands, values)
-        layouts = _layouts(machine, operands, values[operands.layout])
-        views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
+        layouts, views = addressing.layouts(), addressing.views()
         data, defined = _object(settle(values[object_], machine.mask), shape, number)
         manner = operands.access.manner
         for i in range(instances) if active is None else active:
             place, memory = memory_places[i], memory_places[i].memory
             _check_place(machine, operands, place)
-            places = _places(machine, operands, layouts[i], views[i], store=True)
+            places = addressing.places(layouts[i], views[i])
             reached = places.reached
             if not reached.any():
                 continue
@@ -354,7 +382,7 @@ def _store(translation: Translation, words: Words) -> Run:
                 if memory.traced:
                     memory.record_write(inside, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
                 memory.define(inside)
-            robust_store(memory, offsets, data[i][reached])
+            store_elements(memory, offsets, data[i][reached])
 
     return run
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cts.devices.embedded.diagnostics import UndefinedUse, Violation
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.spirv_types import TensorLayoutType, TensorViewType, Type
 from cts.devices.embedded.tensor_types import is_int32
@@ -143,8 +144,9 @@ def _set_block_size(translation: Translation, words: Words) -> Run:
     return run
 
 
-def _blocks(machine: Machine, dimension: Value, block_size: Value) -> Value:
-    """How many blocks a dimension has, the last of which may be incomplete (F-TA-13)."""
+@replaceable
+def block_count(machine: Machine, dimension: Value, block_size: Value) -> Value:
+    """Return how many blocks a dimension has, the last of which may be incomplete (F-TA-13)."""
     size = wide(block_size)
     if _any(machine, size == 0):
         machine.forbid("F-TA-12", "the block size of a dimension is 0, and its number of blocks is asked for")
@@ -166,13 +168,14 @@ def _set_dimension(translation: Translation, words: Words) -> Run:
     type_ = _layout_operand(translation, words, "TA-DIM-04")
     source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-DIM-04", f"a layout of {type_.dim} dimensions")
     machine, values = translation.machine, translation.values
+    blocks_of = translation.faults.performing(block_count)
 
     def run() -> Value:
         state = layout_state(machine, type_, values[source])
         dimension = tuple(values[o] for o in operands)
         stride: list[Value] = [1] * type_.dim
         for i in reversed(range(type_.dim - 1)):
-            stride[i] = _product(machine, stride[i + 1], _blocks(machine, dimension[i + 1], state.block_size[i + 1]))
+            stride[i] = _product(machine, stride[i + 1], blocks_of(machine, dimension[i + 1], state.block_size[i + 1]))
         return state._replace(dimension=dimension, span=dimension, offset=(0,) * type_.dim, stride=tuple(stride))
 
     return run
@@ -182,12 +185,13 @@ def _set_stride(translation: Translation, words: Words) -> Run:
     type_ = _layout_operand(translation, words, "TA-STR-03")
     source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-STR-03", f"a layout of {type_.dim} dimensions")
     machine, values = translation.machine, translation.values
+    blocks_of = translation.faults.performing(block_count)
 
     def run() -> Value:
         state = layout_state(machine, type_, values[source])
         stride = tuple(values[o] for o in operands)
         for i in range(type_.dim - 1):
-            blocks = _blocks(machine, state.dimension[i + 1], state.block_size[i + 1])
+            blocks = blocks_of(machine, state.dimension[i + 1], state.block_size[i + 1])
             # The quotient instead of the product, which may not fit.
             if _any(machine, (blocks > 0) & (wide(stride[i]) // _at_least_one(blocks) < wide(stride[i + 1]))):
                 machine.forbid("TA-STR-02", f"stride {i} is less than stride {i + 1} times the blocks of dimension {i + 1}")

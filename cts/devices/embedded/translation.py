@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Malformed, NotSupported, Unsupported, Violation
+from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.limits import Budget, Extent, Limits
 from cts.devices.embedded.machine import Function, Machine, Run
 from cts.devices.embedded.memory import AddressSpace
@@ -77,6 +78,7 @@ class Translation:
         fences: semantics of the memory barriers since the last control barrier.
         mapping: name of the mapping of matrix elements to invocations.
         capabilities: those that the module declares.
+        faults: how the device is wrong.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Translation:
         handlers: Mapping[Op, Handler],
         rules: Mapping[Op, Rule],
         limits: Limits,
+        faults: Faults,
     ) -> None:
         self.kernel = kernel
         self.mapping = mapping
@@ -121,10 +124,13 @@ class Translation:
         self.fences: dict[str, int] = {}
         self.index = 0
         self.entry = 0
+        self.faults = faults
         self._handlers = handlers
         self._rules = rules
+        self._null = faults.performing(null)
+        self._filled = faults.performing(filled)
         # Constants of specialization need a machine to be computed on before its size is known.
-        self.machine = Machine(self._bound, 1, 1, strict, limits.steps)
+        self.machine = Machine(self._bound, 1, 1, strict, limits.steps, faults)
         self.values = self.machine.values
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
         self.specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
@@ -136,7 +142,7 @@ class Translation:
         """Give the machine its size; the values that it has stay."""
         self._bytes.clear()
         early = self.values
-        self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps)
+        self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps, self.faults)
         self.values = self.machine.values
         self.values[:] = early
 
@@ -232,20 +238,8 @@ class Translation:
         return Manner(not mask & _NON_PRIVATE, available, visible)
 
     def zero(self, type_: Type) -> Value:
-        """The null value of a type (OpConstantNull)."""
-        match type_:
-            case Number():
-                return type_.dtype.type(0) if type_.is_float else 0
-            case Bool():
-                return False
-            case MatrixType():
-                return np.zeros((self.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
-            case Vector() | Array() | Struct():
-                return tuple(self.zero(member_type(type_, i)) for i in range(member_count(type_)))
-            case TensorLayoutType() | TensorViewType():
-                return self.zero(type_.state)
-            case _:
-                raise Unsupported(f"a null {type_}")
+        """Return the null value of a type (OpConstantNull)."""
+        return self._null(self, type_)
 
     def number_value(self, type_: Number, bits: int) -> Value:
         """A number from its bits."""
@@ -253,13 +247,41 @@ class Translation:
         return np.array(bits, type_.component.bits_dtype).view(type_.dtype)[()] if type_.is_float else bits
 
     def splat(self, type_: MatrixType, value: Value) -> Value:
-        """A matrix of one value, or of one for each instance (shape (instances,))."""
-        shape = (self.machine.instances(type_.scope), type_.rows, type_.columns)
-        if isinstance(value, np.ndarray):
-            return np.broadcast_to(value[:, None, None], shape)
-        return np.full(shape, value, type_.number.dtype)
+        """Return a matrix of one value, or of one value for each instance (shape (instances,))."""
+        return self._filled(self, type_, value)
 
     def set_type(self, id_: int, type_id: int) -> None:
         """Notes the type of a value."""
         self.type_ids[id_] = type_id
         self.type_of[id_] = self.types[type_id]
+
+
+@replaceable
+def null(translation: Translation, type_: Type) -> Value:
+    """Return the null value of a type.
+
+    Raises:
+        Unsupported: the interpreter has none.
+    """
+    match type_:
+        case Number():
+            return type_.dtype.type(0) if type_.is_float else 0
+        case Bool():
+            return False
+        case MatrixType():
+            return np.zeros((translation.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
+        case Vector() | Array() | Struct():
+            return tuple(translation.zero(member_type(type_, i)) for i in range(member_count(type_)))
+        case TensorLayoutType() | TensorViewType():
+            return translation.zero(type_.state)
+        case _:
+            raise Unsupported(f"a null {type_}")
+
+
+@replaceable
+def filled(translation: Translation, type_: MatrixType, value: Value) -> Value:
+    """Return a matrix of one value, or of one value for each instance (shape (instances,))."""
+    shape = (translation.machine.instances(type_.scope), type_.rows, type_.columns)
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value[:, None, None], shape)
+    return np.full(shape, value, type_.number.dtype)

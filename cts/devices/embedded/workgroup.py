@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, enumerant_text
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.ordering import Kind
 from cts.devices.embedded.shapes import element_of, shape_of, type_text
@@ -109,6 +110,7 @@ def check_built_in(which: int, type_: Type) -> None:
         raise Malformed(f"built-in {BuiltIn(which).name} is a {type_text(type_)}")
 
 
+@replaceable
 def built_in(translation: Translation, which: int, type_: Type) -> Value:
     """The value of a built-in variable in the workgroup that runs.
 

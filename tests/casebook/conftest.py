@@ -25,7 +25,7 @@ plan: |
   Rows of several lengths.
 todo:
   - rows of no length
-axes:
+parameters:
   bytes: [1, 2, 4]
   columns: [8, 16, 32, 3]
   use: [a, b]
@@ -43,12 +43,12 @@ constraints:
 products:
   - name: lengths
     why: every length
-    axes: {bytes: all, columns: all, use: all}
+    parameters: {bytes: all, columns: all, use: all}
     smoke: 1
     nightly: 2
   - name: strides
     why: strides of short rows
-    axes: {bytes: all, columns: [8, 3], stride: all}
+    parameters: {bytes: all, columns: [8, 3], stride: all}
     smoke: 0
     nightly: 1
 subcases:

@@ -43,7 +43,7 @@ TOKENS = (
     ),
     *(b"|\n", b"---\n", b"...\n", b"%YAML 9.9\n", b"\t", b"\x00", b"\x1b[2J", b"\xff", b"\xed\xa0\x80", b'"\\uD800"', b"# ", b"'", b'"'),
     *(b"null", b"true", b".nan", b"-.inf", b"1e999", b"0x" + b"f" * 400, b"9" * 6000, b"-1", b"[" * 5000, b"x" * 100_000, b"\n\n"),
-    *(b"all", b"family: x\n", b"axes: {}\n", b"..", b"/dev/zero", b"other.txt\n", LAUGHS, LAUGHS.replace(b"*c", b"*d")),
+    *(b"all", b"family: x\n", b"parameters: {}\n", b"..", b"/dev/zero", b"other.txt\n", LAUGHS, LAUGHS.replace(b"*c", b"*d")),
 )
 
 

@@ -26,24 +26,24 @@ builder: copying
 covers: [KHR-LOAD-03]
 plan: A matrix is loaded and stored.
 todo: []
-axes:
+parameters:
   number: [n0, n1, n2, n3, n4, n5, n6, n7]
   colour: [red, green, blue]
 constraints: []
 products:
   - name: all
     why: few
-    axes: {number: all}
+    parameters: {number: all}
     smoke: 1
     nightly: 1
   - name: green
     why: more
-    axes: {number: [n0, n1, n2, n3], colour: [green]}
+    parameters: {number: [n0, n1, n2, n3], colour: [green]}
     smoke: 0
     nightly: 1
   - name: blue
     why: all
-    axes: {number: [n0, n1], colour: [blue]}
+    parameters: {number: [n0, n1], colour: [blue]}
     smoke: 0
     nightly: 0
 subcases:

@@ -18,8 +18,8 @@ from cts.devices.embedded.spirv_types import (
     Struct,
     Type,
     Vector,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
     number,
     size_of,
 )
@@ -86,7 +86,8 @@ def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, s
     if isinstance(type_, PointerType):
         return AddressPointer(space, wide(load_number(machine, pointer.memory, pointer.offset, _U64, manner)))
     return tuple(
-        _load(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), manner, space) for i in range(member_count(type_))
+        _load(machine, pointer.moved(member_offset(type_, i)), constituent_type(type_, i), manner, space)
+        for i in range(constituent_count(type_))
     )
 
 
@@ -103,9 +104,9 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
         else:
             store_number(machine, pointer, type_, value, manner)
         return
-    count = member_count(type_)
+    count = constituent_count(type_)
     for i, part in enumerate(expand(value, count)):
-        _store(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), part, manner)
+        _store(machine, pointer.moved(member_offset(type_, i)), constituent_type(type_, i), part, manner)
 
 
 def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number, manner: Manner) -> Value:

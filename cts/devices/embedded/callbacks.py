@@ -28,8 +28,8 @@ from cts.devices.embedded.spirv_types import (
     Struct,
     Type,
     Vector,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
 )
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Undefined, Value, expand, settle, varies
@@ -130,8 +130,8 @@ class Callback:
             case Vector() | Array() | Struct():
                 if value is UNDEFINED:
                     return UNDEFINED
-                parts = enumerate(expand(value, member_count(type_)))
-                return tuple(self.per_element(lanes, member_type(type_, i), part, what) for i, part in parts)
+                parts = enumerate(expand(value, constituent_count(type_)))
+                return tuple(self.per_element(lanes, constituent_type(type_, i), part, what) for i, part in parts)
             case PointerType():
                 return self._pointer(lanes, value, what)
             case _:

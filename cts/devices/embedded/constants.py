@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
-from cts.devices.embedded.shapes import type_text
-from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Type, member_count
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
+from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Type, constituent_count, type_text
 from cts.devices.embedded.translation import Translation, Words
-from cts.devices.embedded.type_rules import RULES, SPECIALIZABLE, need
+from cts.devices.embedded.type_rules import RULES
+from cts.devices.embedded.type_rules.arithmetic import INT_COMPARISONS, LOGIC, SAME_FLOAT, SAME_INT
 from cts.devices.embedded.values import UNDEFINED, Value
 from generators.spirv.enumerants import Decoration, Op
+
+SPECIALIZABLE = frozenset(
+    {
+        *SAME_INT,
+        *INT_COMPARISONS,
+        *LOGIC,
+        *(Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic, Op.SConvert, Op.UConvert, Op.FConvert, Op.Select),
+        *(Op.VectorShuffle, Op.CompositeExtract, Op.CompositeInsert, Op.QuantizeToF16, Op.Bitcast, Op.CooperativeMatrixLengthKHR),
+        *(Op.CooperativeMatrixLengthNV, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertFToU, Op.ConvertUToF, *SAME_FLOAT),
+    }
+) - {Op.BitCount, Op.BitReverse}
+"""The instructions that OpSpecConstantOp computes."""
 
 _BOOLEANS = frozenset({Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
 _NUMBERS = frozenset({Op.Constant, Op.SpecConstant})
@@ -67,5 +79,5 @@ def _composite(translation: Translation, op: Op, type_: Type, words: Words) -> V
     if isinstance(type_, MatrixType):
         return translation.splat(type_, translation.values[operands[0]])
     if repeated:
-        return (translation.values[operands[0]],) * member_count(type_)
+        return (translation.values[operands[0]],) * constituent_count(type_)
     return tuple(translation.values[w] for w in operands)

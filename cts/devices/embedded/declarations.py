@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.constants import constant_value
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.diagnostics import Unsupported, Violation, need
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
 from cts.devices.embedded.spirv_types import MatrixType, PointerType, has_matrix, has_no_bytes
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.type_declarations import declared_type
-from cts.devices.embedded.type_rules import RULES, need
+from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, MemoryModel, Op, StorageClass
 from generators.spirv.reader import read_string

@@ -30,6 +30,16 @@ class Malformed(Exception):
     known to whoever translates."""
 
 
+def need(holds: bool, what: str) -> None:
+    """Refuse the instruction unless ``holds``.
+
+    Raises:
+        Malformed: with ``what``.
+    """
+    if not holds:
+        raise Malformed(what)
+
+
 class UndefinedUse(Exception):
     """An undefined value was computed with, compared, or used as an address or a condition."""
 

@@ -7,13 +7,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text
+from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text, need
 from cts.devices.embedded.elementwise import apply_to, happens
 from cts.devices.embedded.machine import Run
-from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of, type_text
-from cts.devices.embedded.spirv_types import MatrixType, Number
+from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of
+from cts.devices.embedded.spirv_types import MatrixType, Number, type_text
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.type_rules import need
 from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import GlslStd450, Op
 

@@ -8,7 +8,7 @@ from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violatio
 from cts.devices.embedded.elements import NO_ELEMENT, element_table
 from cts.devices.embedded.machine import Machine
 from cts.devices.embedded.memory import AddressSpace, Memory
-from cts.devices.embedded.spirv_types import MatrixType, Number, Type, member_count, member_type
+from cts.devices.embedded.spirv_types import MatrixType, Number, Type, constituent_count, constituent_type
 from cts.devices.embedded.values import (
     UNDEFINED,
     Mask,
@@ -150,14 +150,14 @@ def _get(machine: Machine, type_: Type, value: Value, path: tuple[Offset, ...], 
     if isinstance(type_, MatrixType):
         return get_component(machine, type_, value, path[0], mapping)
     index, rest = path[0], path[1:]
-    count = member_count(type_)
+    count = constituent_count(type_)
     parts = expand(value, count)
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
             raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
-        return _get(machine, member_type(type_, index), parts[index], rest, mapping)
+        return _get(machine, constituent_type(type_, index), parts[index], rest, mapping)
     result: Value = None
-    leaf = member_type(type_, 0)
+    leaf = constituent_type(type_, 0)
     for i, mask in _each_index(machine, index, count):
         found = _get(machine, leaf, parts[i], rest, mapping)
         result = found if result is None else blend(_leaf(leaf, rest), mask, found, result)
@@ -166,7 +166,7 @@ def _get(machine: Machine, type_: Type, value: Value, path: tuple[Offset, ...], 
 
 def _leaf(type_: Type, path: tuple[Offset, ...]) -> Type:
     for index in path:
-        type_ = member_type(type_, 0 if isinstance(index, np.ndarray) else index)
+        type_ = constituent_type(type_, 0 if isinstance(index, np.ndarray) else index)
     return type_
 
 
@@ -176,17 +176,17 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
     if isinstance(type_, MatrixType):
         return set_component(machine, type_, old, path[0], new, mapping)
     index, rest = path[0], path[1:]
-    count = member_count(type_)
+    count = constituent_count(type_)
     parts = list(expand(old, count))
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
             raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
-        parts[index] = _set(machine, member_type(type_, index), parts[index], rest, new, mapping)
+        parts[index] = _set(machine, constituent_type(type_, index), parts[index], rest, new, mapping)
         return tuple(parts)
     outer = machine.mask, machine.full
     for i, mask in _each_index(machine, index, count):
         machine.mask, machine.full = mask, bool(mask.all())
-        parts[i] = _set(machine, member_type(type_, i), parts[i], rest, new, mapping)
+        parts[i] = _set(machine, constituent_type(type_, i), parts[i], rest, new, mapping)
     machine.mask, machine.full = outer
     return tuple(parts)
 

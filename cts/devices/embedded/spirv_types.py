@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.diagnostics import Malformed, Violation
 from generators.spirv.enumerants import StorageClass, TensorClampMode
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, Use
 
@@ -228,27 +228,30 @@ def has_no_bytes(type_: Type) -> bool:
             return False
 
 
-def member_type(type_: Type, index: int) -> Type:
-    """The type of a composite's constituent.
+def constituent_type(type_: Type, index: int) -> Type:
+    """Return the type of constituent ``index`` of a composite. A matrix has any, because how many there are is the device's choice.
 
     Raises:
+        Malformed: there is none.
         Violation: the type is opaque.
     """
     match type_:
-        case Vector() | Array():
+        case Vector() if index < type_.count:
             return type_.element
-        case Struct():
+        case Array() if type_.length is None or index < type_.length:
+            return type_.element
+        case Struct() if index < len(type_.members):
             return type_.members[index]
         case MatrixType():
             return type_.number
         case TensorLayoutType() | TensorViewType():
             raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
-            raise TypeError(f"{type_} is no composite")
+            raise Malformed(f"constituent {index} of a {type_text(type_)}")
 
 
-def member_count(type_: Type) -> int:
-    """How many constituents a composite has that is kept as a tuple."""
+def constituent_count(type_: Type) -> int:
+    """Return how many constituents a composite has that is kept as a tuple."""
     match type_:
         case Vector():
             return type_.count
@@ -261,3 +264,24 @@ def member_count(type_: Type) -> int:
             raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
             raise TypeError(f"{type_} is no composite")
+
+
+def type_text(type_: Type) -> str:
+    """Return a type in a few words."""
+    match type_:
+        case Number():
+            return type_.component.name
+        case Bool():
+            return "boolean"
+        case Vector():
+            return f"vector of {type_.count} {type_text(type_.element)}"
+        case Array():
+            return f"array of {'any number of' if type_.length is None else type_.length} {type_text(type_.element)}"
+        case Struct():
+            return f"structure of {len(type_.members)} members"
+        case PointerType():
+            return f"pointer to {type_.storage.name} storage"
+        case MatrixType():
+            return str(type_)
+        case _:
+            return type(type_).__name__.removesuffix("Type").lower()

@@ -18,7 +18,7 @@ from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.shapes import SHARED_STORAGE
-from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, member_type
+from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, constituent_type
 from cts.devices.embedded.tensor_addressing import Layout, Places, View, tensor_places
 from cts.devices.embedded.tensor_state import layout_state, view_state, wide_signed
 from cts.devices.embedded.translation import Handler, Translation, Words
@@ -112,7 +112,7 @@ def _extent(translation: Translation, pointer: int) -> _Extent | None:
     base, *indices = chain.operands[2:]
     type_ = translation.pointee(base)
     for index in indices[:-1]:
-        type_ = member_type(type_, translation.constant(index) if isinstance(type_, Struct) else 0)
+        type_ = constituent_type(type_, translation.constant(index) if isinstance(type_, Struct) else 0)
     if not indices or not isinstance(type_, Array):
         raise Violation("CM2-LT-04", "the pointer does not point into an array")
     if type_.length is None:

@@ -30,8 +30,8 @@ from cts.devices.embedded.spirv_types import (
     TensorViewType,
     Type,
     Vector,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
 )
 from cts.devices.embedded.structure import check_structure
 from cts.devices.embedded.values import Value
@@ -271,7 +271,7 @@ def null(translation: Translation, type_: Type) -> Value:
         case MatrixType():
             return np.zeros((translation.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
         case Vector() | Array() | Struct():
-            return tuple(translation.zero(member_type(type_, i)) for i in range(member_count(type_)))
+            return tuple(translation.zero(constituent_type(type_, i)) for i in range(constituent_count(type_)))
         case TensorLayoutType() | TensorViewType():
             return translation.zero(type_.state)
         case _:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.devices.embedded.limits import MAX_ELEMENTS, MAX_PARTS, Exhausted, extent_of
-from cts.devices.embedded.shapes import type_text
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
@@ -22,10 +21,10 @@ from cts.devices.embedded.spirv_types import (
     natural_offsets,
     number,
     size_of,
+    type_text,
 )
 from cts.devices.embedded.tensor_types import tensor_layout_type, tensor_view_type
 from cts.devices.embedded.translation import Translation, Words
-from cts.devices.embedded.type_rules import need
 from generators.spirv.enumerants import (
     Capability,
     Decoration,

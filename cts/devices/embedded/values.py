@@ -30,8 +30,8 @@ from cts.devices.embedded.spirv_types import (
     Type,
     Vector,
     Void,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
 )
 
 Value = Any
@@ -141,9 +141,10 @@ def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
             return _blend_undefined(chosen, new, old, shape.shape, type_.number.dtype, chosen)
         return np.where(instance_mask(mask, new.shape[0])[:, None, None], new, old)
     if isinstance(type_, Vector | Array | Struct):
-        count = member_count(type_)
+        count = constituent_count(type_)
         return tuple(
-            blend(member_type(type_, i), mask, a, b) for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
+            blend(constituent_type(type_, i), mask, a, b)
+            for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
         )
     if isinstance(type_, PointerType):
         return new.blend(mask, old)

@@ -12,7 +12,7 @@ from cts.devices.embedded.machine import Run
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, Offset
 from cts.devices.embedded.shapes import CELL_STORAGE
-from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, member_type, size_of
+from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, constituent_type, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Partly, Value, settle, signed_index, varies
 from generators.spirv.enumerants import Decoration, Op, StorageClass
@@ -79,7 +79,7 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
             fixed += at * stride
         else:
             steps.append((index, number, stride, count))
-        type_ = member_type(type_, 0)
+        type_ = constituent_type(type_, 0)
     if not steps:
         return lambda: values[base].moved(fixed)
     machine = translation.machine

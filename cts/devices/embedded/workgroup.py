@@ -11,8 +11,8 @@ from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, 
 from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.ordering import Kind
-from cts.devices.embedded.shapes import element_of, shape_of, type_text
-from cts.devices.embedded.spirv_types import Type, Vector
+from cts.devices.embedded.shapes import element_of, shape_of
+from cts.devices.embedded.spirv_types import Type, Vector, type_text
 from cts.devices.embedded.tensor_types import is_int32
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value

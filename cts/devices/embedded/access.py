@@ -33,7 +33,7 @@ CALLBACK_STORE = "a function that is called for elements writes memory, but how 
 
 
 def member_offset(type_: Type, index: int) -> int:
-    """Bytes from the start of a composite to its constituent ``index``."""
+    """Return the bytes from the start of a composite to its constituent ``index``."""
     match type_:
         case Vector():
             return index * size_of(type_.element)
@@ -46,7 +46,7 @@ def member_offset(type_: Type, index: int) -> int:
 
 
 def load(machine: Machine, pointer: BytePointer, type_: Type, access: Access, space: AddressSpace) -> Value:
-    """The value at ``pointer``.
+    """Return the value at ``pointer``.
 
     Raises:
         Violation: the access is undefined.
@@ -56,7 +56,7 @@ def load(machine: Machine, pointer: BytePointer, type_: Type, access: Access, sp
 
 
 def store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, access: Access) -> None:
-    """Writes ``value`` to ``pointer``.
+    """Write ``value`` to ``pointer``.
 
     Raises:
         Violation: the access is undefined.
@@ -110,7 +110,7 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
 
 
 def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number, manner: Manner) -> Value:
-    """A number at byte ``offset``.
+    """Return a number at byte ``offset``.
 
     Raises:
         Violation: out of bounds, misaligned, uninitialised, or a race.
@@ -150,7 +150,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
 
 
 def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: Value, manner: Manner) -> None:
-    """Writes a number.
+    """Write a number.
 
     Raises:
         Violation: out of bounds, misaligned, or a race.

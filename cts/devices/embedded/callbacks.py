@@ -1,9 +1,9 @@
 """Functions that an instruction calls for elements: Func, CombineFunc and DecodeFunc of SPV_NV_cooperative_matrix2.
 
 The text says for which elements such a function is called, and that it may be called more than once in any order, but not by which
-invocation. So each element is a lane of its own, this device calls once for each, and what would depend on the invocation or on the
-number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and writes of anything
-but the function's own variables. Tangled instructions are not allowed (CM2-TGL-02).
+invocation. So each element is a lane of its own, and this device calls the function once for each. Anything that would depend on the
+invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
+writes to variables other than the function's own. Tangled instructions are not allowed (CM2-TGL-02).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Lanes:
 
     Attributes:
         scope: of the matrix.
-        instances: by element the scope instance that it belongs to, int64 of shape (elements,).
+        instances: for each element, the scope instance that it belongs to: int64 of shape (elements,).
     """
 
     scope: Scope
@@ -67,7 +67,7 @@ class Callback:
         what: the operand, for messages.
 
     Raises:
-        Violation: it is no function (``rule``), or it contains a tangled instruction.
+        Violation: it is not a function (``rule``), or it contains a tangled instruction.
     """
 
     def __init__(self, translation: Translation, op: Op, matrix: MatrixType, id_: int, rule: str, what: str) -> None:
@@ -88,7 +88,7 @@ class Callback:
         self._ids, self._cells = _reach(translation, bodies, id_, what)
 
     def call(self, lanes: Lanes, arguments: Sequence[Value]) -> Value:
-        """The function's value for each element: an array of shape (elements,), a scalar where all agree, or undefined.
+        """Return the function's value for each element: an array of shape (elements,), a scalar where all agree, or undefined.
 
         Args:
             lanes: the elements.
@@ -117,10 +117,10 @@ class Callback:
         return result
 
     def per_element(self, lanes: Lanes, type_: Type, value: Value, what: str) -> Value:
-        """A value of the invocations, as the calls for their elements get it.
+        """Return a value of the invocations as the calls for their elements get it.
 
         Raises:
-            Violation: it differs between the invocations of a scope instance, so that it depends on which of them calls.
+            Violation: it differs between the invocations of a scope instance, so the result would depend on which of them calls.
         """
         machine = self._translation.machine
         match type_:
@@ -158,15 +158,17 @@ class Callback:
         raise Unsupported(f"{what} is a pointer of a kind that functions called for elements do not get")
 
     def _forget(self) -> None:
-        """The values of the function's last call are of other lanes."""
+        """Forget the values of the function's last call, which belong to other lanes."""
         values = self._translation.values
         for id_ in self._ids:
             values[id_] = None
 
 
 class _CallersCell(Cell):
-    """A variable of the invocations, as the calls for elements see it: readable where its value does not depend on which of them
-    calls."""
+    """A variable of the invocations, as the calls for elements see it.
+
+    It can be read if its value does not depend on which invocation calls.
+    """
 
     __slots__ = ("_found",)
 
@@ -177,7 +179,7 @@ class _CallersCell(Cell):
 
     @property
     def value(self) -> Value:
-        """What all invocations hold.
+        """The value that all invocations hold.
 
         Raises:
             Violation: they differ.
@@ -210,7 +212,7 @@ _Body = list[tuple[int, Words, Op]]
 
 
 def _bodies(translation: Translation) -> dict[int, list[tuple[int, Words, Op]]]:
-    """By id of a function its instructions: number, operands, opcode."""
+    """Return the instructions of each function, by its id: number, operands, opcode."""
     bodies: dict[int, _Body] = {}
     body: _Body = []
     for number, (op, words, _) in enumerate(translation.function_instructions, translation.first_function):
@@ -221,7 +223,7 @@ def _bodies(translation: Translation) -> dict[int, list[tuple[int, Words, Op]]]:
 
 
 def _reach(translation: Translation, bodies: dict[int, _Body], first: int, what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a function and those that it calls compute, and the variables of the invocation that they mention.
+    """Return the results of a function and of those that it calls, and the variables of the invocation that they mention.
 
     Raises:
         Violation: a tangled instruction; ``translation.index`` is its number.

@@ -1,4 +1,4 @@
-"""Vectors, arrays, structs, and cooperative matrices as composites of each invocation's components."""
+"""Instructions on composites: vectors, arrays, structs, and cooperative matrices, whose parts are an invocation's components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of constants, specialized."""
+"""The values of constants, after specialization."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _REPEATED = frozenset({Op.ConstantCompositeReplicateEXT, Op.SpecConstantComposit
 
 
 def constant_value(translation: Translation, op: Op, words: Words) -> Value:
-    """What a constant, or an undefined value of the module, is.
+    """Return the value of a constant, or of an undefined value of the module.
 
     Raises:
-        Malformed: it is none of its type.
+        Malformed: its type has no such value.
         Violation: it breaks a static rule.
         Unsupported: the interpreter does not have it.
     """

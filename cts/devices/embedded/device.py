@@ -50,7 +50,7 @@ class EmbeddedDevice:
     Args:
         profile: what it supports.
         mapping: how elements of a matrix are spread over invocations, a name of ``elements.MAPPINGS``.
-        strict: whether undefined behaviour raises; else reads that have no value give zero, and such writes are dropped.
+        strict: whether undefined behaviour raises. If not, reads without a value give zero, and writes without a place are dropped.
         limits: how much a kernel may take.
         faults: how it is wrong; by default it is not.
 
@@ -82,7 +82,7 @@ class EmbeddedDevice:
 
     @property
     def description(self) -> DeviceDescription:
-        """What the profile says."""
+        """The description in the profile."""
         return self._description
 
     def missing(self, kernel: Kernel) -> Reason | None:
@@ -95,8 +95,8 @@ class EmbeddedDevice:
         """Run all dispatches.
 
         Raises:
-            NotValidSpirv: the kernel's module is no valid one.
-            NotSupported: the module has what the interpreter does not have.
+            NotValidSpirv: the kernel's module is not valid.
+            NotSupported: the module uses something that the interpreter does not have.
             UndefinedBehaviour: the kernel does what the specification forbids.
             DeviceTimeout: it does not end within the limit of steps.
             OutOfMemory: its values would take more memory than the limit.
@@ -109,7 +109,7 @@ class EmbeddedDevice:
                 pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict, self._limits, self._handlers, self._faults)
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
-        # One that stopped halfway is not kept.
+        # A pipeline that stopped halfway is not kept.
         self._pipeline = pipeline
         return outcomes
 
@@ -125,11 +125,11 @@ class EmbeddedDevice:
             self.last_steps[step.value] = time.perf_counter() - begin
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
-        """What a driver with this profile would answer."""
+        """Return what a driver with this profile would answer."""
         return ask(self._description, call)
 
     def close(self) -> tuple[Finding, ...]:
-        """Forget the last pipeline; nothing else is held."""
+        """Forget the last pipeline. The device holds nothing else."""
         self._pipeline = None
         return ()
 
@@ -170,7 +170,7 @@ class Pipeline:
             raise _explained(translation, translation.index, error) from error
 
     def _connect(self) -> None:
-        """What every dispatch needs of each variable."""
+        """Find out what every dispatch needs to know about each variable."""
         self._by_binding: dict[int, list[int]] = {}
         self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
@@ -197,7 +197,7 @@ class Pipeline:
                 self._cells.append((id_, Cell(types[pointee], name), initializer))
 
     def run(self, dispatch: Dispatch) -> Outcome:
-        """One dispatch."""
+        """Run one dispatch."""
         machine = self._translation.machine
         try:
             with np.errstate(all="ignore"):
@@ -221,13 +221,13 @@ class Pipeline:
         return Outcome({slot.name: memory.data for slot, memory in written}, stray_writes(memories))
 
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
-        """Memories of the buffers with their contents; writes their addresses into the push constants."""
+        """Return the memories of the buffers with their contents. Write their addresses to the push constants."""
         translation, constants = self._translation, self._translation.machine.constants
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
         translation.space.clear()
         memories = []
         for id_, name in self._buffer_variables:
-            # Nothing is bound to it, so that any access is out of bounds, unless a buffer follows.
+            # Unless a buffer follows, nothing is bound to it, and any access is out of bounds.
             constants[id_] = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict), 0)
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             base = translation.space.place(slot.bytes)

@@ -22,7 +22,7 @@ def _like(x: Value, result: Value) -> Value:
 
 
 def _wide(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
-    """A function of floats, computed in at least binary32 and rounded once."""
+    """Return what computes a function of floats in at least binary32 and rounds once."""
 
     def apply(x: Value) -> Value:
         x = np.asarray(x)
@@ -91,7 +91,7 @@ _TWO = frozenset(
 _OPERANDS: Mapping[int, int] = MappingProxyType(
     {int(which): 3 if which in _THREE else 2 if which in _TWO else 1 for table in (_UNSIGNED, _SIGNED, _FLOAT) for which in table}
 )
-"""By instruction, how many operands it takes."""
+"""By instruction, the number of its operands."""
 
 _CLAMPS = frozenset({GlslStd450.UClamp, GlslStd450.SClamp, GlslStd450.FClamp})
 

@@ -30,11 +30,11 @@ _WIDEST_ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class _Operands:
-    """What a load and a store have in common, known before it runs.
+    """The operands that a load and a store have in common, as known before it runs.
 
     Attributes:
         pointer, stride: ids. ``stride_type``: type of the stride.
-        unit: bytes of the pointee, which the stride counts.
+        unit: bytes of the pointee, the unit of the stride.
         row_major: the layout.
         access: alignment and ordering.
     """
@@ -50,7 +50,7 @@ class _Operands:
 
     @property
     def line_bytes(self) -> int:
-        """Bytes of a row (row major) or column."""
+        """Bytes of a row (row major) or column (column major)."""
         return (self.matrix.columns if self.row_major else self.matrix.rows) * self.matrix.number.bytes
 
     @property
@@ -60,14 +60,17 @@ class _Operands:
 
 @remember_small(maxsize=256, elements=lambda rows, columns, *_: rows * columns)
 def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size: int) -> np.ndarray:
-    """Bytes from the pointer to each element: (row, column) lies at row * stride + column * size in a row major matrix, at
-    column * stride + row * size in a column major one (KHR-LOAD-03, KHR-LOAD-04). int64 of shape (rows, columns)."""
+    """Return the bytes from the pointer to each element, int64 of shape (rows, columns).
+
+    Element (row, column) is at row * stride + column * size in a row-major matrix, and at column * stride + row * size in a column-major
+    one (KHR-LOAD-03, KHR-LOAD-04).
+    """
     row, column = np.arange(rows)[:, None], np.arange(columns)
     return row * stride + column * size if row_major else column * stride + row * size
 
 
 def _operands(translation: Translation, words: Words, matrix: MatrixType, pointer: int, what: str, writes: bool) -> _Operands:
-    """``words`` begin with the layout."""
+    """Read and check the operands; ``words`` begin with the layout."""
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
         raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"a pointer to {storage.name} storage")
@@ -93,7 +96,7 @@ def _scalar_bytes(type_: Type) -> int:
 
 
 def _uniform_place(machine: Machine, operands: _Operands, values: list[Value]) -> tuple[Memory, list[int], list[int]]:
-    """Where each active instance accesses memory: byte offsets of its pointer, and bytes of its stride."""
+    """Return where each active instance accesses memory: the memory, byte offsets of the pointers, and strides in bytes."""
     scope, instances = operands.matrix.scope, machine.instances(operands.matrix.scope)
     pointer = values[operands.pointer]
     place = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
@@ -125,7 +128,7 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
-    """The bytes that an instance accesses: one run where the lines follow each other closely."""
+    """Return the bytes that an instance accesses: one run if there is nothing between the lines."""
     line = operands.line_bytes
     if stride == line or operands.lines == 1:
         return slice(place, place + line * operands.lines)
@@ -181,14 +184,14 @@ def _load(translation: Translation, words: Words) -> Run:
 
 
 def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
-    """The bytes of elements at ``offsets`` that lie in the memory."""
+    """Return those bytes of elements at ``offsets`` that are inside of the memory."""
     places = (offsets[..., None] + np.arange(size)).ravel()
     return places[(places >= 0) & (places < memory.size)]
 
 
 @replaceable
 def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
-    """Elements at any offsets; zero out of bounds."""
+    """Return the elements at any offsets, zero out of bounds."""
     places = offsets[..., None] + np.arange(number.bytes)
     if not memory.size:
         return np.zeros(offsets.shape, number.dtype)
@@ -254,7 +257,7 @@ def _store(translation: Translation, words: Words) -> Run:
 
 @replaceable
 def robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
-    """Elements at any offsets; what is out of bounds is dropped, and noted where it is undefined behaviour."""
+    """Write elements at any offsets. Bytes out of bounds are dropped, and noted where they are undefined behaviour."""
     raw = np.ascontiguousarray(data)[..., None].view(np.uint8)
     places = offsets[..., None] + np.arange(raw.shape[-1])
     inside = (places >= 0) & (places < memory.size)

@@ -11,11 +11,11 @@ CELL_STORAGE = frozenset({StorageClass.Function, StorageClass.Private, StorageCl
 """Storage classes whose variables have no bytes."""
 
 SHARED_STORAGE = frozenset({StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer})
-"""Storage classes of bytes that invocations share and may write: where atomics go, and whole matrices are loaded and stored."""
+"""Storage classes of bytes that invocations share and may write. Atomics access them, and loads and stores of whole matrices."""
 
 
 class Kind(enum.Enum):
-    """What a scalar is."""
+    """The kind of a scalar."""
 
     INT = enum.auto()
     FLOAT = enum.auto()
@@ -29,29 +29,29 @@ NUMBER = INT | FLOAT
 
 
 def kind_of(type_: Type) -> Kind:
-    """The kind of a scalar; ``NONE`` of whatever else."""
+    """Return the kind of a scalar; ``NONE`` for any other type."""
     if isinstance(type_, Number):
         return Kind.FLOAT if type_.component.is_float else Kind.INT
     return Kind.BOOL if isinstance(type_, Bool) else Kind.NONE
 
 
 def element_of(type_: Type) -> Type:
-    """The component type of a vector; any other type itself."""
+    """Return the component type of a vector, and any other type itself."""
     return type_.element if isinstance(type_, Vector) else type_
 
 
 def shape_of(type_: Type) -> int:
-    """How many components a vector has; 0 of any other type."""
+    """Return how many components a vector has; 0 for any other type."""
     return type_.count if isinstance(type_, Vector) else 0
 
 
 def alike(one: Type, other: Type) -> bool:
-    """Whether two scalars are the same but for the sign of integers."""
+    """Return whether two scalars have the same type, except for the sign of integers."""
     if isinstance(one, Number) and isinstance(other, Number):
         return one.dtype == other.dtype
     return isinstance(one, Bool) and isinstance(other, Bool)
 
 
 def is_physical(type_: Type) -> bool:
-    """Whether a type is a pointer that is an address."""
+    """Return whether a type is a pointer that is an address."""
     return isinstance(type_, PointerType) and type_.storage is StorageClass.PhysicalStorageBuffer

@@ -30,7 +30,7 @@ from generators.spirv.grammar import GRAMMAR
 from generators.types import Scope
 
 POINTER_ALIGNMENT = 16
-"""Bytes to which the pointer of a tensor load or store is aligned (CM2-LT-06)."""
+"""Alignment of the pointer of a tensor load or store, in bytes (CM2-LT-06)."""
 
 _VIEW = int(TensorAddressingOperands.TensorView)
 _DECODE = int(TensorAddressingOperands.DecodeFunc)
@@ -43,7 +43,7 @@ _CHAINS = frozenset({Op.AccessChain, Op.InBoundsAccessChain})
 
 @dataclass(frozen=True)
 class _Extent:
-    """An array of known length that the pointer points into: id and type of the index that leads there."""
+    """An array of known length that the pointer points into, with id and type of the index that leads there."""
 
     index: int
     index_type: Number
@@ -52,12 +52,12 @@ class _Extent:
 
 @dataclass(frozen=True)
 class _Operands:
-    """What a load and a store have in common, known before it runs.
+    """The operands that a load and a store have in common, as known before it runs.
 
     Attributes:
         pointer, layout, view: ids; ``view`` is 0 if there is none. ``view_type``: None if there is none.
         decode, decode_vector: ids of the decode functions, 0 if there is none.
-        extent: the array, None where its length or the index is not known.
+        extent: the array; None if its length or the index is not known.
         access: alignment and ordering.
     """
 
@@ -74,7 +74,7 @@ class _Operands:
 
 
 def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: int, layout: int, masks: Words, writes: bool) -> _Operands:
-    """``masks`` are the Memory Operands and the Tensor Addressing Operands, with what they ask for."""
+    """Read and check the operands; ``masks`` are the Memory Operands and the Tensor Addressing Operands, with their own operands."""
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
         raise Unsupported(f"a tensor access to {storage.name} storage")
@@ -105,7 +105,7 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
 
 
 def _extent(translation: Translation, pointer: int) -> _Extent | None:
-    """The array that an access chain ends in; None where the chain does not say, or the array's length is not known before it runs."""
+    """Return the array that an access chain ends in; None if there is no chain, or the length is not known before it runs."""
     chain = next((i for i in translation.instructions if i.op in _CHAINS and i.operands[1] == pointer), None)
     if chain is None:
         return None
@@ -121,7 +121,7 @@ def _extent(translation: Translation, pointer: int) -> _Extent | None:
 
 
 def _by_instance(machine: Machine, numbers: Sequence[Value], scope: Scope, what: str) -> list[tuple[int, ...]]:
-    """Numbers that are uniform within each instance of a scope, as each instance has them."""
+    """Return for each instance of a scope its values of numbers, which must be uniform within the instance."""
     uniform = [machine.uniform(number, scope, what, _UNIFORM) for number in numbers]
     count = machine.instances(scope)
     columns = [u.tolist() if isinstance(u, np.ndarray) else [u] * count for u in uniform]
@@ -157,7 +157,7 @@ def views_of(machine: Machine, scope: Scope, type_: TensorViewType, value: Value
 
 @dataclass(frozen=True)
 class _Place:
-    """Where one instance of the scope accesses memory: a byte of ``memory``, and the bytes that it may access, from and up to."""
+    """The byte of ``memory`` where one instance of the scope accesses it, and the bytes from ``low`` up to ``high`` that it may access."""
 
     memory: Memory
     start: int
@@ -231,7 +231,7 @@ class _Addressing:
 
 
 def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Places) -> np.ndarray:
-    """Bytes from the start of the memory to each element that is reached, int64 of shape (elements,)."""
+    """Return the bytes from the start of the memory to each element that is reached, int64 of shape (elements,)."""
     size, reached = operands.matrix.number.bytes, places.reached
     distance = places.index[reached] * size
     offsets: np.ndarray = place.start + distance
@@ -250,12 +250,12 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
 
 
 def _touched(offsets: np.ndarray, size: int) -> np.ndarray:
-    """The bytes of elements, each once."""
+    """Return the bytes of elements, each once."""
     return (np.unique(offsets)[:, None] + np.arange(size)).ravel()
 
 
 def _clamp_value(machine: Machine, operands: _Operands, layout: Layout) -> Any:
-    """The low bits of the clamp value, as a component (F-TA-16)."""
+    """Return the low bits of the clamp value, as a component (F-TA-16)."""
     number = operands.matrix.number
     if number.bits > _CLAMP_VALUE_BITS and layout.clamp_value:
         machine.forbid("F-TA-16", f"a clamp value of 32 bits for components of {number.bits}")
@@ -293,7 +293,7 @@ def _load(translation: Translation, words: Words) -> Run:
         if defined is None:
             return result
         if active is not None:
-            # Nobody asks what an instance that does not execute has.
+            # The result is not used in instances that do not execute.
             defined[np.setdiff1d(np.arange(instances), active)] = True
         return partly(result, defined)
 
@@ -301,8 +301,9 @@ def _load(translation: Translation, words: Words) -> Run:
 
 
 _Fetch = Callable[[int, _Place, Layout, Places], np.ndarray]
-"""From the number of a scope instance, its place in memory, its layout and its places of elements: the elements that are reached, in
-row-major order, an array of shape (elements,) of the component's dtype."""
+"""Gives the elements that are reached, in row-major order: an array of shape (elements,) of the component's dtype.
+
+Its arguments are the number of a scope instance, its place in memory, its layout and the places of its elements."""
 
 
 def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
@@ -334,7 +335,7 @@ def _decoded(translation: Translation, operands: _Operands) -> _Fetch:
 
 
 def _object(value: Value, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray | None]:
-    """A copy of a matrix, and which of its elements are defined; None if all are (CM2-VW-01)."""
+    """Return a copy of a matrix, and which of its elements are defined; None if all are (CM2-VW-01)."""
     if value is UNDEFINED:
         return np.zeros(shape, number.dtype), np.zeros(shape, bool)
     if isinstance(value, Partly):

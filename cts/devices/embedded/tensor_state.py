@@ -1,7 +1,7 @@
 """Instructions that make tensor layouts and views (SPV_NV_tensor_addressing, 3.X Tensor Layout and View Instructions).
 
 Each makes a copy with other contents: values are never changed in place (TA-CPY-01). All numbers are kept as u32 bits, as in ``values``;
-only the offsets of a layout are read as signed. They may differ between invocations until a load or store asks for uniform ones.
+only the offsets of a layout are read as signed. They may differ between invocations until a load or store needs uniform ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ S32_MAX = (1 << 31) - 1
 
 
 class LayoutState(NamedTuple):
-    """What a tensor layout holds: tuples of one number for each dimension, and the clamp value."""
+    """The contents of a tensor layout: tuples of one number for each dimension, and the clamp value."""
 
     block_size: Numbers
     dimension: Numbers
@@ -39,7 +39,7 @@ class LayoutState(NamedTuple):
 
 
 class ViewState(NamedTuple):
-    """What a tensor view holds: tuples of one number for each dimension, and the clip region."""
+    """The contents of a tensor view: tuples of one number for each dimension, and the clip region."""
 
     dimension: Numbers
     stride: Numbers
@@ -50,7 +50,7 @@ class ViewState(NamedTuple):
 
 
 def layout_state(machine: Machine, type_: TensorLayoutType, value: Value) -> LayoutState:
-    """A tensor layout as the invocations that execute see it.
+    """Return a tensor layout as the invocations that execute see it.
 
     Raises:
         UndefinedUse: it is undefined. Single numbers of it may be.
@@ -60,7 +60,7 @@ def layout_state(machine: Machine, type_: TensorLayoutType, value: Value) -> Lay
 
 
 def view_state(machine: Machine, type_: TensorViewType, value: Value) -> ViewState:
-    """A tensor view as the invocations that execute see it.
+    """Return a tensor view as the invocations that execute see it.
 
     Raises:
         UndefinedUse: it is undefined. Single numbers of it may be.
@@ -80,7 +80,7 @@ def _settled(machine: Machine, numbers: Value, count: int) -> Numbers:
 
 
 def wide_signed(value: Value) -> Value:
-    """As ``wide``, of the same bits read as an s32."""
+    """Return what ``wide`` does for the same bits read as an s32."""
     if isinstance(value, np.ndarray):
         return value.astype(np.uint32).view(np.int32).astype(np.int64)
     return int(value) - (1 << 32) if value > S32_MAX else int(value)
@@ -91,7 +91,7 @@ def _narrow(value: Value) -> Value:
 
 
 def _any(machine: Machine, condition: Value) -> bool:
-    """Whether a condition holds in an invocation that executes."""
+    """Return whether a condition holds in an invocation that executes."""
     return bool((condition & machine.mask).any()) if isinstance(condition, np.ndarray) else bool(condition)
 
 
@@ -105,7 +105,7 @@ def _operands(translation: Translation, operands: Words, count: int, rule: str, 
 
 
 def _layout_operand(translation: Translation, words: Words, rule: str) -> TensorLayoutType:
-    """The type of both the result and the operand that is copied."""
+    """Return the type of both the result and the operand that is copied."""
     type_ = _result_type(translation, words)
     if not isinstance(type_, TensorLayoutType) or translation.type_ids[words[2]] != words[0]:
         raise Violation(rule, "the result is not a tensor layout of the operand's type")
@@ -138,7 +138,7 @@ def _set_block_size(translation: Translation, words: Words) -> Run:
     machine, values = translation.machine, translation.values
 
     def run() -> Value:
-        # The strides stay what they are, although they count blocks from now on (F-TA-14).
+        # The strides do not change, although they count blocks from now on (F-TA-14).
         return layout_state(machine, type_, values[source])._replace(block_size=tuple(values[o] for o in operands))
 
     return run
@@ -154,7 +154,7 @@ def block_count(machine: Machine, dimension: Value, block_size: Value) -> Value:
 
 
 def _product(machine: Machine, stride: Value, count: Value) -> Value:
-    """A default stride: ``stride`` times ``count``."""
+    """Return a default stride: ``stride`` times ``count``."""
     if _any(machine, (count > 0) & (wide(stride) > U32_MAX // _at_least_one(count))):
         machine.forbid("F-TA-7", "the default stride of a dimension is beyond 32 bits")
     return _narrow(wide(stride) * count)
@@ -192,7 +192,7 @@ def _set_stride(translation: Translation, words: Words) -> Run:
         stride = tuple(values[o] for o in operands)
         for i in range(type_.dim - 1):
             blocks = blocks_of(machine, state.dimension[i + 1], state.block_size[i + 1])
-            # The quotient instead of the product, which may not fit.
+            # Compare quotients, because the product may not fit.
             if _any(machine, (blocks > 0) & (wide(stride[i]) // _at_least_one(blocks) < wide(stride[i + 1]))):
                 machine.forbid("TA-STR-02", f"stride {i} is less than stride {i + 1} times the blocks of dimension {i + 1}")
         return state._replace(stride=stride)

@@ -1,7 +1,7 @@
 """The types that an instruction's operands and result must have, by opcode.
 
-``Translation.prepare`` asks once, before the instruction's handler, which relies on it. What the extensions say of cooperative matrices
-and tensors is not here but with their handlers, which name the rule.
+``Translation.prepare`` asks once, before the instruction's handler, which relies on it. The rules that the extensions have for
+cooperative matrices and tensors are with their handlers, which name them.
 """
 
 from __future__ import annotations

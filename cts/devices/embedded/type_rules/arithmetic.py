@@ -13,7 +13,10 @@ from generators.spirv.enumerants import Op
 
 
 def _elementwise(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, widths: bool = True) -> Rule:
-    """Operands of ``kinds``, all of one shape and (``widths``) width, which are the result's too, or the result is of kind ``result``."""
+    """Return the rule that all operands are of ``kinds`` and of one shape and (``widths``) width.
+
+    The result has the same type, or one of the kinds ``result`` with that shape.
+    """
 
     def rule(translation: Translation, words: Words) -> None:
         type_ = translation.types[words[0]]
@@ -39,7 +42,7 @@ def _conversion(from_: frozenset[Kind], to: frozenset[Kind]) -> Rule:
             fits = kind_of(type_.number) in to and kind_of(operand.number) in from_
         else:
             fits = kind_of(element_of(type_)) in to and kind_of(element_of(operand)) in from_ and shape_of(type_) == shape_of(operand)
-            # A matrix and another type have a rule of the extension, with its handler.
+            # The handler has the extension's rule for a matrix and another type.
             fits = fits or isinstance(type_, MatrixType)
         need(fits, f"a {type_text(operand)} becomes a {type_text(type_)}")
 

@@ -74,7 +74,10 @@ def _shuffle(translation: Translation, words: Words) -> None:
 
 
 def _dynamic(vector: int, index: int, part: int) -> Rule:
-    """By operand: the vector, the index, and the component, which is the result's type if ``part`` is 0."""
+    """Return the rule of a vector, an index and a component, by their places among the operands.
+
+    If ``part`` is 0, the component is the result.
+    """
 
     def rule(translation: Translation, words: Words) -> None:
         type_ = translation.type_of[words[vector]]

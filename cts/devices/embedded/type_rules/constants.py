@@ -1,4 +1,4 @@
-"""What operands that must be constants are checked for."""
+"""Checks operands that must be constants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cts.devices.embedded.translation import Translation
 
 
 def constant_integer(translation: Translation, id_: int, what: str) -> None:
-    """Refuses what is not the id of an integer constant.
+    """Refuse what is not the id of an integer constant.
 
     Raises:
         Malformed: with ``what``.

@@ -19,7 +19,10 @@ def _constants(translation: Translation, words: Words) -> None:
 
 
 def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index: bool = False) -> Rule:
-    """A group operation on a value of ``kinds``, whose result is of its type, or else of kind ``result``; ``index``: of another lane."""
+    """Return the rule of a group operation on a value of ``kinds``.
+
+    The result has the type of the value, or is of kind ``result``. ``index``: an operand is the number of an invocation.
+    """
 
     def rule(translation: Translation, words: Words) -> None:
         constant_integer(translation, words[2], "the scope")

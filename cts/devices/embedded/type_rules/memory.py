@@ -1,4 +1,4 @@
-"""Types of pointers, of what they lead to, and of what is loaded, stored and exchanged there."""
+"""Types of pointers and their pointees, and of values that are loaded, stored and exchanged there."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _pointee(translation: Translation, id_: int, what: str = "the pointer") -> T
 
 
 def _movable(storage: object, type_: Type) -> None:
-    """Refuses what has no value, or is in no bytes although the storage has some."""
+    """Refuse types without values, and types without bytes in storage that has bytes."""
     if isinstance(type_, Void):
         raise Malformed("void has no value")
     if storage not in CELL_STORAGE:
@@ -82,7 +82,7 @@ def _copy_memory(translation: Translation, words: Words) -> None:
 
 
 def _access_chain(elements: int) -> Rule:
-    """``elements``: how many indices come before those into the pointee."""
+    """Return the rule of an access chain; ``elements`` is how many indices come before the ones into the pointee."""
 
     def rule(translation: Translation, words: Words) -> None:
         base = _pointer(translation, words[2], "the base")
@@ -132,7 +132,10 @@ def _variable(translation: Translation, words: Words) -> None:
 
 
 def _atomic(kinds: frozenset[Kind], operands: Sequence[int], numbers: Sequence[int], pointer: int = 2) -> Rule:
-    """By place of the operands: values of the type in memory, and scopes and semantics."""
+    """Return the rule of an atomic instruction.
+
+    ``operands``: places of the values of the type in memory. ``numbers``: places of scopes and semantics.
+    """
 
     def rule(translation: Translation, words: Words) -> None:
         pointee = _pointee(translation, words[pointer])

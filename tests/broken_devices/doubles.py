@@ -19,7 +19,7 @@ from tests.suite import casebook
 
 
 class Broken:
-    """An embedded device that has faults, or a defect in the module that it runs, in what it reads or in what it leaves."""
+    """An embedded device with faults, or with a defect in the module that it runs, in its input or in its output."""
 
     def __init__(
         self,

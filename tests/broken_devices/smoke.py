@@ -56,7 +56,7 @@ def noticed(family: str, device: EmbeddedDevice, /, **labels: str | tuple[str, .
     Args:
         family: name of the family.
         device: what runs the cases.
-        labels: label that the cases have, or several of which they have one, by the name of the parameter.
+        labels: by the name of a parameter, the label that the cases have, or several of which they have one.
     """
     cases = [case.id for case in smoke_cases(family) if _has(case.named, labels)]
     assert cases, f"no smoke case of {family} has {labels}"

@@ -48,11 +48,11 @@ TOKENS = (
 
 
 def seeds() -> Sequence[Seed]:
-    """The files of the suite."""
+    """Return the files of the suite."""
     book, positions = load_casebook(ROOT), load_positions(ROOT)
 
     def read_bug_classes(path: Path) -> object:
-        # Its file lies beside the families that it names.
+        # Its file is beside the families that it names.
         original = book.root
         (path.parents[1] / "tests").symlink_to(ROOT / "tests")
         try:

@@ -25,7 +25,7 @@ class BugClass:
         name: short, in capitals.
         bugs, drivers: how many are documented, and how many of them are drivers'.
         what: the mistake, one line.
-        families: family -> the axes (of cases or subcases) that would show it.
+        families: family -> the parameters (of cases or subcases) that would show it.
         specifications: whose families bring more of it.
         tests: of the suite itself, where suites make the mistake; paths from the checkout.
         note: what is missing, or how it is meant; may be empty.
@@ -45,7 +45,7 @@ def load_bug_classes(casebook: Casebook) -> tuple[BugClass, ...]:
     """Every class, in the order of the file.
 
     Raises:
-        CasebookError: the file is malformed, or names a family, axis, specification or test that does not exist.
+        CasebookError: the file is malformed, or names a family, parameter, specification or test that does not exist.
     """
     document = read_document(casebook.root / FILE)
     return tuple(_bug_class(name, element, casebook) for name, element in document.entries("a mapping from class to what it is").items())
@@ -71,15 +71,15 @@ def _bug_class(name: str, element: Element, casebook: Casebook) -> BugClass:
 
 def _families(element: Element, casebook: Casebook) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for name, item in element.entries("a mapping from family to axes").items():
+    for name, item in element.entries("a mapping from family to parameters").items():
         if name not in casebook.families:
             raise item.error(f"there is no family '{name}'; expected one of {', '.join(casebook.families)}")
         family = casebook.families[name]
-        axes = [axis.name for axis in (*family.axes, *family.subcase_axes)]
-        for axis in item.items(f"axes of {name}"):
-            if axis.text() not in axes:
-                raise axis.error(f"the family '{name}' has no axis '{axis.text()}'; expected one of {', '.join(axes)}")
-        found[name] = tuple(axis.text() for axis in item.items("axes"))
+        parameters = [parameter.name for parameter in (*family.parameters, *family.subcase_parameters)]
+        for parameter in item.items(f"parameters of {name}"):
+            if parameter.text() not in parameters:
+                raise parameter.error(f"the family '{name}' has no parameter '{parameter.text()}'; expected one of {', '.join(parameters)}")
+        found[name] = tuple(parameter.text() for parameter in item.items("parameters"))
     return MappingProxyType(found)
 
 

@@ -55,10 +55,10 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class UnusedLabel:
-    """A label of an axis that no product takes, so that no tier has a case with it."""
+    """A label of a parameter that no product takes, so that no tier has a case with it."""
 
     family: str
-    axis: str
+    parameter: str
     label: str
 
 
@@ -120,7 +120,7 @@ class Coverage:
         open_ = {entry.requirement.specification for entry in self.open}
         here = {entry.requirement.specification for entry in self.requirements}
         faults += [f"{name} is called unfinished, and has nothing open: remove the key" for name in self.unfinished if name in here - open_]
-        faults += [f"no product of {label.family} takes '{label.label}' of '{label.axis}': use or remove it" for label in self.unused]
+        faults += [f"no product of {label.family} takes '{label.label}' of '{label.parameter}': use or remove it" for label in self.unused]
         faults += [
             f"no case of the nightly tier of {claim.family} exercises {claim.requirement}: take a product into that tier, or the claim back"
             for claim in self.unmet
@@ -130,9 +130,9 @@ class Coverage:
 
 def _unused(family: Family) -> list[UnusedLabel]:
     return [
-        UnusedLabel(family.name, axis.name, label)
-        for number, axis in enumerate(family.axes)
-        for index, label in enumerate(axis.labels)
+        UnusedLabel(family.name, parameter.name, label)
+        for number, parameter in enumerate(family.parameters)
+        for index, label in enumerate(parameter.labels)
         if not any(index in product.choices[number] for product in family.products)
     ]
 

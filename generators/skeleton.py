@@ -20,13 +20,13 @@ builder: $name  # generators/families/$folder/$name.py
 # only some cases would.
 covers: []
 plan: |
-  What is tested, and why with these axes. Someone who reads only the plans must be able to judge whether the suite is complete.
+  What is tested, and why with these parameters. Someone who reads only the plans must be able to judge whether the suite is complete.
 # Missing coverage, a line each; 'cts coverage' lists it.
 todo:
-  - write the plan, the axes and the builder, and name what is covered
-# Each combination of labels is a case. The labels, in this order, make its id. The builder's class Parameters declares each axis: it says
-# what a label means. Products that do not mention an axis take its first label.
-axes:
+  - write the plan, the parameters and the builder, and name what is covered
+# Each combination of labels is a case. The labels, in this order, make its id. The builder's class Parameters declares each parameter
+# and says what its labels mean. Products that do not mention a parameter take its first label.
+parameters:
   component: [f16, f32, s8]
   layout: [row, column]
   padding: [tight, padded]
@@ -40,7 +40,7 @@ constraints:
 products:
   - name: everything
     why: there are few
-    axes: {component: all, layout: all, padding: all}
+    parameters: {component: all, layout: all, padding: all}
     smoke: 1
     nightly: 2
 # The dispatches of each case: one for each combination of these, which the builder's class SubcaseParameters declares.
@@ -74,7 +74,7 @@ _SIZE = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """The parameters of a case: an axis of the YAML for each. The default is the label of cases that do not name the parameter."""
+    """The parameters of a case, by the names of the YAML. The default is the label of cases that do not name the parameter."""
 
     component: ComponentType = parameter("component type of the matrix", labels=COMPONENT_TYPES)
     layout: Layout = parameter("layout of load and store", default="row", labels=LAYOUTS)

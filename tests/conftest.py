@@ -1,19 +1,19 @@
-"""What all tests share: no clock decides one, none runs for ever, and what ignores signals outside of the tests does not do so in them."""
+"""Settings of all tests: no clock decides a test, none runs for ever, and signals that are ignored outside are not ignored in them."""
 
 import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# An example may take as long as it takes on a machine that has other things to do.
+# An example may take any time, because the machine may be busy.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")
 
-# nohup has the processes that it starts, and all that they start, ignore it: tests that send it would wait for ever.
+# nohup makes its processes, and the processes that they start, ignore this signal. Tests that send it would wait for ever.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HANGS = 1200
-"""Seconds after which a test is taken to hang. The longest needs a minute, and on a loaded machine a few."""
+"""Seconds after which a test counts as hanging. The longest test needs a minute, and a few minutes on a busy machine."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""Files that were changed at random, and what a reader makes of them: accepted, or refused in one line. Anything else is a defect."""
+"""Changes files at random. Their reader must accept them, or refuse them in one line; anything else is a defect."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from generators.errors import CtsError
 
 MOST_MEMORY = 1 << 30
 MOST_CPU_SECONDS = 30.0
-"""Of one mutant, counted by the processor's time: a busy machine makes no hang."""
+"""Seconds for one mutant, of CPU time, so a busy machine causes no hang."""
 
 MOST_MESSAGE = 6_000
 
 
 @dataclass(frozen=True)
 class Seed:
-    """A good file, and what reads it."""
+    """A good file, and its reader."""
 
     name: str
     data: bytes
@@ -36,7 +36,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class Defect:
-    """What a mutant did that no file may do."""
+    """A defect that a mutant shows."""
 
     seed: str
     number: int
@@ -105,7 +105,7 @@ def judged(seed: Seed, number: int, data: bytes, folder: Path) -> str | Defect:
 def run(
     seeds: Sequence[Seed], tokens: Sequence[bytes], count: int, seed: int, keep: Path | None = None
 ) -> tuple[Counter[str], list[Defect]]:
-    """Judge ``count`` mutants, dealt out over the seeds."""
+    """Judge ``count`` mutants, spread over the seeds."""
     before = signal.signal(signal.SIGVTALRM, _hung)
     outcomes: Counter[str] = Counter()
     defects: list[Defect] = []

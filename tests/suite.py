@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 @cache
 def casebook() -> Casebook:
-    """All families of this checkout."""
+    """Return the casebook of this checkout."""
     return load_casebook(REPOSITORY)
 
 
@@ -27,7 +27,7 @@ def pin(family: Family) -> Family:
 
 
 def programs(family: str, tier: Tier | str) -> Iterable[tuple[Case, Program]]:
-    """The kernel cases of a family in a tier, each with its program; those of the smoke tier are built once."""
+    """Return the kernel cases of a family in a tier, each with its program; the programs of the smoke tier are built once."""
     return _smoke(family) if tier == Tier.SMOKE else _built(family, tier)
 
 

@@ -1,4 +1,4 @@
-"""Lists the classes of real bugs in this field, and the families and axes that would show each."""
+"""Lists the classes of real bugs in this field, and the families and parameters that would show each."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     for bug in classes:
         print(f"{bug.name:8s} {bug.bugs} bugs, {bug.drivers} of drivers: {bug.what}")
-        for family, axes in bug.families.items():
-            print(f"{'':8s} {family}: {', '.join(axes)}")
+        for family, parameters in bug.families.items():
+            print(f"{'':8s} {family}: {', '.join(parameters)}")
         for specification in bug.specifications:
             print(f"{'':8s} not yet here: {specification}")
         for test in bug.tests:

@@ -70,7 +70,7 @@ def _print(found: Coverage, name_open: bool) -> None:
     if found.unused:
         print("\nlabels that no product takes:")
         for label in found.unused:
-            print(f"  {label.family}: {label.axis} {label.label}")
+            print(f"  {label.family}: {label.parameter} {label.label}")
 
 
 def _document(found: Coverage) -> dict[str, object]:
@@ -90,5 +90,5 @@ def _document(found: Coverage) -> dict[str, object]:
             for entry in found.requirements
         ],
         "todo": [{"family": todo.family, "text": todo.text} for todo in found.todo],
-        "unused": [{"family": label.family, "axis": label.axis, "label": label.label} for label in found.unused],
+        "unused": [{"family": label.family, "parameter": label.parameter, "label": label.label} for label in found.unused],
     }

@@ -38,7 +38,7 @@ def _positions(casebook: Casebook) -> str:
 def _bugs(casebook: Casebook) -> str:
     rows = []
     for bug in load_bug_classes(casebook):
-        shown = [f"`{family}`: {', '.join(axes)}" for family, axes in bug.families.items()]
+        shown = [f"`{family}`: {', '.join(parameters)}" for family, parameters in bug.families.items()]
         shown += [f"not yet here: {specification}" for specification in bug.specifications]
         shown += [f"[{Path(test).name}](../{test})" for test in bug.tests]
         rows.append((bug.name, str(bug.bugs), str(bug.drivers), bug.what, "; ".join(shown), bug.note))

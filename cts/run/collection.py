@@ -40,9 +40,12 @@ class CasesFile(pytest.File):
         kept = kept_by_name(self)
         try:
             for case in self.selection.cases(self.family):
-                if not kept(name := case.id):
+                words = kept(case, name := case.id)
+                if words is None:
                     continue
-                yield CaseItem.from_parent(self, name=name, case=case)
+                item = CaseItem.from_parent(self, name=name, case=case)
+                item.extra_keyword_matches.update(words)
+                yield item
         except CtsError as error:
             # The message says what to do; where in our code it arose does not matter to its reader.
             raise self.CollectError(str(error)) from error

@@ -6,12 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
+from cts.run.case_words import has_default
+from generators.casebook import Case
 
-def kept_by_name(file: pytest.File) -> Callable[[str], bool]:
-    """Return whether ``-k`` may select an item of that name in ``file``.
+Kept = Callable[[Case, str], frozenset[str] | None]
+"""From a case and its id: None if ``-k`` does not select it, else the words that name a default of it, which its id leaves out. An item
+needs them as extra keywords, because pytest asks again."""
+
+
+def kept_by_name(file: pytest.File) -> Kept:
+    """Return what decides whether ``-k`` may select a case of ``file``.
 
     The expression is pytest's, and so is what reads it. Neither is public: where a version of pytest has something else there, or cannot
-    read the expression, every name is kept, and pytest selects or complains later.
+    read the expression, every case is kept, and pytest selects or complains later.
     """
     words = file.config.option.keyword.strip()
     if not words:
@@ -27,19 +34,24 @@ def kept_by_name(file: pytest.File) -> Callable[[str], bool]:
         return _keep
     known: dict[str, bool] = {}
 
-    def kept(name: str) -> bool:
-        lowered = name.lower()
+    def kept(case: Case, id_: str) -> frozenset[str] | None:
+        lowered, named = id_.lower(), set()
 
         def has(word: str, /, **_: object) -> bool:
             found = known.get(word)
             if found is None:
                 found = known[word] = above(word)
-            return found or word.lower() in lowered
+            if found or word.lower() in lowered:
+                return True
+            if has_default(case, word):
+                named.add(word)
+                return True
+            return False
 
-        return expression.evaluate(has)
+        return frozenset(named) if expression.evaluate(has) else None
 
     return kept
 
 
-def _keep(_: str) -> bool:
-    return True
+def _keep(_: Case, __: str) -> frozenset[str]:
+    return frozenset()

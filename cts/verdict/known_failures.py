@@ -35,7 +35,7 @@ class Selector:
 
     Attributes:
         id: of the only case; empty where ``when`` says which.
-        when: name of an axis -> patterns of labels, one of which each case has; ``*`` stands for any characters. Empty for all cases.
+        when: name of a parameter -> patterns of labels, one of which each case has; ``*`` stands for any characters. Empty for all cases.
     """
 
     family: str
@@ -48,13 +48,13 @@ class Selector:
             return case.id == self.id
         if case.family != self.family:
             return False
-        labels = labels_by_axis(case)
-        return all(any(fnmatchcase(labels[axis], pattern) for pattern in patterns) for axis, patterns in self.when)
+        labels = labels_by_name(case)
+        return all(any(fnmatchcase(labels[parameter], pattern) for pattern in patterns) for parameter, patterns in self.when)
 
 
-def labels_by_axis(case: Case) -> dict[str, str]:
-    """Return the label of a case on each axis, by the axis's name."""
-    return {axis.name: label for axis, label in zip(case.definition.axes, case.labels, strict=True)}
+def labels_by_name(case: Case) -> dict[str, str]:
+    """Return the label of each parameter of a case, by name."""
+    return {parameter.name: label for parameter, label in zip(case.definition.parameters, case.labels, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def load_file(path: Path, casebook: Casebook) -> File:
     """Read a file, and check that the casebook has what it names.
 
     Raises:
-        CasebookError: it is malformed, or the casebook lacks a family, an axis, a label or a case that it names.
+        CasebookError: it is malformed, or the casebook lacks a family, a parameter, a label or a case that it names.
     """
     document = read_document(path)
     fields = document.fields(("driver", "seen", "failures"))
@@ -320,12 +320,14 @@ def _selector(element: Element, casebook: Casebook) -> Selector:
 
 def _conditions(element: Element, casebook: Casebook, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     family = casebook.families[name]
-    axes = {axis.name: axis for axis in family.axes}
-    for axis, labels in element.entries("a mapping from axes to labels").items():
-        if axis not in axes:
-            raise labels.error(f"family '{name}' has no axis '{axis}'; expected one of {', '.join(axes)}")
+    parameters = {parameter.name: parameter for parameter in family.parameters}
+    for parameter, labels in element.entries("a mapping from parameters to labels").items():
+        if parameter not in parameters:
+            raise labels.error(f"family '{name}' has no parameter '{parameter}'; expected one of {', '.join(parameters)}")
         patterns = tuple(one.label() for one in labels.items("labels")) if labels.is_sequence else (labels.label(),)
         for pattern in patterns:
-            if not any(fnmatchcase(label, pattern) for label in axes[axis].labels):
-                raise labels.error(f"axis '{axis}' has no label '{pattern}'; expected one of {', '.join(axes[axis].labels)}")
-        yield axis, patterns
+            if not any(fnmatchcase(label, pattern) for label in parameters[parameter].labels):
+                raise labels.error(
+                    f"parameter '{parameter}' has no label '{pattern}'; expected one of {', '.join(parameters[parameter].labels)}"
+                )
+        yield parameter, patterns

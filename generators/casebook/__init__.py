@@ -1,23 +1,23 @@
-"""From YAML to cases: families, axes, constraints, tiers and stable ids. docs/casebook.md documents the files."""
+"""From YAML to cases: families, parameters, constraints, tiers and stable ids. docs/casebook.md documents the files."""
 
-from generators.casebook.axes import Axis
 from generators.casebook.book import Casebook, find_case, load_casebook
 from generators.casebook.builders import CaseKind
 from generators.casebook.cases import BuiltCase, Case, build, build_module, build_query, expand
 from generators.casebook.covers import Cover
 from generators.casebook.family import Family, Product, load_family
+from generators.casebook.parameters import Parameter
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, TestKind, load_requirements
 from generators.casebook.tiers import Tier
 
 __all__ = [
-    "Axis",
     "BuiltCase",
     "Case",
     "CaseKind",
     "Casebook",
     "Cover",
     "Family",
+    "Parameter",
     "Position",
     "Product",
     "Requirement",

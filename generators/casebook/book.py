@@ -102,7 +102,7 @@ def find_case(casebook: Casebook, id_: str) -> Case:
     if match["path"] is not None and Path(match["path"]).name != family.path.name:
         raise CasebookError(f"'{id_}': the family '{family.name}' is in {family.path}")
     try:
-        labels = parse_labels(family.axes, match["labels"])
+        labels = parse_labels(family.parameters, match["labels"])
     except CasebookError as error:
         raise CasebookError(f"'{id_}': {error}") from None
     case = Case(family, labels)

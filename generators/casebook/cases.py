@@ -26,7 +26,7 @@ from generators.property_query import PropertyQuery
 from generators.property_rows import by_likeness, check_property_row, is_flexible
 
 ONLY_SUBCASE = "only"
-"""Name of the subcase of a family without subcase axes."""
+"""Name of the subcase of a family whose subcases have no parameters."""
 
 
 def _seed(text: str) -> int:
@@ -35,11 +35,11 @@ def _seed(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One shader: every axis of its family has a label.
+    """One shader: a label for every parameter of its family.
 
     Attributes:
         definition: the family that it is a case of.
-        labels: one for each of the family's axes.
+        labels: one for each of the family's parameters.
     """
 
     definition: Family
@@ -53,23 +53,23 @@ class Case:
     @property
     def id(self) -> str:
         """``family[name:label/name:label/…]``, without parameters that have their default."""
-        return f"{self.definition.name}[{named_labels(self.definition.axes, self.labels)}]"
+        return f"{self.definition.name}[{named_labels(self.definition.parameters, self.labels)}]"
 
     @property
     def named(self) -> dict[str, str]:
         """Label of each parameter that the case has, by name, also of those that have their default."""
-        parameters = self.parameters
-        labelled = zip(self.definition.axes, self.labels, strict=True)
-        return {axis.name: label for axis, label in labelled if axis.applies(parameters)}
+        values = self.parameters
+        labelled = zip(self.definition.parameters, self.labels, strict=True)
+        return {parameter.name: label for parameter, label in labelled if parameter.applies(values)}
 
     @property
     def values(self) -> dict[str, Any]:
-        """Axis name -> value."""
-        return {axis.name: axis.value(label) for axis, label in zip(self.definition.axes, self.labels, strict=True)}
+        """Parameter name -> value."""
+        return {parameter.name: parameter.value(label) for parameter, label in zip(self.definition.parameters, self.labels, strict=True)}
 
     @property
     def parameters(self) -> Any:
-        """The typed parameters that the family's builder declares: an object of its class ``Parameters``."""
+        """The values as the family's builder takes them: an object of its class ``Parameters``."""
         return make_parameters(self.definition.declared.case, self.values)
 
     @property
@@ -87,19 +87,19 @@ class Case:
             CasebookError: the constraints leave none.
         """
         family, values = self.definition, self.values
-        if not family.subcase_axes:
+        if not family.subcase_parameters:
             return [(ONLY_SUBCASE, self.parameters)]
         declared = family.declared
         wider, assignment = _assigned(family, self.labels)
-        start = len(family.axes)
+        start = len(family.parameters)
         found = []
         for row in rows(wider.rules, family.subcase_choices, assignment):
-            labels = [axis.labels[number] for axis, number in zip(family.subcase_axes, row[start:], strict=True)]
-            extra = {axis.name: axis.values[label] for axis, label in zip(family.subcase_axes, labels, strict=True)}
+            labels = [parameter.labels[number] for parameter, number in zip(family.subcase_parameters, row[start:], strict=True)]
+            extra = {parameter.name: parameter.values[label] for parameter, label in zip(family.subcase_parameters, labels, strict=True)}
             both = values | extra
             found.append(
                 (
-                    named_labels(family.subcase_axes, labels) or ONLY_SUBCASE,
+                    named_labels(family.subcase_parameters, labels) or ONLY_SUBCASE,
                     make_parameters(declared.subcase, both),
                 )
             )
@@ -112,21 +112,21 @@ class Case:
 
 
 def with_property_rows(family: Family, labels: Sequence[str]) -> Family:
-    """The family with further rows at the end of its property_rows axis; the family itself if it has no such axis.
+    """The family with further rows at the end of its parameter of property rows; the family itself if it has none.
 
     Raises:
         CasebookError: a label is not a property row.
     """
-    number = family.property_axis
+    number = family.row_parameter
     if number is None:
         return family
-    axis = family.axes[number]
-    new = [label for label in labels if label not in axis.values]
+    parameter = family.parameters[number]
+    new = [label for label in labels if label not in parameter.values]
     for label in new:
-        check_property_row(label, axis.flexible)
-    added = {label: axis.value(label) for label in new}
-    wider = replace(axis, values=MappingProxyType({**axis.values, **added}))
-    return replace(family, axes=(*family.axes[:number], wider, *family.axes[number + 1 :]))
+        check_property_row(label, parameter.flexible)
+    added = {label: parameter.value(label) for label in new}
+    wider = replace(parameter, values=MappingProxyType({**parameter.values, **added}))
+    return replace(family, parameters=(*family.parameters[:number], wider, *family.parameters[number + 1 :]))
 
 
 @cache
@@ -135,28 +135,28 @@ def _with_row(family: Family, label: str) -> Family:
 
 
 def _assigned(family: Family, labels: Sequence[str]) -> tuple[Family, Assignment]:
-    """The family with the row that a device added, if one of ``labels`` is one, and ``labels`` as an assignment of the case axes."""
-    row = family.property_axis
-    if row is not None and labels[row] not in family.axes[row].values:
+    """Return the family, with the row that a device added if ``labels`` have one, and ``labels`` as an assignment of its parameters."""
+    row = family.row_parameter
+    if row is not None and labels[row] not in family.parameters[row].values:
         family = _with_row(family, labels[row])
-    numbers = [axis.numbers[label] for axis, label in zip(family.axes, labels, strict=True)]
-    return family, [*numbers, *(UNASSIGNED for _ in family.subcase_axes)]
+    numbers = [parameter.numbers[label] for parameter, label in zip(family.parameters, labels, strict=True)]
+    return family, [*numbers, *(UNASSIGNED for _ in family.subcase_parameters)]
 
 
 def violated(case: Case) -> str:
     """Why the constraints forbid ``case``; empty if they do not."""
     family, assignment = _assigned(case.definition, case.labels)
-    axes = len(case.definition.axes)
+    count = len(case.definition.parameters)
     for rule in family.rules:
         needed = rule.decide(assignment)
-        if needed != ALLOWED and needed < axes:
+        if needed != ALLOWED and needed < count:
             return rule.because
     return ""
 
 
 def product_choices(family: Family, product: Product) -> list[Sequence[int]]:
-    """For each axis of the family the labels that the product has, by number; none for the axes of subcases."""
-    return [*product.choices, *(() for _ in family.subcase_axes)]
+    """For each parameter of the family the labels that the product has, by number; none for the parameters of subcases."""
+    return [*product.choices, *(() for _ in family.subcase_parameters)]
 
 
 @cache
@@ -166,7 +166,7 @@ def check_covers(family: Family) -> None:
     Raises:
         CasebookError: none is.
     """
-    subcases = family.subcase_choices[len(family.axes) :]
+    subcases = family.subcase_choices[len(family.parameters) :]
     products = [[*product.choices, *subcases] for product in family.products]
     for claim in family.claims:
         if never(claim, family.rules, products):
@@ -216,61 +216,66 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None)
 
 
 def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:
-    tables = [axis.labels for axis in family.axes]
+    tables = [parameter.labels for parameter in family.parameters]
     return [tuple([table[number] for table, number in zip(tables, row, strict=False)]) for row in selected]
 
 
 def _added(family: Family, extra: Sequence[str]) -> list[str]:
     """The rows that the family does not name, of the kind that it has."""
-    if family.property_axis is None:
+    if family.row_parameter is None:
         return []
-    axis = family.axes[family.property_axis]
-    added = list(dict.fromkeys(label for label in extra if is_flexible(label) is axis.flexible and label not in axis.values))
+    parameter = family.parameters[family.row_parameter]
+    added = list(dict.fromkeys(label for label in extra if is_flexible(label) is parameter.flexible and label not in parameter.values))
     for label in added:
-        check_property_row(label, axis.flexible)
+        check_property_row(label, parameter.flexible)
     return added
 
 
 def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ...]]:
     """The cases of a row that only a device has. The full tier has all those of the products that take all rows. The other tiers have the
     pinned cases of one listed row, the first that has any and is most like this one, with the row replaced."""
-    axis = family.property_axis
-    assert axis is not None
-    products = [product for product in family.products if axis in product.whole]
+    place = family.row_parameter
+    assert place is not None
+    products = [product for product in family.products if place in product.whole]
     if tier is Tier.FULL:
         wider = _with_row(family, label)
         found: set[Row] = set()
         for product in products:
             choices = product_choices(family, product)
-            choices[axis] = (len(family.axes[axis].values),)
+            choices[place] = (len(family.parameters[place].values),)
             found.update(rows(wider.rules, choices))
         return _labelled(wider, sorted(found))
     pinned = pinned_labels(family)
-    for model in by_likeness(label, family.axes[axis].labels):
-        moved = _moved(family, products, axis, model, label, pinned.nightly)
+    for model in by_likeness(label, family.parameters[place].labels):
+        moved = _moved(family, products, place, model, label, pinned.nightly)
         if moved and tier is Tier.SMOKE:
             # The same row in both tiers, so nightly has the cases of smoke
-            return _moved(family, [product for product in products if product.smoke], axis, model, label, pinned.smoke)
+            return _moved(family, [product for product in products if product.smoke], place, model, label, pinned.smoke)
         if moved:
             return moved
     return []
 
 
 def _moved(
-    family: Family, products: Sequence[Product], axis: int, model: str, label: str, pinned: Iterable[tuple[str, ...]]
+    family: Family, products: Sequence[Product], place: int, model: str, label: str, pinned: Iterable[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """The pinned cases of the row ``model`` with ``label`` in its place, where a product has them and the constraints allow them."""
+    """Return the pinned cases of the row ``model``, the label of parameter ``place``, with ``label`` instead of it.
+
+    A product has them, and the constraints allow them.
+    """
     found = []
     for labels in pinned:
-        if labels[axis] == model and any(_within(family, product, labels) for product in products):
-            moved = (*labels[:axis], label, *labels[axis + 1 :])
+        if labels[place] == model and any(_within(family, product, labels) for product in products):
+            moved = (*labels[:place], label, *labels[place + 1 :])
             if not violated(Case(family, moved)):
                 found.append(moved)
     return found
 
 
 def _within(family: Family, product: Product, labels: tuple[str, ...]) -> bool:
-    return all(axis.numbers[label] in chosen for axis, label, chosen in zip(family.axes, labels, product.choices, strict=True))
+    return all(
+        parameter.numbers[label] in chosen for parameter, label, chosen in zip(family.parameters, labels, product.choices, strict=True)
+    )
 
 
 @dataclass(frozen=True)

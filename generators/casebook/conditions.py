@@ -1,4 +1,4 @@
-"""What the YAML of a family says of its axes' labels: the conditions of constraints, and constraints as they stand there."""
+"""What the YAML of a family says of its parameters' labels: the conditions of constraints, and constraints as they stand there."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from generators.casebook.axes import Axis
 from generators.casebook.builders import Builder
 from generators.casebook.constraints import Constraint, Exclusion, Predicate
 from generators.casebook.document import Element
+from generators.casebook.parameters import Parameter
 from generators.parameters.declaration import Declaration, declarations
 
 
 @dataclass(frozen=True)
 class ConstraintText:
-    """A constraint as the family states it: labels by axis and label name, so that it holds for any set of further labels.
+    """A constraint as the family states it: labels by parameter and label name, so that it holds for any set of further labels.
 
     Attributes:
         exclusions: each forbids the cases that have one of the labels (or, where ``inside`` is false, none of them) on every
-            axis: (axis name, labels, inside).
+            parameter: (parameter name, labels, inside).
         predicate: name and function; None for the other kinds.
         place: file, line and key, for messages.
     """
@@ -52,17 +52,17 @@ def observing(parameters: type) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def compile_constraints(
-    constraints: Sequence[ConstraintText], axes: Sequence[Axis], view: Callable[[Mapping[str, Any]], Any]
+    constraints: Sequence[ConstraintText], parameters: Sequence[Parameter], view: Callable[[Mapping[str, Any]], Any]
 ) -> tuple[Constraint, ...]:
-    """Compile constraints to axes and labels by number.
+    """Compile constraints to parameters and labels by number.
 
     Args:
         constraints: as the family states them.
-        axes: of its cases, then those of subcases.
+        parameters: of its cases, then those of subcases.
         view: makes what predicates are given.
     """
-    numbers = MappingProxyType({axis.name: number for number, axis in enumerate(axes)})
-    values = tuple(tuple(axis.values.values()) for axis in axes)
+    numbers = MappingProxyType({parameter.name: number for number, parameter in enumerate(parameters)})
+    values = tuple(tuple(parameter.values.values()) for parameter in parameters)
     compiled: list[Constraint] = []
     for constraint in constraints:
         if constraint.predicate is not None:
@@ -70,7 +70,10 @@ def compile_constraints(
             compiled.append(Predicate(name, constraint.because, function, numbers, values, constraint.place, view))
         for exclusion in constraint.exclusions:
             labels = tuple(
-                (numbers[name], frozenset(number for label, number in axes[numbers[name]].numbers.items() if (label in named) is inside))
+                (
+                    numbers[name],
+                    frozenset(number for label, number in parameters[numbers[name]].numbers.items() if (label in named) is inside),
+                )
                 for name, named, inside in exclusion
             )
             compiled.append(Exclusion(labels, constraint.because))
@@ -92,37 +95,39 @@ def applying(declared: Mapping[str, Declaration]) -> tuple[ConstraintText, ...]:
 
 
 class ConditionReader:
-    """Reads what refers to axes, to their labels and to the builder's predicates."""
+    """Reads what refers to parameters, to their labels and to the builder's predicates."""
 
-    def __init__(self, axes: Sequence[Axis], subcase_axes: Sequence[Axis], builder: Builder, builder_name: str) -> None:
-        self._by_name = {axis.name: axis for axis in (*axes, *subcase_axes)}
+    def __init__(
+        self, parameters: Sequence[Parameter], subcase_parameters: Sequence[Parameter], builder: Builder, builder_name: str
+    ) -> None:
+        self._by_name = {parameter.name: parameter for parameter in (*parameters, *subcase_parameters)}
         self._predicates = builder.PREDICATES
         self._builder_name = builder_name
 
-    def labels(self, element: Element, axis: Axis) -> tuple[str, ...]:
-        """Labels of ``axis``: a list, or a single one."""
-        items = element.items(f"labels of axis '{axis.name}'") if element.is_sequence else [element]
+    def labels(self, element: Element, parameter: Parameter) -> tuple[str, ...]:
+        """Labels of ``parameter``: a list, or a single one."""
+        items = element.items(f"labels of parameter '{parameter.name}'") if element.is_sequence else [element]
         labels: list[str] = []
         for item in items:
-            label = item.label(f"a label of axis '{axis.name}'")
-            if label not in axis.values:
-                raise item.error(f"axis '{axis.name}' has no label '{label}'; expected one of {', '.join(axis.labels)}")
+            label = item.label(f"a label of parameter '{parameter.name}'")
+            if label not in parameter.values:
+                raise item.error(f"parameter '{parameter.name}' has no label '{label}'; expected one of {', '.join(parameter.labels)}")
             if label in labels:
                 raise item.error(f"duplicate label '{label}'")
             labels.append(label)
         if not labels:
-            raise element.error(f"expected at least one label of axis '{axis.name}'")
+            raise element.error(f"expected at least one label of parameter '{parameter.name}'")
         return tuple(labels)
 
     def conditions(self, element: Element) -> dict[str, frozenset[str]]:
-        """Axis name -> labels."""
+        """Parameter name -> labels."""
         conditions = {}
-        for name, item in element.entries("a mapping from axis to labels").items():
+        for name, item in element.entries("a mapping from parameter to labels").items():
             if name not in self._by_name:
-                raise item.error(f"there is no axis '{name}'; expected one of {', '.join(self._by_name)}")
+                raise item.error(f"there is no parameter '{name}'; expected one of {', '.join(self._by_name)}")
             conditions[name] = frozenset(self.labels(item, self._by_name[name]))
         if not conditions:
-            raise element.error("expected at least one axis")
+            raise element.error("expected at least one parameter")
         return conditions
 
     def predicate(self, element: Element) -> tuple[str, Callable[[Any], bool]]:

@@ -1,7 +1,7 @@
-"""Constraints between axes, decided on cases whose values are known only in part.
+"""Constraints between parameters, decided on cases whose values are known only in part.
 
-An assignment is a list with the number of a label for each axis, or UNASSIGNED. A constraint looks at it and answers ALLOWED,
-FORBIDDEN, or the axis that it needs to know next. That is enough to enumerate the allowed cases without visiting the others,
+An assignment is a list with the number of a label for each parameter, or UNASSIGNED. A constraint looks at it and answers ALLOWED,
+FORBIDDEN, or the parameter that it needs to know next. That is enough to enumerate the allowed cases without visiting the others,
 and to tell whether a partial case can be completed at all.
 """
 
@@ -23,7 +23,7 @@ Row = tuple[int, ...]
 
 
 class Constraint(Protocol):
-    """A rule on the axes of a family."""
+    """A rule on the parameters of a family."""
 
     @property
     def because(self) -> str:
@@ -31,16 +31,16 @@ class Constraint(Protocol):
         ...
 
     def decide(self, assignment: Assignment) -> int:
-        """ALLOWED, FORBIDDEN, or the number of the axis that it needs next."""
+        """ALLOWED, FORBIDDEN, or the number of the parameter that it needs next."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """Forbids the cases that have, on every axis named, one of the labels named.
+    """Forbids the cases that have, on every parameter named, one of the labels named.
 
     Attributes:
-        labels: (axis, labels), both by number.
+        labels: (parameter, labels), both by number.
     """
 
     labels: tuple[tuple[int, frozenset[int]], ...]
@@ -48,24 +48,24 @@ class Exclusion:
 
     def decide(self, assignment: Assignment) -> int:
         needed = FORBIDDEN
-        for axis, labels in self.labels:
-            label = assignment[axis]
+        for parameter, labels in self.labels:
+            label = assignment[parameter]
             if label == UNASSIGNED:
-                needed = axis
+                needed = parameter
             elif label not in labels:
                 return ALLOWED
         return needed
 
 
 class _Needed(BaseException):
-    """A predicate asked for an axis that has no value yet. Not an Exception, so that no predicate catches it by accident."""
+    """A predicate asked for a parameter that has no value yet. Not an Exception, so that no predicate catches it by accident."""
 
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
+    def __init__(self, parameter: int) -> None:
+        self.parameter = parameter
 
 
 class _Observed(Mapping[str, Any]):
-    """The values of an assignment, which notes the axes that are read, in order."""
+    """The values of an assignment, which notes the parameters that are read, in order."""
 
     def __init__(self, predicate: Predicate, assignment: Assignment) -> None:
         self._predicate = predicate
@@ -73,12 +73,12 @@ class _Observed(Mapping[str, Any]):
         self.read: dict[int, None] = {}
 
     def __getitem__(self, name: str) -> Any:
-        axis = self._predicate.numbers[name]
-        label = self._assignment[axis]
+        parameter = self._predicate.numbers[name]
+        label = self._assignment[parameter]
         if label == UNASSIGNED:
-            raise _Needed(axis)
-        self.read[axis] = None
-        return self._predicate.values[axis][label]
+            raise _Needed(parameter)
+        self.read[parameter] = None
+        return self._predicate.values[parameter][label]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._predicate.numbers)
@@ -89,9 +89,9 @@ class _Observed(Mapping[str, Any]):
 
 @dataclass(slots=True)
 class _Question:
-    """A node of a predicate's decision tree: the axis to ask for, and what follows from each label."""
+    """A node of a predicate's decision tree: the parameter to ask for, and what follows from each label."""
 
-    axis: int
+    parameter: int
     answers: dict[int, _Question | bool] = field(default_factory=dict)
 
 
@@ -105,8 +105,8 @@ class Predicate:
     Attributes:
         name: for messages.
         function: gets the values, as ``view`` shows them.
-        numbers: axis name -> number.
-        values: by axis and label number.
+        numbers: parameter name -> number.
+        values: by parameter and label number.
         place: file, line and key, for messages; may be empty.
         view: makes what the function is given of the values by name.
     """
@@ -130,9 +130,9 @@ class Predicate:
                 return ALLOWED
             if node is False:
                 return FORBIDDEN
-            answer = assignment[node.axis]
+            answer = assignment[node.parameter]
             if answer == UNASSIGNED:
-                return node.axis
+                return node.parameter
             answers = node.answers
 
     def _ask(self, assignment: Assignment) -> int:
@@ -141,27 +141,29 @@ class Predicate:
         try:
             leaf = bool(self.function(self.view(observed)))
         except _Needed as needed:
-            leaf = _Question(needed.axis)
+            leaf = _Question(needed.parameter)
         except Exception as error:
-            values = ", ".join(f"{name}={observed[name]!r}" for name, axis in self.numbers.items() if assignment[axis] != UNASSIGNED)
+            values = ", ".join(
+                f"{name}={observed[name]!r}" for name, parameter in self.numbers.items() if assignment[parameter] != UNASSIGNED
+            )
             problem = f"{type(error).__name__}: {error}"
             place = f"{self.place}: " if self.place else ""
-            raise CasebookError(f"{place}predicate '{self.name}' cannot judge {values}: {problem}; it may read axes alone") from error
+            raise CasebookError(f"{place}predicate '{self.name}' cannot judge {values}: {problem}; it may read parameters alone") from error
         answers, answer = self._root, 0
-        for axis in observed.read:
-            node = answers.setdefault(answer, _Question(axis))
+        for parameter in observed.read:
+            node = answers.setdefault(answer, _Question(parameter))
             assert isinstance(node, _Question)
-            answers, answer = node.answers, assignment[axis]
+            answers, answer = node.answers, assignment[parameter]
         answers[answer] = leaf
-        return leaf.axis if isinstance(leaf, _Question) else (ALLOWED if leaf else FORBIDDEN)
+        return leaf.parameter if isinstance(leaf, _Question) else (ALLOWED if leaf else FORBIDDEN)
 
 
 Choices = Sequence[Sequence[int]]
-"""For each axis the numbers of the labels to choose from; empty for an axis that stays unassigned."""
+"""For each parameter the numbers of the labels to choose from; empty for a parameter that stays unassigned."""
 
 
 def _pending(constraints: Sequence[Constraint], assignment: Assignment, choices: Choices) -> list[tuple[int, Constraint]] | None:
-    """The constraints that are still open, each with the axis that it needs; None if one is violated."""
+    """The constraints that are still open, each with the parameter that it needs; None if one is violated."""
     pending = []
     for constraint in constraints:
         needed = constraint.decide(assignment)
@@ -176,40 +178,40 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
     """Every allowed row, in lexicographic order of ``choices``.
 
     Args:
-        constraints: a constraint that asks for an axis without choices is left undecided.
+        constraints: a constraint that asks for a parameter without choices is left undecided.
         choices: what to enumerate.
-        assignment: axes assigned beforehand, which have no choices.
+        assignment: parameters assigned beforehand, which have no choices.
     """
     found: list[Row] = []
     current = [UNASSIGNED] * len(choices) if assignment is None else list(assignment)
-    free = [axis for axis, labels in enumerate(choices) if len(labels) > 1]
-    for axis, labels in enumerate(choices):
+    free = [parameter for parameter, labels in enumerate(choices) if len(labels) > 1]
+    for parameter, labels in enumerate(choices):
         if len(labels) == 1:
-            current[axis] = labels[0]
+            current[parameter] = labels[0]
     opening = _pending(constraints, current, choices)
     if opening is None:
         return found
     waiting: dict[int, tuple[Constraint, ...]] = {}
-    for axis, constraint in opening:
-        waiting[axis] = (*waiting.get(axis, ()), constraint)
+    for parameter, constraint in opening:
+        waiting[parameter] = (*waiting.get(parameter, ()), constraint)
 
     def descend(depth: int, waiting: dict[int, tuple[Constraint, ...]]) -> None:
         if depth == len(free):
             found.append(tuple(current))
             return
-        axis = free[depth]
+        parameter = free[depth]
         if not waiting:
-            tails = [choices[a] if len(choices[a]) > 1 else (current[a],) for a in range(axis, len(choices))]
-            head = tuple(current[:axis])
+            tails = [choices[a] if len(choices[a]) > 1 else (current[a],) for a in range(parameter, len(choices))]
+            head = tuple(current[:parameter])
             found.extend(head + tail for tail in product(*tails))
             return
-        here = waiting.get(axis)
-        for label in choices[axis]:
-            current[axis] = label
+        here = waiting.get(parameter)
+        for label in choices[parameter]:
+            current[parameter] = label
             if here is None:
                 descend(depth + 1, waiting)
                 continue
-            later = {a: constraints for a, constraints in waiting.items() if a != axis}
+            later = {a: constraints for a, constraints in waiting.items() if a != parameter}
             for constraint in here:
                 needed = constraint.decide(current)
                 if needed == FORBIDDEN:
@@ -218,16 +220,16 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
                     later[needed] = (*later.get(needed, ()), constraint)
             else:
                 descend(depth + 1, later)
-        current[axis] = UNASSIGNED
+        current[parameter] = UNASSIGNED
 
     descend(0, waiting)
     return found
 
 
 def _is_idle(constraint: Constraint, choices: Choices) -> bool:
-    """Whether the constraint forbids nothing, because on one of its axes no label that it names is to choose from."""
+    """Whether the constraint forbids nothing, because on one of its parameters no label that it names is to choose from."""
     return isinstance(constraint, Exclusion) and any(
-        choices[axis] and labels.isdisjoint(choices[axis]) for axis, labels in constraint.labels
+        choices[parameter] and labels.isdisjoint(choices[parameter]) for parameter, labels in constraint.labels
     )
 
 
@@ -255,11 +257,11 @@ class Completion:
             return False
         if not pending:
             return True
-        axis = pending[0][0]
+        parameter = pending[0][0]
         open_ = [constraint for _, constraint in pending]
-        for label in self._choices[axis]:
-            assignment[axis] = label
+        for label in self._choices[parameter]:
+            assignment[parameter] = label
             if self._search(assignment, open_):
                 return True
-        assignment[axis] = UNASSIGNED
+        assignment[parameter] = UNASSIGNED
         return False

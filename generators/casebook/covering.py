@@ -17,12 +17,12 @@ from generators.errors import CasebookError
 
 
 def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength: int, given: Sequence[Row] = ()) -> list[Row]:
-    """Rows that cover every allowed combination of ``strength`` axes, in lexicographic order.
+    """Rows that cover every allowed combination of ``strength`` parameters, in lexicographic order.
 
     Args:
         constraints: on the rows.
-        choices: for each axis the labels; axes with one label are fixed, axes with none stay unassigned.
-        strength: 0 asks for nothing; as many as there are free axes or more asks for every allowed row.
+        choices: for each parameter the labels; parameters with one label are fixed, parameters with none stay unassigned.
+        strength: 0 asks for nothing; as many as there are free parameters or more asks for every allowed row.
         given: rows that are part of the result whatever they cover.
     """
     if strength == 0:
@@ -32,11 +32,14 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
     if not completion.possible(start):
         return []
 
-    def reachable(axis: int, label: int) -> bool:
-        return completion.possible([label if a == axis else assigned for a, assigned in enumerate(start)])
+    def reachable(parameter: int, label: int) -> bool:
+        return completion.possible([label if a == parameter else assigned for a, assigned in enumerate(start)])
 
-    narrowed = [labels if len(labels) < 2 else [label for label in labels if reachable(axis, label)] for axis, labels in enumerate(choices)]
-    free = [axis for axis, labels in enumerate(narrowed) if len(labels) > 1]
+    narrowed = [
+        labels if len(labels) < 2 else [label for label in labels if reachable(parameter, label)]
+        for parameter, labels in enumerate(choices)
+    ]
+    free = [parameter for parameter, labels in enumerate(narrowed) if len(labels) > 1]
     if strength >= len(free):
         return rows(constraints, narrowed)
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in narrowed]
@@ -57,15 +60,15 @@ def covering_rows(constraints: Sequence[Constraint], choices: Choices, strength:
             "choosing the cases of a tier needs covertable: install the tools for work on the suite, pip install -e '.[dev]'"
         ) from None
     chosen = covertable.make(
-        [list(narrowed[axis]) for axis in free],
+        [list(narrowed[parameter]) for parameter in free],
         strength=strength,
-        presets=[[row[axis] for axis in free] for row in given],
+        presets=[[row[parameter] for parameter in free] for row in given],
         constraints=[condition] if constraints else None,
     )
     found = set(given)
     for labels in chosen:
         row = list(start)
-        for axis, label in zip(free, labels, strict=True):
-            row[axis] = label
+        for parameter, label in zip(free, labels, strict=True):
+            row[parameter] = label
         found.add(tuple(row))
     return sorted(found)

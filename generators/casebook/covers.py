@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from generators.casebook.axes import Axis
 from generators.casebook.conditions import ConditionReader, ConstraintText, compile_constraints
 from generators.casebook.constraints import FORBIDDEN, UNASSIGNED, Assignment, Choices, Completion, Constraint
 from generators.casebook.document import Element
+from generators.casebook.parameters import Parameter
 from generators.casebook.requirements import Requirement
 
 _NAMED = "requirement"
-"""Key of an axis value that names the requirement of the cases that have it."""
+"""Key of a parameter's value that names the requirement of the cases that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Cover:
 
 @dataclass(frozen=True, slots=True)
 class CompiledCover:
-    """A cover on axes and labels by number.
+    """A cover on parameters and labels by number.
 
     Attributes:
         requirement: its id.
@@ -50,7 +50,8 @@ class CompiledCover:
 
         Args:
             rules: of the family.
-            choices: for each axis that ``assignment`` leaves open its labels. Those of a case are axes of its subcases, all of which run.
+            choices: for each parameter that ``assignment`` leaves open its labels. A case leaves open those of its
+                subcases, all of which run.
             assignment: what is known of the row.
         """
         return any(_met(needs, rules, choices, assignment) for needs in self.when)
@@ -59,25 +60,27 @@ class CompiledCover:
 def _met(needs: Sequence[Constraint], rules: Sequence[Constraint], choices: Choices, assignment: Assignment) -> bool:
     open_ = []
     for need in needs:
-        axis = need.decide(assignment)
-        if axis == FORBIDDEN:
+        parameter = need.decide(assignment)
+        if parameter == FORBIDDEN:
             return False
-        if axis >= 0:
+        if parameter >= 0:
             open_.append(need)
-    # The rules have let the case be; only where an axis is open may they forbid what is left
+    # The rules have let the case be; only where a parameter is open may they forbid what is left
     return not open_ or Completion((*rules, *open_), choices).possible(assignment)
 
 
-def compile_covers(covers: Sequence[Cover], axes: Sequence[Axis], view: Callable[[Mapping[str, Any]], Any]) -> tuple[CompiledCover, ...]:
-    """Compile covers to axes and labels by number; ``view`` makes what predicates are given."""
+def compile_covers(
+    covers: Sequence[Cover], parameters: Sequence[Parameter], view: Callable[[Mapping[str, Any]], Any]
+) -> tuple[CompiledCover, ...]:
+    """Compile covers to parameters and labels by number; ``view`` makes what predicates are given."""
     return tuple(
-        CompiledCover(cover.requirement, tuple(compile_constraints(needs, axes, view) for needs in cover.when), cover.place)
+        CompiledCover(cover.requirement, tuple(compile_constraints(needs, parameters, view) for needs in cover.when), cover.place)
         for cover in covers
     )
 
 
 def never(cover: CompiledCover, rules: Sequence[Constraint], products: Sequence[Choices]) -> bool:
-    """Whether no case of the products, given by the choices of all axes, exercises the requirement."""
+    """Whether no case of the products, given by the choices of all parameters, exercises the requirement."""
     return not any(_possible(needs, rules, choices) for needs in cover.when for choices in products)
 
 
@@ -85,27 +88,29 @@ def _possible(needs: Sequence[Constraint], rules: Sequence[Constraint], choices:
     # Labels that a need alone forbids are left out beforehand: most products have none of those that are needed, or few
     narrowed = list(choices)
     for need in needs:
-        axis = need.decide([UNASSIGNED] * len(choices))
-        if axis >= 0:
-            narrowed[axis] = [label for label in narrowed[axis] if need.decide(_only(axis, label, len(choices))) != FORBIDDEN]
-            if not narrowed[axis]:
+        parameter = need.decide([UNASSIGNED] * len(choices))
+        if parameter >= 0:
+            narrowed[parameter] = [
+                label for label in narrowed[parameter] if need.decide(_only(parameter, label, len(choices))) != FORBIDDEN
+            ]
+            if not narrowed[parameter]:
                 return False
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in narrowed]
     return Completion((*needs, *rules), narrowed).possible(start)
 
 
-def _only(axis: int, label: int, axes: int) -> Assignment:
-    assignment = [UNASSIGNED] * axes
-    assignment[axis] = label
+def _only(parameter: int, label: int, count: int) -> Assignment:
+    assignment = [UNASSIGNED] * count
+    assignment[parameter] = label
     return assignment
 
 
 def read_covers(
-    element: Element, requirements: Mapping[str, Requirement], axes: Sequence[Axis], reader: ConditionReader
+    element: Element, requirements: Mapping[str, Requirement], parameters: Sequence[Parameter], reader: ConditionReader
 ) -> tuple[Cover, ...]:
-    """The key ``covers``: a list of entries, or the name of the axis whose values name their requirements."""
+    """The key ``covers``: a list of entries, or the name of the parameter whose values name their requirements."""
     if not element.is_mapping and not element.is_sequence:
-        return _named_by_axis(element, requirements, axes)
+        return _named_by_parameter(element, requirements, parameters)
     covers: dict[str, Cover] = {}
     for item in element.items("requirement ids"):
         cover = _cover(item, requirements, reader)
@@ -115,17 +120,17 @@ def read_covers(
     return tuple(covers.values())
 
 
-def _named_by_axis(element: Element, requirements: Mapping[str, Requirement], axes: Sequence[Axis]) -> tuple[Cover, ...]:
-    name = element.label("a list of requirement ids, or the name of an axis")
-    axis = next((axis for axis in axes if axis.name == name), None)
-    if axis is None:
-        raise element.error(f"expected a list of requirement ids, or the axis whose values have a key '{_NAMED}', found '{name}'")
+def _named_by_parameter(element: Element, requirements: Mapping[str, Requirement], parameters: Sequence[Parameter]) -> tuple[Cover, ...]:
+    name = element.label("a list of requirement ids, or the name of a parameter")
+    parameter = next((parameter for parameter in parameters if parameter.name == name), None)
+    if parameter is None:
+        raise element.error(f"expected a list of requirement ids, or the parameter whose values have a key '{_NAMED}', found '{name}'")
     labels: dict[str, list[str]] = {}
-    for label, value in axis.values.items():
+    for label, value in parameter.values.items():
         id_ = str(value.get(_NAMED, "") if isinstance(value, Mapping) else getattr(value, _NAMED, ""))
         if id_ not in requirements:
             found = f"there is no requirement '{id_}'" if id_ else f"the value has no key '{_NAMED}'"
-            raise element.error(f"'{label}' of axis '{name}': {found}; expected an id from cases/requirements")
+            raise element.error(f"'{label}' of parameter '{name}': {found}; expected an id from cases/requirements")
         labels.setdefault(id_, []).append(label)
     return tuple(
         Cover(id_, ((ConstraintText("", (((name, frozenset(found), False),),)),),), f"{element.place}: {id_}")

@@ -98,7 +98,7 @@ class Element:
     Attributes:
         node: what the parser saw, with its marks.
         path: the file.
-        key: the path of keys from the top, for messages (``axes.stride.tight``).
+        key: the path of keys from the top, for messages (``parameters.stride.tight``).
         line: of the key, or of the value where there is none; counted from 1.
     """
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from generators.casebook.axes import NAME, Axis, read_axes
 from generators.casebook.builders import Builder, CaseKind, DeclaredTypes, declared_types, kind_of, load_builder
 from generators.casebook.conditions import ConditionReader, ConstraintText, applying, compile_constraints, observing
 from generators.casebook.constraints import Constraint
 from generators.casebook.covers import CompiledCover, Cover, compile_covers, read_covers
 from generators.casebook.document import Element, read_document
+from generators.casebook.parameters import NAME, Parameter, read_parameters
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
 from generators.errors import CasebookError
@@ -24,12 +24,12 @@ _ALL = "all"
 
 @dataclass(frozen=True)
 class Product:
-    """A set of cases: every allowed combination of some labels of each axis.
+    """A set of cases: every allowed combination of some labels of each parameter.
 
     Attributes:
         name, why: for the reader.
-        choices: for each axis of the family the numbers of its labels, ascending.
-        whole: numbers of the axes of which the product takes all labels, whichever they are.
+        choices: for each parameter of the family the numbers of its labels, ascending.
+        whole: numbers of the parameters of which the product takes all labels, whichever they are.
         smoke, nightly: strength of the covering arrays of these tiers.
         place: file and line, for messages.
     """
@@ -53,12 +53,12 @@ class Family:
         path: the YAML file.
         builder: the module that makes of the cases what a device judges.
         covers: requirements, and which cases exercise each.
-        plan: in prose, what is tested and why these axes.
+        plan: in prose, what is tested and why these parameters.
         todo: missing coverage, a line each.
         positions: ids of the suite's positions on which verdicts of the family rest.
-        axes: of the cases, in the order of the labels in an id.
-        subcase_axes: of the dispatches of each case.
-        constraints: on all these axes.
+        parameters: of the cases, in the order of the labels in an id.
+        subcase_parameters: of the dispatches of each case.
+        constraints: on all these parameters.
         products: whose union is the full tier.
     """
 
@@ -70,8 +70,8 @@ class Family:
     plan: str
     todo: tuple[str, ...]
     positions: tuple[str, ...]
-    axes: tuple[Axis, ...]
-    subcase_axes: tuple[Axis, ...]
+    parameters: tuple[Parameter, ...]
+    subcase_parameters: tuple[Parameter, ...]
     constraints: tuple[ConstraintText, ...]
     products: tuple[Product, ...]
 
@@ -87,18 +87,18 @@ class Family:
 
     @cached_property
     def rules(self) -> tuple[Constraint, ...]:
-        """The constraints by axis and label number, case axes first and subcase axes after them."""
-        return compile_constraints(self.constraints, (*self.axes, *self.subcase_axes), self.view)
+        """The constraints by parameter and label number, parameters of cases first and parameters of subcases after them."""
+        return compile_constraints(self.constraints, (*self.parameters, *self.subcase_parameters), self.view)
 
     @cached_property
     def claims(self) -> tuple[CompiledCover, ...]:
-        """What it covers by axis and label number, as in ``rules``."""
-        return compile_covers(self.covers, (*self.axes, *self.subcase_axes), self.view)
+        """What it covers by parameter and label number, as in ``rules``."""
+        return compile_covers(self.covers, (*self.parameters, *self.subcase_parameters), self.view)
 
     @cached_property
     def subcase_choices(self) -> tuple[tuple[int, ...], ...]:
-        """Of a row whose case is known: nothing for the case axes, every label of the subcase axes."""
-        return (*(() for _ in self.axes), *(tuple(range(len(axis.values))) for axis in self.subcase_axes))
+        """The choices of a row whose case is known: none for the parameters of cases, every label for the parameters of subcases."""
+        return (*(() for _ in self.parameters), *(tuple(range(len(parameter.values))) for parameter in self.subcase_parameters))
 
     @cached_property
     def kind(self) -> CaseKind:
@@ -106,31 +106,33 @@ class Family:
         return kind_of(self.builder)
 
     @cached_property
-    def property_axis(self) -> int | None:
-        """Number of the axis to which a device may add rows, or None."""
-        return next((number for number, axis in enumerate(self.axes) if axis.property_rows), None)
+    def row_parameter(self) -> int | None:
+        """Number of the parameter to which a device may add rows, or None."""
+        return next((number for number, parameter in enumerate(self.parameters) if parameter.property_rows), None)
 
 
-def _product(element: Element, axes: Sequence[Axis], subcase_axes: Sequence[Axis], reader: ConditionReader) -> Product:
-    fields = element.fields(("name", "why", "axes", "smoke", "nightly"))
-    entries = fields["axes"].entries("a mapping from axis to all or a list of labels")
-    names = {axis.name for axis in axes}
+def _product(
+    element: Element, parameters: Sequence[Parameter], subcase_parameters: Sequence[Parameter], reader: ConditionReader
+) -> Product:
+    fields = element.fields(("name", "why", "parameters", "smoke", "nightly"))
+    entries = fields["parameters"].entries("a mapping from parameter to all or a list of labels")
+    names = {parameter.name for parameter in parameters}
     for name, item in entries.items():
         if name not in names:
-            subcase = any(axis.name == name for axis in subcase_axes)
-            hint = "a subcase axis is always whole" if subcase else f"expected one of {', '.join(sorted(names))}"
-            raise item.error(f"there is no case axis '{name}'; {hint}")
+            subcase = any(parameter.name == name for parameter in subcase_parameters)
+            hint = "parameters of subcases are always whole" if subcase else f"expected one of {', '.join(sorted(names))}"
+            raise item.error(f"cases have no parameter '{name}'; {hint}")
     choices: list[tuple[int, ...]] = []
     whole = set()
-    for number, axis in enumerate(axes):
-        chosen = entries.get(axis.name)
+    for number, parameter in enumerate(parameters):
+        chosen = entries.get(parameter.name)
         if chosen is None:
             choices.append((0,))
         elif not chosen.is_sequence and not chosen.is_mapping and chosen.label() == _ALL:
-            choices.append(tuple(range(len(axis.values))))
+            choices.append(tuple(range(len(parameter.values))))
             whole.add(number)
         else:
-            choices.append(tuple(sorted(axis.numbers[label] for label in reader.labels(chosen, axis))))
+            choices.append(tuple(sorted(parameter.numbers[label] for label in reader.labels(chosen, parameter))))
     smoke, nightly = fields["smoke"].integer(0, 3), fields["nightly"].integer(0, 4)
     if nightly < smoke:
         raise fields["nightly"].error(f"expected at least the strength of smoke, {smoke}, found {nightly}")
@@ -172,7 +174,7 @@ def load_family(
         positions = load_positions(path.absolute().parent.parent)
     top = read_document(path)
     fields = top.fields(
-        ("family", "specification", "builder", "covers", "plan", "axes", "products"), ("todo", "positions", "constraints", "subcases")
+        ("family", "specification", "builder", "covers", "plan", "parameters", "products"), ("todo", "positions", "constraints", "subcases")
     )
     name = fields["family"].text("the family's name")
     if not NAME.fullmatch(name) or name != path.stem:
@@ -192,20 +194,20 @@ def load_family(
     types = declared_types(builder)
     of_case = declarations(types.case)
     of_subcase = {name: one for name, one in declarations(types.subcase).items() if name not in of_case}
-    axes = read_axes(fields["axes"], of_case)
-    if sum(axis.property_rows for axis in axes) > 1:
-        raise fields["axes"].error("expected at most one axis with property_rows")
-    subcase_axes = read_axes(fields["subcases"], of_subcase, axes) if "subcases" in fields else ()
-    if of_subcase and not subcase_axes:
-        raise fields["axes"].error(
+    parameters = read_parameters(fields["parameters"], of_case)
+    if sum(parameter.property_rows for parameter in parameters) > 1:
+        raise fields["parameters"].error("expected at most one parameter with property_rows")
+    subcase_parameters = read_parameters(fields["subcases"], of_subcase, parameters) if "subcases" in fields else ()
+    if of_subcase and not subcase_parameters:
+        raise fields["parameters"].error(
             f"the builder declares parameters of subcases, {', '.join(of_subcase)}, which have no values in 'subcases'"
         )
-    reader = ConditionReader(axes, subcase_axes, builder, builder_name)
-    covers = read_covers(fields["covers"], requirements, axes, reader)
+    reader = ConditionReader(parameters, subcase_parameters, builder, builder_name)
+    covers = read_covers(fields["covers"], requirements, parameters, reader)
     if not covers and not todo:
         raise fields["covers"].error("expected at least one requirement id; a family that has none yet says what is missing in todo")
     constraints = fields["constraints"].items("constraints") if "constraints" in fields else []
-    products = tuple(_product(item, axes, subcase_axes, reader) for item in fields["products"].items("products"))
+    products = tuple(_product(item, parameters, subcase_parameters, reader) for item in fields["products"].items("products"))
     if not products:
         raise fields["products"].error("expected at least one product")
     for place, product in enumerate(products):
@@ -220,8 +222,8 @@ def load_family(
         plan=fields["plan"].text("prose"),
         todo=todo,
         positions=_positions(fields["positions"], positions) if "positions" in fields else (),
-        axes=axes,
-        subcase_axes=subcase_axes,
+        parameters=parameters,
+        subcase_parameters=subcase_parameters,
         constraints=(*applying(declarations(types.subcase)), *(reader.constraint(item) for item in constraints)),
         products=products,
     )

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from generators.casebook.axes import Axis
+from generators.casebook.parameters import Parameter
 from generators.errors import CasebookError
 from generators.property_rows import check_property_row
 
 
-def named_labels(axes: Sequence[Axis], labels: Sequence[str]) -> str:
+def named_labels(parameters: Sequence[Parameter], labels: Sequence[str]) -> str:
     """Return ``name:label/name:label/…`` of the parameters whose label is not their default."""
-    return "/".join(f"{axis.name}:{label}" for axis, label in zip(axes, labels, strict=True) if label != axis.default)
+    return "/".join(f"{parameter.name}:{label}" for parameter, label in zip(parameters, labels, strict=True) if label != parameter.default)
 
 
-def parse_labels(axes: Sequence[Axis], text: str) -> tuple[str, ...]:
+def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
     """Return a label for each parameter.
 
     Args:
-        axes: of the cases of a family.
+        parameters: of the cases of a family.
         text: as ``named_labels`` writes it; the order is free, and defaults may be there.
 
     Raises:
@@ -36,18 +36,18 @@ def parse_labels(axes: Sequence[Axis], text: str) -> tuple[str, ...]:
         if name in given:
             raise CasebookError(f"parameter '{name}' is there twice")
         given[name] = label
-    names = [axis.name for axis in axes]
+    names = [parameter.name for parameter in parameters]
     unknown = [name for name in given if name not in names]
     if unknown:
         raise CasebookError(f"there is no parameter '{unknown[0]}'; expected one of {', '.join(names)}")
-    return tuple(_label(axis, given.get(axis.name, axis.default)) for axis in axes)
+    return tuple(_label(parameter, given.get(parameter.name, parameter.default)) for parameter in parameters)
 
 
-def _label(axis: Axis, label: str | None) -> str:
+def _label(parameter: Parameter, label: str | None) -> str:
     if label is None:
-        raise CasebookError(f"parameter '{axis.name}' is missing, which has no default")
-    if label not in axis.values:
-        if not axis.property_rows:
-            raise CasebookError(f"parameter '{axis.name}' has no label '{label}'; expected one of {', '.join(axis.labels)}")
-        check_property_row(label, axis.flexible)
+        raise CasebookError(f"parameter '{parameter.name}' is missing, which has no default")
+    if label not in parameter.values:
+        if not parameter.property_rows:
+            raise CasebookError(f"parameter '{parameter.name}' has no label '{label}'; expected one of {', '.join(parameter.labels)}")
+        check_property_row(label, parameter.flexible)
     return label

@@ -82,20 +82,21 @@ def product_rows(family: Family, part: Product, smoke: Collection[Row] = (), nig
 
 
 def _has(family: Family, row: Row, labels: Mapping[str, str]) -> bool:
-    return all(axis.labels[number] == labels.get(axis.name, axis.labels[number]) for axis, number in zip(family.axes, row, strict=True))
+    labelled = ((parameter.name, parameter.labels[number]) for parameter, number in zip(family.parameters, row, strict=True))
+    return all(labels.get(name, label) == label for name, label in labelled)
 
 
 def _completed(family: Family, part: Product, strength: int, given: Sequence[Row]) -> list[Row]:
     """``given`` and what a covering array adds to it."""
     if given and next(uncovered(family, part, strength, given), None) is None:
         return sorted(set(given))
-    open_ = (UNASSIGNED,) * len(family.subcase_axes)
+    open_ = (UNASSIGNED,) * len(family.subcase_parameters)
     rows = covering_rows(family.rules, product_choices(family, part), strength, [(*row, *open_) for row in given])
-    return [row[: len(family.axes)] for row in rows]
+    return [row[: len(family.parameters)] for row in rows]
 
 
 def _case(family: Family, row: Row) -> Case:
-    return Case(family, tuple(axis.labels[number] for axis, number in zip(family.axes, row, strict=False)))
+    return Case(family, tuple(parameter.labels[number] for parameter, number in zip(family.parameters, row, strict=False)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def tier_faults(family: Family, tiers: PinnedTiers) -> TierFaults:
     if not tiers.cases:
         notes.append("no cases are pinned")
     elif tiers.outline != outline(family):
-        notes.append("axes, constraints or products have changed since the cases were pinned")
+        notes.append("parameters, constraints or products have changed since the cases were pinned")
     if nightly != sorted(set(nightly)):
         notes.append("the cases are not in the order of the full tier, each once")
     for part in family.products:
@@ -132,7 +133,7 @@ def tier_faults(family: Family, tiers: PinnedTiers) -> TierFaults:
             inside = [row for row in chosen if _within(part, row)]
             missing = next(uncovered(family, part, strength, inside), None)
             if missing is not None:
-                labels = ", ".join(f"{axis}: {label}" for axis, label in missing.items())
+                labels = ", ".join(f"{name}: {label}" for name, label in missing.items())
                 notes.append(f"no {tier} case of the product '{part.name}' has {labels or 'its labels'}")
     return TierFaults(tuple(id_ for id_, row in rows.items() if row is None), tuple(notes))
 
@@ -146,7 +147,7 @@ def _row(family: Family, id_: str) -> Row | None:
     labels = labels_of(family, id_)
     if labels is None or violated(Case(family, labels)):
         return None
-    row = tuple(axis.numbers[label] for axis, label in zip(family.axes, labels, strict=True))
+    row = tuple(parameter.numbers[label] for parameter, label in zip(family.parameters, labels, strict=True))
     return row if any(_within(part, row) for part in family.products) else None
 
 
@@ -156,28 +157,31 @@ def uncovered(family: Family, part: Product, strength: int, rows: Sequence[Row])
     Args:
         family: the family.
         part: one of its products.
-        strength: 0 asks for nothing; as many as there are free axes or more asks for every allowed row.
+        strength: 0 asks for nothing; as many as there are free parameters or more asks for every allowed row.
         rows: of the product.
 
     Yields:
-        Axis name -> label of the free axes.
+        Name -> label of the free parameters.
     """
     if strength == 0:
         return
     choices = product_choices(family, part)
     completion = Completion(family.rules, choices)
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
-    free = [axis for axis, labels in enumerate(choices) if len(labels) > 1]
-    table = np.array(rows, dtype=np.int64).reshape(len(rows), len(family.axes))
-    for axes in combinations(free, min(strength, len(free))):
-        sizes = [len(family.axes[axis].values) for axis in axes]
-        weights = [prod(sizes[place + 1 :]) for place in range(len(axes))]
-        present = set((table[:, list(axes)] @ np.array(weights, dtype=np.int64)).tolist())
-        for labels in product(*(choices[axis] for axis in axes)):
+    free = [number for number, labels in enumerate(choices) if len(labels) > 1]
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), len(family.parameters))
+    for numbers in combinations(free, min(strength, len(free))):
+        sizes = [len(family.parameters[number].values) for number in numbers]
+        weights = [prod(sizes[place + 1 :]) for place in range(len(numbers))]
+        present = set((table[:, list(numbers)] @ np.array(weights, dtype=np.int64)).tolist())
+        for labels in product(*(choices[number] for number in numbers)):
             if sum(weight * label for weight, label in zip(weights, labels, strict=True)) in present:
                 continue
             assignment = list(start)
-            for axis, label in zip(axes, labels, strict=True):
-                assignment[axis] = label
+            for number, label in zip(numbers, labels, strict=True):
+                assignment[number] = label
             if completion.possible(assignment):
-                yield {family.axes[axis].name: family.axes[axis].labels[label] for axis, label in zip(axes, labels, strict=True)}
+                yield {
+                    family.parameters[number].name: family.parameters[number].labels[label]
+                    for number, label in zip(numbers, labels, strict=True)
+                }

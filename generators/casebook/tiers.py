@@ -122,9 +122,10 @@ def outline(family: Family) -> str:
 
 
 def _outline(family: Family) -> Iterator[str]:
-    for axis in (*family.axes, *family.subcase_axes):
-        yield f"axis {axis.name} {axis.property_rows} {axis.flexible}"
-        yield from axis.labels
+    for parameter in (*family.parameters, *family.subcase_parameters):
+        # The word is part of the digest that pinned tiers have.
+        yield f"axis {parameter.name} {parameter.property_rows} {parameter.flexible}"
+        yield from parameter.labels
     for constraint in family.constraints:
         yield f"predicate {constraint.predicate[0]}" if constraint.predicate else "exclusions"
         for exclusion in constraint.exclusions:
@@ -139,7 +140,7 @@ def _outline(family: Family) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class PinnedLabels:
-    """The pinned cases of a family: for each the labels of its axes.
+    """The pinned cases of a family: for each the labels of its parameters.
 
     Attributes:
         nightly: in the order of the full tier.
@@ -167,7 +168,8 @@ def pinned_labels(family: Family) -> PinnedLabels:
         raise CasebookError(f"{family.path}: no cases of '{family.name}' are pinned: {remedy(family)}")
     if pinned.outline != outline(family):
         raise CasebookError(
-            f"{family.path}: axes, constraints or products of '{family.name}' have changed since its cases were pinned: {remedy(family)}"
+            f"{family.path}: parameters, constraints or products of '{family.name}' have changed since its cases were pinned: "
+            f"{remedy(family)}"
         )
     nightly, smoke = [], []
     for case in pinned.cases:
@@ -186,10 +188,10 @@ def labels_of(family: Family, id_: str) -> tuple[str, ...] | None:
     if name != family.name or not rest.endswith("]"):
         return None
     try:
-        labels = parse_labels(family.axes, rest.removesuffix("]"))
+        labels = parse_labels(family.parameters, rest.removesuffix("]"))
     except CasebookError:
         return None
-    return labels if all(label in axis.values for axis, label in zip(family.axes, labels, strict=True)) else None
+    return labels if all(label in parameter.values for parameter, label in zip(family.parameters, labels, strict=True)) else None
 
 
 def remedy(family: Family) -> str:

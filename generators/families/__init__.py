@@ -1,1 +1,1 @@
-"""From a case's axis values to its program and subcases: one module for each family group."""
+"""From the parameters of a case to its program and subcases: one module for each family group."""

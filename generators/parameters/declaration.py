@@ -33,8 +33,8 @@ class Declaration:
     """A declared parameter.
 
     Attributes:
-        name: of the axis.
-        attribute: name of the field: that of the axis, with an underscore after it if it is a word of Python.
+        name: in ids and in YAML.
+        attribute: name of the field: ``name``, with an underscore after it if it is a word of Python.
         type: of its values.
         means: what it means, in words.
         default: label of the value of cases that do not name the parameter; None if every case names it.
@@ -114,9 +114,9 @@ def parameter(
 
 @cache
 def declarations(parameters: type) -> Mapping[str, Declaration]:
-    """Return the declared parameters of a dataclass by the name of their axis, in order; parameters of its base classes first.
+    """Return the declared parameters of a dataclass by name, in order; parameters of its base classes first.
 
-    The axis of a field whose name is a word of Python with an underscore after it, such as ``from_``, has that word as its name.
+    A field whose name is a word of Python with an underscore after it, such as ``from_``, declares the parameter of that word.
     """
     types = get_type_hints(parameters)
     found = {}
@@ -128,5 +128,5 @@ def declarations(parameters: type) -> Mapping[str, Declaration]:
 
 
 def make_parameters(parameters: type, values: Mapping[str, Any]) -> Any:
-    """Make an object of a dataclass from values by the name of their axis."""
+    """Make an object of a dataclass from values by the names of the parameters."""
     return parameters(**{one.attribute: values[name] for name, one in declarations(parameters).items()})

@@ -1,4 +1,4 @@
-"""What the axes of several families mean: the words of the YAML, by the names that they share."""
+"""Labels that the parameters of several families share, and what they mean."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPERAND_USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "c":
 
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({"row": Layout.ROW_MAJOR, "column": Layout.COLUMN_MAJOR})
 LAYOUT_LETTERS: Mapping[str, Layout] = MappingProxyType({"r": Layout.ROW_MAJOR, "c": Layout.COLUMN_MAJOR})
-"""Of axes that give the layouts of several matrices in one word, such as ``rcr``."""
+"""For labels that give the layouts of several matrices in one word, such as ``rcr``."""
 
 CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
     {
@@ -30,7 +30,7 @@ CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
     }
 )
 SHAPE = re.compile(r"[1-9]\d*x[1-9]\d*")
-"""What an axis ``shape`` takes: rows and columns, such as 16x8."""
+"""The labels of a parameter ``shape``: rows and columns, such as 16x8."""
 
 
 @dataclass(frozen=True, kw_only=True)

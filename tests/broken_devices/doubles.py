@@ -1,4 +1,4 @@
-"""The embedded device with a defect around it, and the verdict on a case that runs on it."""
+"""An embedded device with a defect in it or around it, and the verdict on a case that runs on it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cts.devices.device import DeviceDescription
 from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
 from cts.run.runner import judge
@@ -18,15 +19,16 @@ from tests.suite import casebook
 
 
 class Broken:
-    """The embedded device, with a defect in the module that it runs, in what it reads or in what it leaves behind."""
+    """An embedded device with faults, or with a defect in the module that it runs, in its input or in its output."""
 
     def __init__(
         self,
         module: Callable[[bytes], bytes] = lambda module: module,
         contents: Callable[[Kernel, Dispatch], Dispatch] = lambda kernel, dispatch: dispatch,
         outcome: Callable[[Kernel, Dispatch, Outcome], Outcome] = lambda kernel, dispatch, outcome: outcome,
+        faults: Faults = NO_FAULTS,
     ) -> None:
-        self._device = EmbeddedDevice(load_profile("universal"), strict=False)
+        self._device = EmbeddedDevice(load_profile("universal"), strict=False, faults=faults)
         self._module, self._contents, self._outcome = module, contents, outcome
 
     @property
@@ -51,5 +53,5 @@ class Broken:
 
 
 def judged(case_id: str, device: Broken) -> CaseResult:
-    """The verdict on a case, of the suite's own."""
+    """Return the verdict on a case of the suite."""
     return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke")

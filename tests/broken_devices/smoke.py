@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import Faults
 from cts.devices.embedded.profile import load_profile
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.verdict.compare import compare
@@ -44,16 +45,19 @@ def _has(named: Mapping[str, str], labels: Mapping[str, str | tuple[str, ...]]) 
     return all(named.get(name) in ((label,) if isinstance(label, str) else label) for name, label in labels.items())
 
 
-def noticed(family: str, profile: str, device: type[EmbeddedDevice] = EmbeddedDevice, /, **labels: str | tuple[str, ...]) -> bool:
+def wrong(profile: str, faults: Faults) -> EmbeddedDevice:
+    """Return a device with faults that is not strict, from the name of its profile."""
+    return EmbeddedDevice(load_profile(profile), strict=False, faults=faults)
+
+
+def noticed(family: str, device: EmbeddedDevice, /, **labels: str | tuple[str, ...]) -> bool:
     """Return whether a smoke case of the family fails on the device.
 
     Args:
         family: name of the family.
-        profile: name of the profile of the embedded device.
-        device: class of the device.
-        labels: label that the cases have, or several of which they have one, by the name of the parameter.
+        device: what runs the cases.
+        labels: by the name of a parameter, the label that the cases have, or several of which they have one.
     """
     cases = [case.id for case in smoke_cases(family) if _has(case.named, labels)]
     assert cases, f"no smoke case of {family} has {labels}"
-    broken = device(load_profile(profile), strict=False)
-    return any(fails(case_id, broken) for case_id in cases)
+    return any(fails(case_id, device) for case_id in cases)

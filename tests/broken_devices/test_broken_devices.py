@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.devices.embedded.instructions import HANDLERS
-from cts.devices.embedded.muladd import _muladd
+from cts.devices.embedded.faults import Faults
 from cts.verdict.verdict import Verdict
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
@@ -167,28 +166,33 @@ def test_the_same_defect_behind_workgroup_memory():
     assert "load_store.layout_swapped" in ids(result)
 
 
-def leaving_partial_sums_in_c(translation, words):
+def leaving_partial_sums_in_c(multiply_add):
     """A multiply-add over fragments of 8 columns that accumulates in C's registers and moves only the last sum to the result."""
-    values = translation.values
-    run, columns = _muladd(translation, words), translation.matrix_type(words[2], "KHR-MAD-01", "operand A").columns
 
-    def overwriting():
-        result = run()
-        if columns > 8:
-            a = values[words[2]]
-            values[words[2]] = np.where(np.arange(columns) < columns - 8, a, np.zeros_like(a))
-            values[words[4]], values[words[2]] = run(), a
-        return result
+    def handler(translation, words):
+        values = translation.values
+        run, columns = multiply_add(translation, words), translation.matrix_type(words[2], "KHR-MAD-01", "operand A").columns
 
-    return overwriting
+        def overwriting():
+            result = run()
+            if columns > 8:
+                a = values[words[2]]
+                values[words[2]] = np.where(np.arange(columns) < columns - 8, a, np.zeros_like(a))
+                values[words[4]], values[words[2]] = run(), a
+            return result
+
+        return overwriting
+
+    return handler
+
+
+OVERWRITING_C = Faults({Op.CooperativeMatrixMulAddKHR: leaving_partial_sums_in_c})
 
 
 @pytest.mark.parametrize(("row", "data"), [("16x16x16.f16.f16.f32.f32", "exact"), ("16x16x32.u8.u8.u32.u32", "wrap")])
-def test_c_overwritten_by_the_sum_of_the_first_fragments(monkeypatch, row, data):
+def test_c_overwritten_by_the_sum_of_the_first_fragments(row, data):
     """Mesa's lavapipe does this."""
-    handlers = {**HANDLERS, Op.CooperativeMatrixMulAddKHR: leaving_partial_sums_in_c}
-    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", handlers)
-    result = judged(REUSE.format(row, data), Broken())
+    result = judged(REUSE.format(row, data), Broken(faults=OVERWRITING_C))
     assert result.verdict is Verdict.FAIL
     assert "fresh in d1" in result.message
     assert ids(result)[0] == "multiply_add.c_overwritten"
@@ -197,11 +201,9 @@ def test_c_overwritten_by_the_sum_of_the_first_fragments(monkeypatch, row, data)
 
 
 @pytest.mark.parametrize("form", ["break_late", "continue_late"])
-def test_c_overwritten_in_an_iteration_that_does_not_hand_on_its_sum(monkeypatch, form):
+def test_c_overwritten_in_an_iteration_that_does_not_hand_on_its_sum(form):
     """What the loop carries is C of the iteration that leaves, and comes out of the loop."""
-    handlers = {**HANDLERS, Op.CooperativeMatrixMulAddKHR: leaving_partial_sums_in_c}
-    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", handlers)
-    result = judged(f"control_flow[row:16x8x32.s8.s8.s32.s32/form:{form}/source:literal/n:{LEAVING[form]}]", Broken())
+    result = judged(f"control_flow[row:16x8x32.s8.s8.s32.s32/form:{form}/source:literal/n:{LEAVING[form]}]", Broken(faults=OVERWRITING_C))
     assert result.verdict is Verdict.FAIL
     assert "carried_3 in d0" in result.message
     assert ids(result)[0] == "multiply_add.c_overwritten"

@@ -1,24 +1,26 @@
-"""Devices with one defect each, which the smoke tier of a family must notice on what devices of today have."""
+"""Devices with one defect each, which the smoke tier of a family must notice with the features that today's devices have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 import pytest
 
-from cts.devices.embedded import load_store
 from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import Fault, Faults
 from cts.devices.embedded.instructions import HANDLERS
-from cts.devices.embedded.machine import Machine, blend, settle
+from cts.devices.embedded.load_store import robust_load, robust_store
+from cts.devices.embedded.machine import take_phis
+from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.spirv_types import MatrixType
-from cts.devices.embedded.translation import Handler, Translation
+from cts.devices.embedded.translation import filled, null
+from cts.devices.embedded.values import blend, settle
 from cts.devices.embedded.workgroup import built_in
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.types import Use
-from tests.broken_devices.smoke import noticed
+from tests.broken_devices.smoke import noticed, wrong
 
 TODAY = ("llvmpipe", "nvidia-h200")
 
@@ -30,52 +32,50 @@ class Defaults(EmbeddedDevice):
         return super().run(replace(kernel, specialization=()), dispatches)
 
 
-def changed(op: Op, result: Callable[[MatrixType, np.ndarray, list[np.ndarray]], np.ndarray]) -> Mapping[Op, Handler]:
-    """Handlers of which the one for ``op`` gives for matrices what ``result`` makes of the type, the right value and the operands."""
-    handler = HANDLERS[op]
+def matrices(result: Callable[[MatrixType, np.ndarray, list[np.ndarray]], np.ndarray]) -> Fault:
+    """Return the fault that an instruction gives for matrices what ``result`` makes of the type, the right value and the operands."""
 
-    def broken(translation, words):
-        run, type_ = handler(translation, words), translation.types[words[0]]
-        if not isinstance(type_, MatrixType):
-            return run
-        return lambda: result(type_, run(), [translation.values[word] for word in words[2:]])
+    def fault(right):
+        def handler(translation, words):
+            run, type_ = right(translation, words), translation.types[words[0]]
+            if not isinstance(type_, MatrixType):
+                return run
+            return lambda: result(type_, run(), [translation.values[word] for word in words[2:]])
 
-    return MappingProxyType({**HANDLERS, op: broken})
+        return handler
 
-
-@pytest.fixture
-def handlers(monkeypatch):
-    return lambda changes: monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", changes)
+    return fault
 
 
 @pytest.mark.parametrize("profile", TODAY)
 @pytest.mark.parametrize("family", ["construction", "construction_operands"])
 @pytest.mark.parametrize("use", [Use.A, Use.B])
-def test_null_that_is_not_zero_for_one_use(monkeypatch, profile, family, use):
-    def null(translation, type_):
-        value = zero(translation, type_)
-        return np.ones_like(value) if isinstance(type_, MatrixType) and type_.use is use else value
+def test_null_that_is_not_zero_for_one_use(profile, family, use):
+    def ones(right):
+        def broken(translation, type_):
+            value = right(translation, type_)
+            return np.ones_like(value) if isinstance(type_, MatrixType) and type_.use is use else value
 
-    zero = Translation.zero
-    monkeypatch.setattr(Translation, "zero", null)
-    assert noticed(family, profile, origin="null")
+        return broken
+
+    assert noticed(family, wrong(profile, Faults(operations={null: ones})), origin="null")
 
 
 @pytest.mark.parametrize("profile", TODAY)
-def test_operands_constructed_by_the_first_subgroup_alone(monkeypatch, profile):
-    splat = Translation.splat
+def test_operands_constructed_by_the_first_subgroup_alone(profile):
+    def first_alone(right):
+        def broken(translation, type_, value):
+            matrix = right(translation, type_, value)
+            return np.where(np.arange(len(matrix))[:, None, None] == 0, matrix, np.zeros_like(matrix))
 
-    def first(translation, type_, value):
-        matrix = splat(translation, type_, value)
-        return np.where(np.arange(len(matrix))[:, None, None] == 0, matrix, np.zeros_like(matrix))
+        return broken
 
-    monkeypatch.setattr(Translation, "splat", first)
-    assert noticed("construction_operands", profile, subgroups="4")
+    assert noticed("construction_operands", wrong(profile, Faults(operations={filled: first_alone})), subgroups="4")
 
 
 @pytest.mark.parametrize("profile", TODAY)
 def test_scalars_that_keep_the_default_of_their_specialization_constant(profile):
-    assert noticed("elementwise", profile, Defaults, source="specialization")
+    assert noticed("elementwise", Defaults(load_profile(profile), strict=False), source="specialization")
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -89,11 +89,9 @@ def test_scalars_that_keep_the_default_of_their_specialization_constant(profile)
     ],
     ids=["difference-reversed", "scalar-lost", "signed-division-by-type"],
 )
-def test_arithmetic_on_unsigned_matrices(handlers, profile, component, use, op, result):
-    handlers(
-        changed(op, lambda type_, right, operands: result(type_, right, operands) if type_.number.component.name == component else right)
-    )
-    assert noticed("elementwise", profile, component=component, use=use)
+def test_arithmetic_on_unsigned_matrices(profile, component, use, op, result):
+    fault = matrices(lambda type_, right, operands: result(type_, right, operands) if type_.number.component.name == component else right)
+    assert noticed("elementwise", wrong(profile, Faults({op: fault})), component=component, use=use)
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -101,9 +99,9 @@ def test_arithmetic_on_unsigned_matrices(handlers, profile, component, use, op, 
     ("op", "operation"),
     [(Op.FMul, "multiply"), (Op.IMul, "multiply"), (Op.FNegate, "negate"), (Op.SNegate, "negate"), (Op.MatrixTimesScalar, "times_scalar")],
 )
-def test_arithmetic_around_a_multiply_add_lost(handlers, profile, op, operation):
-    handlers(changed(op, lambda type_, right, operands: operands[0]))
-    assert noticed("elementwise_muladd", profile, operation=operation)
+def test_arithmetic_around_a_multiply_add_lost(profile, op, operation):
+    lost = Faults({op: matrices(lambda type_, right, operands: operands[0])})
+    assert noticed("elementwise_muladd", wrong(profile, lost), operation=operation)
 
 
 @pytest.mark.parametrize(
@@ -114,14 +112,14 @@ def test_arithmetic_around_a_multiply_add_lost(handlers, profile, op, operation)
     ],
     ids=["unsigned-extended-with-sign", "signed-extended-with-zeros"],
 )
-def test_widening_with_the_other_sign(handlers, op, types, result):
-    handlers(changed(op, lambda type_, right, operands: result(type_, operands[0])))
-    assert noticed("conversion", "universal", **dict(zip(("from", "to"), types, strict=True)))
+def test_widening_with_the_other_sign(op, types, result):
+    faults = Faults({op: matrices(lambda type_, right, operands: result(type_, operands[0]))})
+    assert noticed("conversion", wrong("universal", faults), **dict(zip(("from", "to"), types, strict=True)))
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_phis_that_are_read_one_after_the_other(monkeypatch, backwards):
-    def choose(machine, phis, arrivals):
+def test_phis_that_are_read_one_after_the_other(backwards):
+    def one_by_one(machine, phis, arrivals):
         for phi in reversed(phis) if backwards else phis:
             value = machine.values[phi.sources[arrivals[0][0]]]
             for label, mask in arrivals[1:]:
@@ -129,8 +127,8 @@ def test_phis_that_are_read_one_after_the_other(monkeypatch, backwards):
             value = settle(value, machine.mask)
             machine.values[phi.result] = value if machine.full else blend(phi.type, machine.mask, value, machine.values[phi.result])
 
-    monkeypatch.setattr(Machine, "_choose", choose)
-    assert noticed("control_flow", "llvmpipe", form="swap")
+    faults = Faults(operations={take_phis: lambda right: one_by_one})
+    assert noticed("control_flow", wrong("llvmpipe", faults), form="swap")
 
 
 @pytest.mark.parametrize(
@@ -143,54 +141,61 @@ def test_phis_that_are_read_one_after_the_other(monkeypatch, backwards):
     ],
 )
 @pytest.mark.parametrize("profile", TODAY)
-def test_signed_relations_taken_for_unsigned(handlers, profile, unsigned, signed):
-    handlers({**HANDLERS, signed: HANDLERS[unsigned]})
-    assert noticed("control_flow", profile, form="operands", integer="s32")
+def test_signed_relations_taken_for_unsigned(profile, unsigned, signed):
+    faults = Faults({signed: lambda right: HANDLERS[unsigned]})
+    assert noticed("control_flow", wrong(profile, faults), form="operands", integer="s32")
 
 
 @pytest.mark.parametrize("profile", TODAY)
-def test_stores_of_subgroups_that_have_gone_another_way(handlers, profile):
-    def everywhere(translation, words):
-        run, machine = HANDLERS[Op.CooperativeMatrixStoreKHR](translation, words), translation.machine
+def test_stores_of_subgroups_that_have_gone_another_way(profile):
+    def everywhere(right):
+        def handler(translation, words):
+            run, machine = right(translation, words), translation.machine
 
-        def broken():
-            mask, full = machine.mask, machine.full
-            machine.mask, machine.full = machine.everyone, True
-            run()
-            machine.mask, machine.full = mask, full
+            def broken():
+                mask, full = machine.mask, machine.full
+                machine.mask, machine.full = machine.everyone, True
+                run()
+                machine.mask, machine.full = mask, full
 
-        return broken
+            return broken
 
-    handlers({**HANDLERS, Op.CooperativeMatrixStoreKHR: everywhere})
-    assert noticed("control_flow", profile, subgroups="4", workgroups="1", source="subgroup")
+        return handler
+
+    faults = Faults({Op.CooperativeMatrixStoreKHR: everywhere})
+    assert noticed("control_flow", wrong(profile, faults), subgroups="4", workgroups="1", source="subgroup")
 
 
 @pytest.mark.parametrize("bits", [16, 20, 24])
-@pytest.mark.parametrize("access", ["load", "store"])
-def test_offsets_that_lose_their_upper_bits(monkeypatch, bits, access):
-    function = getattr(load_store, f"robust_{access}")
-    monkeypatch.setattr(load_store, f"robust_{access}", lambda memory, offsets, what: function(memory, offsets & (1 << bits) - 1, what))
-    assert noticed("robustness", "llvmpipe", access=access, cut="huge")
+@pytest.mark.parametrize(("access", "operation"), [("load", robust_load), ("store", robust_store)], ids=["load", "store"])
+def test_offsets_that_lose_their_upper_bits(bits, access, operation):
+    def losing(right):
+        return lambda memory, offsets, what: right(memory, offsets & (1 << bits) - 1, what)
+
+    assert noticed("robustness", wrong("llvmpipe", Faults(operations={operation: losing})), access=access, cut="huge")
 
 
 @pytest.mark.parametrize("axis", [1, 2])
-def test_stores_of_whole_lines_dropped(monkeypatch, axis):
-    store = load_store.robust_store
+def test_stores_of_whole_lines_dropped(axis):
+    def whole_lines_alone(right):
+        def broken(memory, offsets, data):
+            inside = (offsets >= 0) & (offsets + data.itemsize <= memory.size)
+            kept = np.broadcast_to(inside.all(axis=axis - 1, keepdims=True), offsets.shape)
+            right(memory, np.where(kept, offsets, -1 << 20), data)
 
-    def broken(memory, offsets, data):
-        inside = (offsets >= 0) & (offsets + data.itemsize <= memory.size)
-        kept = np.broadcast_to(inside.all(axis=axis - 1, keepdims=True), offsets.shape)
-        store(memory, np.where(kept, offsets, -1 << 20), data)
+        return broken
 
-    monkeypatch.setattr(load_store, "robust_store", broken)
-    assert noticed("robustness", "llvmpipe", access="store")
+    assert noticed("robustness", wrong("llvmpipe", Faults(operations={robust_store: whole_lines_alone})), access="store")
 
 
 @pytest.mark.parametrize("profile", TODAY)
-def test_number_of_subgroups_rounded_up_to_a_power_of_two(monkeypatch, profile):
-    def rounded(translation, which, type_):
-        value = built_in(translation, which, type_)
-        return 1 << (value - 1).bit_length() if which == BuiltIn.NumSubgroups else value
+def test_number_of_subgroups_rounded_up_to_a_power_of_two(profile):
+    def rounded(right):
+        def broken(translation, which, type_):
+            value = right(translation, which, type_)
+            return 1 << (value - 1).bit_length() if which == BuiltIn.NumSubgroups else value
 
-    monkeypatch.setattr("cts.devices.embedded.device.built_in", rounded)
-    assert noticed("workgroup_shapes", profile, subgroups="3", subgroup_size="device", full="if_possible")
+        return broken
+
+    faults = Faults(operations={built_in: rounded})
+    assert noticed("workgroup_shapes", wrong(profile, faults), subgroups="3", subgroup_size="device", full="if_possible")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.devices.embedded.instructions import HANDLERS
+from cts.devices.embedded.faults import Faults
 from cts.devices.embedded.spirv_types import MatrixType
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
@@ -19,44 +19,41 @@ INSERTIONS = [
 ]
 
 
-@pytest.fixture
-def aliasing(monkeypatch):
+def aliasing() -> Faults:
     """Loads of matrices are made again after each store. Mesa's lavapipe does this."""
     loads = []
 
-    def load(translation, words):
-        run = HANDLERS[Op.Load](translation, words)
-        if isinstance(translation.types[words[0]], MatrixType):
-            loads.append((words[1], run))
-        return run
+    def noting(load):
+        def handler(translation, words):
+            run = load(translation, words)
+            if isinstance(translation.types[words[0]], MatrixType):
+                loads.append((words[1], run))
+            return run
 
-    def store(translation, words):
-        run, values = HANDLERS[Op.Store](translation, words), translation.values
+        return handler
 
-        def both():
-            run()
-            for result, again in loads:
-                if values[result] is not None:
-                    values[result] = again()
+    def loading_again(store):
+        def handler(translation, words):
+            run, values = store(translation, words), translation.values
 
-        return both
+            def both():
+                run()
+                for result, again in loads:
+                    if values[result] is not None:
+                        values[result] = again()
 
-    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", {**HANDLERS, Op.Load: load, Op.Store: store})
+            return both
 
+        return handler
 
-@pytest.mark.parametrize("case_id", [SWAP, EXCHANGE], ids=["swap", "exchange"])
-def test_a_loaded_matrix_that_changes_with_the_next_store(aliasing, case_id):
-    result = judged(case_id, Broken())
-    assert result.verdict is Verdict.FAIL
-    assert "variable.load_not_copied" in [match["id"] for match in result.failures[0]["matches"]]
+    return Faults({Op.Load: noting, Op.Store: loading_again})
 
 
-@pytest.mark.parametrize("case_id", INSERTIONS, ids=["component", "matrix"])
-def test_a_composite_that_an_insertion_changes(monkeypatch, case_id):
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
+def changing_its_operand(insert):
+    """An insertion of which the composite operand becomes the result."""
 
-    def insert(translation, words):
-        run, values = HANDLERS[Op.CompositeInsert](translation, words), translation.values
+    def handler(translation, words):
+        run, values = insert(translation, words), translation.values
 
         def changing():
             values[words[3]] = run()
@@ -64,5 +61,17 @@ def test_a_composite_that_an_insertion_changes(monkeypatch, case_id):
 
         return changing
 
-    monkeypatch.setattr("cts.devices.embedded.device.HANDLERS", {**HANDLERS, Op.CompositeInsert: insert})
-    assert judged(case_id, Broken()).verdict is Verdict.FAIL
+    return handler
+
+
+@pytest.mark.parametrize("case_id", [SWAP, EXCHANGE], ids=["swap", "exchange"])
+def test_a_loaded_matrix_that_changes_with_the_next_store(case_id):
+    result = judged(case_id, Broken(faults=aliasing()))
+    assert result.verdict is Verdict.FAIL
+    assert "variable.load_not_copied" in [match["id"] for match in result.failures[0]["matches"]]
+
+
+@pytest.mark.parametrize("case_id", INSERTIONS, ids=["component", "matrix"])
+def test_a_composite_that_an_insertion_changes(case_id):
+    assert judged(case_id, Broken()).verdict is Verdict.PASS
+    assert judged(case_id, Broken(faults=Faults({Op.CompositeInsert: changing_its_operand}))).verdict is Verdict.FAIL

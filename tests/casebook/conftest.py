@@ -25,7 +25,7 @@ plan: |
   Rows of several lengths.
 todo:
   - rows of no length
-axes:
+parameters:
   bytes: [1, 2, 4]
   columns: [8, 16, 32, 3]
   use: [a, b]
@@ -43,12 +43,12 @@ constraints:
 products:
   - name: lengths
     why: every length
-    axes: {bytes: all, columns: all, use: all}
+    parameters: {bytes: all, columns: all, use: all}
     smoke: 1
     nightly: 2
   - name: strides
     why: strides of short rows
-    axes: {bytes: all, columns: [8, 3], stride: all}
+    parameters: {bytes: all, columns: [8, 3], stride: all}
     smoke: 0
     nightly: 1
 subcases:
@@ -92,20 +92,20 @@ class Declare(Protocol):
 
         Args:
             parameters: name -> type; they have no default.
-            alone: whether these are all parameters of cases and subcases; else the builder keeps its others.
+            alone: whether cases and subcases have no other parameters; else the builder keeps its own.
         """
 
 
 @pytest.fixture(autouse=True)
 def test_builders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The builders of this folder's tests are found like the suite's."""
+    """Let the builders of this folder's tests be found like the suite's."""
     for package in (khr, nv):
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(Path(__file__).parent / "builders")])
 
 
 @pytest.fixture
 def declare(monkeypatch: pytest.MonkeyPatch) -> Declare:
-    """Changes what the builder ``toy`` declares."""
+    """Return what changes the declarations of the builder ``toy``."""
     builder: Any = load_builder("toy", "khr_cooperative_matrix")
 
     def declare(parameters: Mapping[str, Any], *, alone: bool = False) -> None:
@@ -124,7 +124,7 @@ def declare(monkeypatch: pytest.MonkeyPatch) -> Declare:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A checkout with requirements and no families."""
+    """Return a checkout with requirements and no families."""
     folder = tmp_path / "cases" / "requirements"
     folder.mkdir(parents=True)
     (folder / "khr_cooperative_matrix.yaml").write_text(REQUIREMENTS)
@@ -134,7 +134,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def write(root: Path) -> Write:
-    """Writes the text of the family ``toy``."""
+    """Return what writes the text of the family ``toy``."""
 
     def write(text: str) -> Path:
         path = root / "cases" / "khr_cooperative_matrix" / "toy.yaml"
@@ -146,7 +146,7 @@ def write(root: Path) -> Write:
 
 @pytest.fixture
 def pinned(write: Write) -> Callable[[str], Family]:
-    """Writes the text of the family ``toy``, pins its tiers and loads it."""
+    """Return what writes the text of the family ``toy``, pins its tiers and loads it."""
     return lambda text: pin(load_family(write(text)))
 
 
@@ -157,5 +157,5 @@ def toy(pinned: Callable[[str], Family]) -> Family:
 
 @pytest.fixture
 def text() -> str:
-    """The YAML of the family ``toy``."""
+    """Return the YAML of the family ``toy``."""
     return FAMILY

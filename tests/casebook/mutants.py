@@ -43,16 +43,16 @@ TOKENS = (
     ),
     *(b"|\n", b"---\n", b"...\n", b"%YAML 9.9\n", b"\t", b"\x00", b"\x1b[2J", b"\xff", b"\xed\xa0\x80", b'"\\uD800"', b"# ", b"'", b'"'),
     *(b"null", b"true", b".nan", b"-.inf", b"1e999", b"0x" + b"f" * 400, b"9" * 6000, b"-1", b"[" * 5000, b"x" * 100_000, b"\n\n"),
-    *(b"all", b"family: x\n", b"axes: {}\n", b"..", b"/dev/zero", b"other.txt\n", LAUGHS, LAUGHS.replace(b"*c", b"*d")),
+    *(b"all", b"family: x\n", b"parameters: {}\n", b"..", b"/dev/zero", b"other.txt\n", LAUGHS, LAUGHS.replace(b"*c", b"*d")),
 )
 
 
 def seeds() -> Sequence[Seed]:
-    """The files of the suite."""
+    """Return the files of the suite."""
     book, positions = load_casebook(ROOT), load_positions(ROOT)
 
     def read_bug_classes(path: Path) -> object:
-        # Its file lies beside the families that it names.
+        # Its file is beside the families that it names.
         original = book.root
         (path.parents[1] / "tests").symlink_to(ROOT / "tests")
         try:

@@ -44,8 +44,8 @@ def test_a_case_outside_of_every_product_can_be_found(book: Casebook) -> None:
 
 def test_a_row_of_a_device_can_be_found(pinned: Callable[[str], Family], declare: Declare, text: str, root: Path) -> None:
     declare({"row": str})
-    axis = "row: {property_rows: true, values: [8x8x8.f16.f16.f16.f16]}"
-    pinned(text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}"))
+    parameter = "row: {property_rows: true, values: [8x8x8.f16.f16.f16.f16]}"
+    pinned(text.replace("use: [a, b]", f"use: [a, b]\n  {parameter}").replace("use: all}", "use: all, row: all}"))
     book = load_casebook(root)
     cases = expand(book.family("toy"), "nightly", ["4x4x4.f16.f16.f16.f16"])
     assert [find_case(book, case.id) for case in cases] == cases

@@ -47,7 +47,7 @@ def test_a_class_has_what_its_file_says(classes: Path, root: Path) -> None:
     ("old", "new", "message"),
     [
         ("toy:", "game:", r"bug_classes.yaml:6: UNITS.families.game: there is no family 'game'; expected one of toy"),
-        ("[stride, pattern]", "[stride, colour]", r"the family 'toy' has no axis 'colour'; expected one of .*stride.*pattern"),
+        ("[stride, pattern]", "[stride, colour]", r"the family 'toy' has no parameter 'colour'; expected one of .*stride.*pattern"),
         ("cases/bug_classes.yaml", "tests/none.py", r"HOLE.tests\[0\]: there is no test 'tests/none.py'"),
         ("  tests: [cases/bug_classes.yaml]\n", "", r"HOLE: expected families that show it"),
         ("  tests: [cases/bug_classes.yaml]\n", "  specifications: [SPV_TOY]\n", r"unknown specification 'SPV_TOY'"),

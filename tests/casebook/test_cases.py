@@ -67,13 +67,13 @@ def test_an_id_has_the_labels_and_values_have_the_values(toy: Family) -> None:
     assert case.values == {"bytes": 1, "columns": 8, "use": "a", "stride": [16, 32]}
 
 
-def test_constraints_on_subcase_axes_apply_to_the_dispatches(toy: Family) -> None:
+def test_constraints_on_subcase_parameters_apply_to_the_dispatches(toy: Family) -> None:
     names = {case.labels[1]: [name for name, _ in case.subcases] for case in expand(toy, "full")}
     assert names["8"] == ["pattern:index/seed:0", "pattern:index/seed:1", "pattern:halves/seed:0", "pattern:halves/seed:1"]
     assert names["3"] == ["pattern:index/seed:0", "pattern:index/seed:1"]
 
 
-def test_a_family_without_subcase_axes_has_one_subcase(write: Write, declare: Declare, text: str) -> None:
+def test_a_family_without_subcase_parameters_has_one_subcase(write: Write, declare: Declare, text: str) -> None:
     declare({"bytes": int, "columns": int, "use": str, "stride": int | list[int]}, alone=True)
     family = load_family(
         write(
@@ -98,7 +98,7 @@ def test_a_product_that_the_constraints_leave_empty_is_an_error(write: Write, te
         expand(family, "full")
 
 
-def test_a_predicate_that_misspells_an_axis_is_named(write: Write, text: str) -> None:
+def test_a_predicate_that_misspells_a_parameter_is_named(write: Write, text: str) -> None:
     family = load_family(write(text.replace("predicate: short_row", "predicate: misspelt")))
     with pytest.raises(
         CasebookError, match=r"toy\.yaml:15: constraints\[0\]: predicate 'misspelt' cannot judge .*AttributeError: .* no attribute 'byte'"
@@ -134,8 +134,8 @@ def test_data_depend_on_case_and_subcase_and_on_nothing_else(toy: Family) -> Non
 @pytest.fixture
 def rows_text(declare: Declare, text: str) -> str:
     declare({"row": str})
-    axis = f"row: {{property_rows: true, values: [{ROW}, 8x8x8.f16.f16.f16.f16]}}"
-    return text.replace("use: [a, b]", f"use: [a, b]\n  {axis}").replace("use: all}", "use: all, row: all}")
+    parameter = f"row: {{property_rows: true, values: [{ROW}, 8x8x8.f16.f16.f16.f16]}}"
+    return text.replace("use: [a, b]", f"use: [a, b]\n  {parameter}").replace("use: all}", "use: all, row: all}")
 
 
 def test_rows_that_a_device_adds_come_after_the_others_and_leave_them_alone(pinned: Pinned, rows_text: str) -> None:
@@ -205,7 +205,7 @@ def test_an_added_row_must_have_the_form_of_one(pinned: Pinned, rows_text: str) 
         expand(family, "smoke", ["08x8x8.f16.f16.f16.f16"])
 
 
-def test_added_rows_mean_nothing_to_a_family_without_a_row_axis(toy: Family) -> None:
+def test_added_rows_mean_nothing_to_a_family_without_a_row_parameter(toy: Family) -> None:
     assert ids(toy, "nightly", [NEW]) == ids(toy, "nightly")
 
 
@@ -213,24 +213,24 @@ _labels = st.text(st.characters(codec="utf-8", exclude_characters="/[],:'\"\\", 
 
 
 @st.composite
-def axes_text(draw: st.DrawFn) -> Iterator[str]:
-    axes = draw(st.lists(st.lists(_labels, min_size=1, max_size=4, unique=True), min_size=1, max_size=4))
-    return "".join(f"  x{number}: [{', '.join(repr(label) for label in labels)}]\n" for number, labels in enumerate(axes))
+def parameters_text(draw: st.DrawFn) -> Iterator[str]:
+    parameters = draw(st.lists(st.lists(_labels, min_size=1, max_size=4, unique=True), min_size=1, max_size=4))
+    return "".join(f"  x{number}: [{', '.join(repr(label) for label in labels)}]\n" for number, labels in enumerate(parameters))
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(axes_text())
-def test_ids_are_unique_and_stable(write: Write, declare: Declare, text: str, axes: str) -> None:
-    declare(dict.fromkeys(re.findall(r"^  (x\d):", axes, re.MULTILINE), str), alone=True)
-    head = text.partition("axes:\n")[0]
-    names = ", ".join(f"{line.split(':')[0].strip()}: all" for line in axes.splitlines())
-    products = f"products:\n  - {{name: all, why: all, axes: {{{names}}}, smoke: 1, nightly: 2}}\n"
-    path = write(f"{head}axes:\n{axes}{products}")
+@given(parameters_text())
+def test_ids_are_unique_and_stable(write: Write, declare: Declare, text: str, parameters: str) -> None:
+    declare(dict.fromkeys(re.findall(r"^  (x\d):", parameters, re.MULTILINE), str), alone=True)
+    head = text.partition("parameters:\n")[0]
+    names = ", ".join(f"{line.split(':')[0].strip()}: all" for line in parameters.splitlines())
+    products = f"products:\n  - {{name: all, why: all, parameters: {{{names}}}, smoke: 1, nightly: 2}}\n"
+    path = write(f"{head}parameters:\n{parameters}{products}")
     family = load_family(path)
     first, second = ids(family, "full"), ids(load_family(path), "full")
     assert first == second
     assert len(first) == len(set(first))
-    assert [parse_labels(family.axes, id_.partition("[")[2].removesuffix("]")) for id_ in first] == [
+    assert [parse_labels(family.parameters, id_.partition("[")[2].removesuffix("]")) for id_ in first] == [
         case.labels for case in expand(family, "full")
     ]
 
@@ -247,17 +247,17 @@ def test_an_expansion_asks_a_constraint_about_the_labels_that_it_names_and_not_a
         return decide(self, assignment)
 
     monkeypatch.setattr(Exclusion, "decide", counting)
-    head = text.partition("axes:\n")[0]
+    head = text.partition("parameters:\n")[0]
     names = ["component", "use", "shape", "load", "store", "storage", "first", "source"]
     sizes = (14, 3, 9, 2, 2, 3, 6, 8)
-    axes = "".join(f"  {name}: [{', '.join(f'{name}{n}' for n in range(size))}]\n" for name, size in zip(names, sizes, strict=True))
+    parameters = "".join(f"  {name}: [{', '.join(f'{name}{n}' for n in range(size))}]\n" for name, size in zip(names, sizes, strict=True))
     rule = "constraints:\n  - {when: {component: [component3]}, require: {use: [use1, use2]}, because: it is so}\n"
     chosen = ", ".join(f"{name}: all" for name in names)
-    products = f"products:\n  - {{name: all, why: all, axes: {{{chosen}}}, smoke: 1, nightly: 2}}\n"
+    products = f"products:\n  - {{name: all, why: all, parameters: {{{chosen}}}, smoke: 1, nightly: 2}}\n"
     declare(dict.fromkeys(names, str), alone=True)
-    family = load_family(write(f"{head}axes:\n{axes}{rule}{products}"))
+    family = load_family(write(f"{head}parameters:\n{parameters}{rule}{products}"))
     full = expand(family, "full")
     assert len(full) > 200_000
     assert len({case.id for case in full}) == len(full)
-    # Once before anything is known, and again for each label of the two axes; the cover asks too
+    # Once before anything is known, and again for each label of the two parameters; the cover asks too
     assert asked < 100

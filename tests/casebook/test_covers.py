@@ -41,7 +41,7 @@ def test_a_plain_id_holds_for_every_case(toy: Family) -> None:
     assert {case.requirements for case in expand(toy, "full")} == {("KHR-A-01",)}
 
 
-def test_an_entry_holds_for_the_cases_that_have_one_of_the_labels_on_every_axis(write: Write, text: str) -> None:
+def test_an_entry_holds_for_the_cases_that_have_one_of_the_labels_on_every_parameter(write: Write, text: str) -> None:
     family = covering(write, text, "{id: KHR-A-02, when: {columns: [8, 3], use: b}}")
     for case in expand(family, "full"):
         held = case.values["columns"] in (8, 3) and case.values["use"] == "b"
@@ -90,7 +90,7 @@ def test_a_case_found_by_its_id_says_the_same(write: Write, text: str, root: Pat
     assert find_case(book, "toy[bytes:2/columns:8/use:a/stride:tight]").requirements == ("KHR-A-01",)
 
 
-def test_an_axis_may_name_the_requirement_of_each_value(write: Write, declare: Declare, text: str) -> None:
+def test_a_parameter_may_name_the_requirement_of_each_value(write: Write, declare: Declare, text: str) -> None:
     declare({"use": Rule})
     rules = "use: {a: {requirement: KHR-A-02}, b: {requirement: KHR-A-01}, c: {requirement: KHR-A-02}}"
     family = load_family(write(text.replace(PLAIN, "covers: use").replace("use: [a, b]", rules)))
@@ -106,9 +106,9 @@ def test_an_axis_may_name_the_requirement_of_each_value(write: Write, declare: D
         ("{id: KHR-A-99, when: {use: b}}", r"covers\[1\]\.id: there is no requirement 'KHR-A-99'; expected an id from cases/requirements"),
         ("{id: KHR-A-01, when: {use: b}}", r"covers\[1\]: duplicate requirement 'KHR-A-01'"),
         ("{id: KHR-A-02, where: {use: b}}", r"covers\[1\]\.where: unknown key; expected one of id, when, predicate"),
-        ("{id: KHR-A-02, when: {uses: b}}", r"covers\[1\]\.when\.uses: there is no axis 'uses'; expected one of bytes, columns"),
-        ("{id: KHR-A-02, when: {use: c}}", r"covers\[1\]\.when\.use: axis 'use' has no label 'c'; expected one of a, b"),
-        ("{id: KHR-A-02, when: [{use: b}, {}]}", r"covers\[1\]\.when\[1\]: expected at least one axis"),
+        ("{id: KHR-A-02, when: {uses: b}}", r"covers\[1\]\.when\.uses: there is no parameter 'uses'; expected one of bytes, columns"),
+        ("{id: KHR-A-02, when: {use: c}}", r"covers\[1\]\.when\.use: parameter 'use' has no label 'c'; expected one of a, b"),
+        ("{id: KHR-A-02, when: [{use: b}, {}]}", r"covers\[1\]\.when\[1\]: expected at least one parameter"),
         ("{id: KHR-A-02, when: []}", r"covers\[1\]\.when: expected at least one condition"),
         ("{id: KHR-A-02, predicate: large}", r"covers\[1\]\.predicate: the builder 'toy' has no predicate 'large'; it has short_row"),
     ],
@@ -119,15 +119,15 @@ def test_a_wrong_entry_names_line_key_and_what_was_expected(write: Write, text: 
 
 
 @pytest.mark.parametrize(
-    ("axis", "message"),
+    ("parameter", "message"),
     [
-        ("{a: {requirement: KHR-A-99}, b: {requirement: KHR-A-01}}", "'a' of axis 'use': there is no requirement 'KHR-A-99'"),
-        ("{a: {requirement: KHR-A-01}, b: 1}", "'b' of axis 'use': the value has no key 'requirement'"),
+        ("{a: {requirement: KHR-A-99}, b: {requirement: KHR-A-01}}", "'a' of parameter 'use': there is no requirement 'KHR-A-99'"),
+        ("{a: {requirement: KHR-A-01}, b: 1}", "'b' of parameter 'use': the value has no key 'requirement'"),
     ],
 )
-def test_a_value_that_names_no_requirement_is_named(write: Write, declare: Declare, text: str, axis: str, message: str) -> None:
+def test_a_value_that_names_no_requirement_is_named(write: Write, declare: Declare, text: str, parameter: str, message: str) -> None:
     declare({"use": Rule | int})
-    path = write(text.replace(PLAIN, "covers: use").replace("use: [a, b]", f"use: {axis}"))
+    path = write(text.replace(PLAIN, "covers: use").replace("use: [a, b]", f"use: {parameter}"))
     with pytest.raises(CasebookError, match=rf":4: covers: {re.escape(message)}"):
         load_family(path)
 

@@ -20,23 +20,23 @@ def test_a_family_has_what_its_file_says(toy: Family) -> None:
     assert [cover.requirement for cover in toy.covers] == ["KHR-A-01"]
     assert toy.plan == "Rows of several lengths."
     assert toy.todo == ("rows of no length",)
-    assert [axis.name for axis in toy.axes] == ["bytes", "columns", "use", "stride"]
-    assert [axis.name for axis in toy.subcase_axes] == ["pattern", "seed"]
+    assert [parameter.name for parameter in toy.parameters] == ["bytes", "columns", "use", "stride"]
+    assert [parameter.name for parameter in toy.subcase_parameters] == ["pattern", "seed"]
 
 
 def test_values_keep_their_yaml_types_and_labels_their_text(toy: Family) -> None:
-    assert dict(toy.axes[1].values) == {"8": 8, "16": 16, "32": 32, "3": 3}
-    assert dict(toy.axes[3].values) == {"tight": 0, "padded": [16, 32]}
+    assert dict(toy.parameters[1].values) == {"8": 8, "16": 16, "32": 32, "3": 3}
+    assert dict(toy.parameters[3].values) == {"tight": 0, "padded": [16, 32]}
 
 
 @pytest.mark.parametrize("word", ["on", "off", "yes", "no", "16:30", "2020-01-01x", "010"])
 def test_plain_words_stay_text(write: Write, declare: Declare, text: str, word: str) -> None:
     declare({"word": str})
     family = load_family(write(text.replace("use: [a, b]", f"use: [a, b]\n  word: {{x: {word}}}")))
-    assert family.axes[3].values["x"] == word
+    assert family.parameters[3].values["x"] == word
 
 
-def test_an_axis_that_a_product_does_not_mention_has_its_first_label(toy: Family) -> None:
+def test_a_parameter_that_a_product_does_not_mention_has_its_first_label(toy: Family) -> None:
     assert toy.products[0].choices == ((0, 1, 2), (0, 1, 2, 3), (0, 1), (0,))
     assert toy.products[1].choices == ((0, 1, 2), (0, 3), (0,), (0, 1))
 
@@ -44,7 +44,7 @@ def test_an_axis_that_a_product_does_not_mention_has_its_first_label(toy: Family
 def test_yaml_may_use_anchors(write: Write, declare: Declare, text: str) -> None:
     declare({"others": int})
     family = load_family(write(text.replace("bytes: [1, 2, 4]", "bytes: &sizes [1, 2, 4]\n  others: *sizes")))
-    assert family.axes[1].labels == ("1", "2", "4")
+    assert family.parameters[1].labels == ("1", "2", "4")
 
 
 ERRORS = [
@@ -69,30 +69,35 @@ ERRORS = [
     ("builder: toy", "builder: half", 3, r"'half' lacks 'Parameters'; .* must define PREDICATES, Parameters, build"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-99]", 4, r"covers\[1\]: there is no requirement 'KHR-A-99'"),
     ("[KHR-A-01]", "[KHR-A-01, KHR-A-01]", 4, r"covers\[1\]: duplicate requirement"),
-    ("[KHR-A-01]", "KHR-A-01", 4, r"covers: expected a list of requirement ids, or the axis .*found 'KHR-A-01'"),
+    ("[KHR-A-01]", "KHR-A-01", 4, r"covers: expected a list of requirement ids, or the parameter .*found 'KHR-A-01'"),
     ("[KHR-A-01]\n", "[]\n", None, None),
-    ("bytes: [1, 2, 4]", "bytes: [1, 2, 2]", 10, r"axes\.bytes\[2\]: duplicate label '2'"),
-    ("bytes: [1, 2, 4]", "bytes: []", 10, r"axes\.bytes: expected at least one value"),
-    ("bytes: [1, 2, 4]", "bytes: 4", 10, r"axes\.bytes: expected a list of values or a mapping label: value, found '4'"),
-    ("bytes: [1, 2, 4]", "bytes: [[1], 2]", 10, r"axes\.bytes\[0\]: expected a scalar; values of other kinds need a mapping"),
+    ("bytes: [1, 2, 4]", "bytes: [1, 2, 2]", 10, r"parameters\.bytes\[2\]: duplicate label '2'"),
+    ("bytes: [1, 2, 4]", "bytes: []", 10, r"parameters\.bytes: expected at least one value"),
+    ("bytes: [1, 2, 4]", "bytes: 4", 10, r"parameters\.bytes: expected a list of values or a mapping label: value, found '4'"),
+    ("bytes: [1, 2, 4]", "bytes: [[1], 2]", 10, r"parameters\.bytes\[0\]: expected a scalar; values of other kinds need a mapping"),
     ("use: [a, b]", "use: [a-b, b]", None, None),
-    ("use: [a, b]", "use: [a/b, b]", 12, r"axes\.use\[0\]: the label 'a/b' is empty or has one of"),
+    ("use: [a, b]", "use: [a/b, b]", 12, r"parameters\.use\[0\]: the label 'a/b' is empty or has one of"),
     ("use: [a, b]", "use: ['a:b', b]", 12, r"the label 'a:b'"),
     ("use: [a, b]", "use: ['a b', b]", 12, r"the label 'a b'"),
     ("use: [a, b]", "use: ['a,b', b]", 12, r"the label 'a,b'"),
     ("use: [a, b]", "use: ['a[', b]", 12, r"the label 'a\['"),
     ("use: [a, b]", "use: ['a::b', b]", 12, r"the label 'a::b'"),
     ("use: [a, b]", "use: ['', b]", 12, r"the label '' is empty"),
-    ("use: [a, b]", "Use: [a, b]", 12, r"axes\.Use: the builder declares no parameter 'Use'; it declares bytes, columns, use, stride"),
-    ("use: [a, b]", "bytes: [a, b]", 12, r"axes\.bytes: duplicate key; it was already given in line 10"),
-    ("tight: 0,", "tight: !!int x,", 13, r"axes\.stride\.tight: expected plain data: 'x' is no int"),
-    ("tight: 0,", "tight: !!float x,", 13, r"axes\.stride\.tight: expected plain data: 'x' is no float"),
-    ("tight: 0,", "tight: !!bool x,", 13, r"axes\.stride\.tight: expected plain data: 'x' is no bool"),
-    ("tight: 0,", "tight: [0, !!timestamp x],", 13, r"axes\.stride\.tight: expected plain data: 'x' is no timestamp"),
-    ("tight: 0,", f"tight: {'9' * 5000},", 13, r"axes\.stride\.tight: expected plain data: '9+…' is no int"),
-    ("tight: 0,", "tight: 0, tight: 1,", 13, r"axes\.stride\.tight: duplicate key"),
-    ("use: [a, b]", "use: {property_rows: yes, values: [a]}", 12, r"axes\.use\.property_rows: expected true or false, found 'yes'"),
-    ("use: [a, b]", "use: {property_rows: true, values: [a, b]}", 12, r"axes\.use\.values\[0\]: 'a' is no property row"),
+    (
+        "use: [a, b]",
+        "Use: [a, b]",
+        12,
+        r"parameters\.Use: the builder declares no parameter 'Use'; it declares bytes, columns, use, stride",
+    ),
+    ("use: [a, b]", "bytes: [a, b]", 12, r"parameters\.bytes: duplicate key; it was already given in line 10"),
+    ("tight: 0,", "tight: !!int x,", 13, r"parameters\.stride\.tight: expected plain data: 'x' is no int"),
+    ("tight: 0,", "tight: !!float x,", 13, r"parameters\.stride\.tight: expected plain data: 'x' is no float"),
+    ("tight: 0,", "tight: !!bool x,", 13, r"parameters\.stride\.tight: expected plain data: 'x' is no bool"),
+    ("tight: 0,", "tight: [0, !!timestamp x],", 13, r"parameters\.stride\.tight: expected plain data: 'x' is no timestamp"),
+    ("tight: 0,", f"tight: {'9' * 5000},", 13, r"parameters\.stride\.tight: expected plain data: '9+…' is no int"),
+    ("tight: 0,", "tight: 0, tight: 1,", 13, r"parameters\.stride\.tight: duplicate key"),
+    ("use: [a, b]", "use: {property_rows: yes, values: [a]}", 12, r"parameters\.use\.property_rows: expected true or false, found 'yes'"),
+    ("use: [a, b]", "use: {property_rows: true, values: [a, b]}", 12, r"parameters\.use\.values\[0\]: 'a' is no property row"),
     (
         "predicate: short_row",
         "predicate: long_row",
@@ -101,26 +106,36 @@ ERRORS = [
     ),
     ("    because: rows fit in 64 bytes\n", "", 15, r"constraints\[0\]: key 'because' is missing"),
     ("because: rows fit", "becuase: rows fit", 16, r"constraints\[0\]\.becuase: unknown key; expected one of predicate, because"),
-    ("when: {use: [b]}", "when: {uses: [b]}", 17, r"constraints\[1\]\.when\.uses: there is no axis 'uses'; expected one of bytes, columns"),
-    ("when: {use: [b]}", "when: {use: [c]}", 17, r"constraints\[1\]\.when\.use\[0\]: axis 'use' has no label 'c'; expected one of a, b"),
-    ("when: {use: [b]}", "when: {}", 17, r"constraints\[1\]\.when: expected at least one axis"),
+    (
+        "when: {use: [b]}",
+        "when: {uses: [b]}",
+        17,
+        r"constraints\[1\]\.when\.uses: there is no parameter 'uses'; expected one of bytes, columns",
+    ),
+    (
+        "when: {use: [b]}",
+        "when: {use: [c]}",
+        17,
+        r"constraints\[1\]\.when\.use\[0\]: parameter 'use' has no label 'c'; expected one of a, b",
+    ),
+    ("when: {use: [b]}", "when: {}", 17, r"constraints\[1\]\.when: expected at least one parameter"),
     ("when: {use: [b]}", "whenever: {use: [b]}", 17, r"constraints\[1\]\.whenever: unknown key; expected one of when, require, because"),
     ("exclude: {bytes: [1]", "exclude: {bytes: []", 20, r"constraints\[2\]\.exclude\.bytes: expected at least one label"),
-    ("columns: [8, 3]", "columns: [8, 4]", 32, r"products\[1\]\.axes\.columns\[1\]: axis 'columns' has no label '4'"),
-    ("columns: [8, 3]", "columns: [8, 8]", 32, r"products\[1\]\.axes\.columns\[1\]: duplicate label '8'"),
+    ("columns: [8, 3]", "columns: [8, 4]", 32, r"products\[1\]\.parameters\.columns\[1\]: parameter 'columns' has no label '4'"),
+    ("columns: [8, 3]", "columns: [8, 8]", 32, r"products\[1\]\.parameters\.columns\[1\]: duplicate label '8'"),
     (
         "columns: [8, 3]",
         "pattern: all",
         32,
-        r"products\[1\]\.axes\.pattern: there is no case axis 'pattern'; a subcase",
+        r"products\[1\]\.parameters\.pattern: cases have no parameter 'pattern'; parameters of subcases are always whole",
     ),
-    ("columns: [8, 3]", "rows: all", 32, r"products\[1\]\.axes\.rows: there is no case axis 'rows'; expected one of bytes"),
+    ("columns: [8, 3]", "rows: all", 32, r"products\[1\]\.parameters\.rows: cases have no parameter 'rows'; expected one of bytes"),
     ("smoke: 1", "smoke: 4", 28, r"products\[0\]\.smoke: expected an integer from 0 to 3, found '4'"),
     ("smoke: 1", "smoke: true", 28, r"products\[0\]\.smoke: expected an integer from 0 to 3, found 'true'"),
     ("nightly: 2", "nightly: 0", 29, r"products\[0\]\.nightly: expected at least the strength of smoke, 1, found 0"),
     ("name: strides", "name: lengths", 30, r"products\[1\]: duplicate product 'lengths'"),
     ("    why: every length\n", "", 25, r"products\[0\]: key 'why' is missing"),
-    ("pattern: [index, halves]", "use: [index, halves]", 36, r"subcases\.use: 'use' is already an axis of the case"),
+    ("pattern: [index, halves]", "use: [index, halves]", 36, r"subcases\.use: 'use' is already a parameter of the case"),
 ]
 
 
@@ -139,10 +154,10 @@ def test_an_error_names_file_line_key_and_what_was_expected(
     assert "\n" not in str(caught.value)
 
 
-def test_an_axis_is_named_in_lower_case(write: Write, declare: Declare, text: str) -> None:
+def test_a_parameter_is_named_in_lower_case(write: Write, declare: Declare, text: str) -> None:
     declare({"Word": str})
     path = write(text.replace("use: [a, b]", "use: [a, b]\n  Word: [x]"))
-    with pytest.raises(CasebookError, match=r"toy\.yaml:13: axes\.Word: 'Word' cannot name an axis; expected lower-case letters"):
+    with pytest.raises(CasebookError, match=r"toy\.yaml:13: parameters\.Word: 'Word' cannot name a parameter; expected lower-case letters"):
         load_family(path)
 
 

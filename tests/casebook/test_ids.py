@@ -9,8 +9,8 @@ from typing import Literal
 
 import pytest
 
-from generators.casebook.axes import Axis
 from generators.casebook.ids import named_labels, parse_labels
+from generators.casebook.parameters import Parameter
 from generators.errors import CasebookError
 from generators.parameters.declaration import declarations, parameter
 
@@ -25,7 +25,7 @@ class Parameters:
 
 
 LABELS = {"component": ("f16", "s8"), "form": ("loop", "straight"), "trips": ("0", "3")}
-AXES = [Axis(name, MappingProxyType(dict.fromkeys(labels)), declarations(Parameters)[name]) for name, labels in LABELS.items()]
+PARAMETERS = [Parameter(name, MappingProxyType(dict.fromkeys(labels)), declarations(Parameters)[name]) for name, labels in LABELS.items()]
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ AXES = [Axis(name, MappingProxyType(dict.fromkeys(labels)), declarations(Paramet
     ],
 )
 def test_a_parameter_at_its_default_is_left_out_wherever_its_label_is(labels: tuple[str, ...], text: str) -> None:
-    assert named_labels(AXES, labels) == text
-    assert parse_labels(AXES, text) == labels
+    assert named_labels(PARAMETERS, labels) == text
+    assert parse_labels(PARAMETERS, text) == labels
 
 
 @pytest.mark.parametrize("text", ["component:s8/trips:0", "trips:0/component:s8", "form:straight/trips:0/component:s8"])
 def test_the_order_is_free_and_defaults_may_be_stated(text: str) -> None:
-    assert parse_labels(AXES, text) == ("s8", "straight", "0")
+    assert parse_labels(PARAMETERS, text) == ("s8", "straight", "0")
 
 
 def test_where_every_parameter_has_a_default_nothing_is_named() -> None:
-    assert named_labels(AXES[1:], ("straight", "3")) == ""
-    assert parse_labels(AXES[1:], "") == ("straight", "3")
+    assert named_labels(PARAMETERS[1:], ("straight", "3")) == ""
+    assert parse_labels(PARAMETERS[1:], "") == ("straight", "3")
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_where_every_parameter_has_a_default_nothing_is_named() -> None:
 )
 def test_what_names_no_case_is_explained(text: str, message: str) -> None:
     with pytest.raises(CasebookError, match=re.escape(message)):
-        parse_labels(AXES, text)
+        parse_labels(PARAMETERS, text)

@@ -1,4 +1,4 @@
-"""Axes that are named by a word of Python, which no field of a dataclass can be."""
+"""Parameters that are named by a word of Python, which no field of a dataclass can be."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Parameters:
     moves: bool = parameter("whether there is a beginning")
 
 
-def test_the_axis_has_the_word_for_its_name():
+def test_the_parameter_has_the_word_for_its_name():
     assert list(declarations(Parameters)) == ["from", "trailing_", "moves"]
     assert declarations(Parameters)["from"].attribute == "from_"
 
 
-def test_an_object_is_made_from_values_by_axis():
+def test_an_object_is_made_from_values_by_parameter():
     made = make_parameters(Parameters, {"from": "there", "trailing_": 2, "moves": True})
     assert made == Parameters(from_="there", trailing_=2, moves=True)
 

@@ -20,18 +20,20 @@ from generators.errors import CasebookError
 Space = tuple[list[list[int]], list[Constraint]]
 
 
-def _predicate(sizes: list[int], axes: list[int], modulus: int, early: bool) -> Predicate:
-    names = [f"x{axis}" for axis in range(len(sizes))]
+def _predicate(sizes: list[int], parameters: list[int], modulus: int, early: bool) -> Predicate:
+    names = [f"x{parameter}" for parameter in range(len(sizes))]
 
     def function(values: Any) -> bool:
         total = 0
-        for axis in axes:
-            total += values[names[axis]] * (axis + 1)
+        for parameter in parameters:
+            total += values[names[parameter]] * (parameter + 1)
             if early and total % 5 == 1:
                 return True
         return total % modulus != 0
 
-    return Predicate("p", "because", function, {name: axis for axis, name in enumerate(names)}, [list(range(size)) for size in sizes])
+    return Predicate(
+        "p", "because", function, {name: parameter for parameter, name in enumerate(names)}, [list(range(size)) for size in sizes]
+    )
 
 
 @st.composite
@@ -40,12 +42,12 @@ def spaces(draw: st.DrawFn) -> Space:
     every = range(len(sizes))
     constraints: list[Constraint] = []
     for _ in range(draw(st.integers(0, 3))):
-        axes = draw(st.lists(st.sampled_from(every), min_size=1, max_size=3, unique=True))
+        parameters = draw(st.lists(st.sampled_from(every), min_size=1, max_size=3, unique=True))
         if draw(st.booleans()):
-            labels = tuple((axis, frozenset(draw(st.sets(st.integers(0, sizes[axis] - 1))))) for axis in axes)
+            labels = tuple((parameter, frozenset(draw(st.sets(st.integers(0, sizes[parameter] - 1))))) for parameter in parameters)
             constraints.append(Exclusion(labels, "because"))
         else:
-            constraints.append(_predicate(sizes, axes, draw(st.integers(2, 4)), draw(st.booleans())))
+            constraints.append(_predicate(sizes, parameters, draw(st.integers(2, 4)), draw(st.booleans())))
     return [list(range(size)) for size in sizes], constraints
 
 
@@ -69,7 +71,7 @@ def test_a_partial_row_can_be_completed_if_and_only_if_an_allowed_row_contains_i
     assert Completion(constraints, choices).possible(partial) is contained
 
 
-def test_an_exclusion_is_decided_by_the_first_axis_outside_of_it() -> None:
+def test_an_exclusion_is_decided_by_the_first_parameter_outside_of_it() -> None:
     exclusion = Exclusion(((0, frozenset({1})), (1, frozenset({2}))), "because")
     assert exclusion.decide([0, UNASSIGNED]) == ALLOWED
     assert exclusion.decide([1, UNASSIGNED]) == 1
@@ -94,12 +96,12 @@ def test_a_predicate_that_raises_is_named_with_the_values_it_saw() -> None:
         predicate.decide([0])
 
 
-def test_an_axis_without_choices_leaves_its_constraints_undecided() -> None:
+def test_a_parameter_without_choices_leaves_its_constraints_undecided() -> None:
     exclusion = Exclusion(((0, frozenset({0})), (1, frozenset({0}))), "because")
     assert rows([exclusion], [[0, 1], []]) == [(0, UNASSIGNED), (1, UNASSIGNED)]
 
 
-def test_a_constraint_holds_of_what_is_assigned_to_an_axis_without_choices() -> None:
+def test_a_constraint_holds_of_what_is_assigned_to_a_parameter_without_choices() -> None:
     exclusion = Exclusion(((0, frozenset({1})), (1, frozenset({0, 1}))), "because")
     completion = Completion([exclusion], [[], [0, 1]])
     assert completion.possible([0, UNASSIGNED])
@@ -132,7 +134,7 @@ def test_strength_0_asks_for_nothing() -> None:
     assert covering_rows([], [[0, 1], [0, 1]], 0) == []
 
 
-def test_as_many_free_axes_as_the_strength_give_the_whole_product() -> None:
+def test_as_many_free_parameters_as_the_strength_give_the_whole_product() -> None:
     assert covering_rows([], [[0, 1], [5], [0, 1, 2]], 2) == [(a, 5, b) for a in (0, 1) for b in (0, 1, 2)]
 
 

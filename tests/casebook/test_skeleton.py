@@ -26,7 +26,11 @@ def test_the_skeleton_loads_and_builds(root: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(paths[1].parent)])
     family = pin(load_casebook(root).family("fresh_family"))
     assert len(expand(family, "smoke")) >= 3
-    assert {axis.name: axis.default for axis in family.axes} == {"component": None, "layout": "row", "padding": "tight"}
+    assert {parameter.name: parameter.default for parameter in family.parameters} == {
+        "component": None,
+        "layout": "row",
+        "padding": "tight",
+    }
     for case in expand(family, "full"):
         built = build(case)
         program, parameters = built.program, case.parameters

@@ -27,10 +27,10 @@ PART, DRAWN_PARTS = 2_000, 12
 """Rows of a drawn part of a larger product, and how many parts are drawn."""
 
 
-def occurring(found: np.ndarray, axes: tuple[int, ...], radix: int) -> np.ndarray:
-    """Which combinations of labels on ``axes`` are in the rows ``found``, by number."""
-    numbers = found[:, axes] @ radix ** np.arange(len(axes))
-    return np.bincount(numbers, minlength=radix ** len(axes)) > 0
+def occurring(found: np.ndarray, parameters: tuple[int, ...], radix: int) -> np.ndarray:
+    """Which combinations of labels on ``parameters`` are in the rows ``found``, by number."""
+    numbers = found[:, parameters] @ radix ** np.arange(len(parameters))
+    return np.bincount(numbers, minlength=radix ** len(parameters)) > 0
 
 
 def parts(choices: Sequence[Sequence[int]], rng: random.Random) -> Iterator[list[Sequence[int]]]:
@@ -41,38 +41,43 @@ def parts(choices: Sequence[Sequence[int]], rng: random.Random) -> Iterator[list
     for _ in range(DRAWN_PARTS):
         part = list(choices)
         while math.prod(len(labels) for labels in part if labels) > PART:
-            axis = rng.choice([axis for axis, labels in enumerate(part) if len(labels) > 1])
-            part[axis] = sorted(rng.sample(list(part[axis]), len(part[axis]) - 1))
+            parameter = rng.choice([parameter for parameter, labels in enumerate(part) if len(labels) > 1])
+            part[parameter] = sorted(rng.sample(list(part[parameter]), len(part[parameter]) - 1))
         yield part
 
 
 def pinned_rows(family: Family, tier: Tier) -> list[Row]:
     """The pinned cases by label number."""
-    return [tuple(axis.numbers[label] for axis, label in zip(family.axes, case.labels, strict=True)) for case in expand(family, tier)]
+    return [
+        tuple(parameter.numbers[label] for parameter, label in zip(family.parameters, case.labels, strict=True))
+        for case in expand(family, tier)
+    ]
 
 
 @pytest.mark.parametrize(("family", "product"), PRODUCTS)
 def test_nightly_has_every_allowed_combination_of_its_strength(family: Family, product: Product) -> None:
-    open_ = [UNASSIGNED for _ in family.subcase_axes]
+    open_ = [UNASSIGNED for _ in family.subcase_parameters]
     choices = [*product.choices, *(() for _ in open_)]
     chosen = [row for row in pinned_rows(family, Tier.NIGHTLY) if all(map(contains, product.choices, row))]
-    free = [axis for axis, labels in enumerate(product.choices) if len(labels) > 1]
-    radix = max(len(axis.values) for axis in family.axes)
-    axes_together = list(combinations(free, min(product.nightly, len(free))))
-    found = [occurring(np.array(chosen), axes, radix) for axes in axes_together]
+    free = [parameter for parameter, labels in enumerate(product.choices) if len(labels) > 1]
+    radix = max(len(parameter.values) for parameter in family.parameters)
+    parameters_together = list(combinations(free, min(product.nightly, len(free))))
+    found = [occurring(np.array(chosen), parameters, radix) for parameters in parameters_together]
     for part in parts(choices, random.Random(1)):
         allowed = rows(family.rules, part)
         inside = [row for row in chosen if all(map(contains, part, row))]
         assert {(*row, *open_) for row in inside} <= set(allowed)
         if allowed:
             table = np.array(allowed)
-            assert all((occurring(table, axes, radix) <= there).all() for axes, there in zip(axes_together, found, strict=True))
+            assert all(
+                (occurring(table, parameters, radix) <= there).all() for parameters, there in zip(parameters_together, found, strict=True)
+            )
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tiers_are_parts_of_each_other(family: Family) -> None:
     smoke, nightly = (set(pinned_rows(family, tier)) for tier in (Tier.SMOKE, Tier.NIGHTLY))
-    assert smoke <= nightly <= {row[: len(family.axes)] for row in full_rows(family)}
+    assert smoke <= nightly <= {row[: len(family.parameters)] for row in full_rows(family)}
 
 
 @pytest.mark.parametrize("family", FAMILIES)

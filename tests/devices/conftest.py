@@ -19,13 +19,13 @@ MulAdd = Callable[..., Kernel]
 
 @pytest.fixture(autouse=True)
 def _fakes_importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child process imports fake_devices by name."""
+    """Let a child process import fake_devices by name."""
     monkeypatch.syspath_prepend(Path(__file__).parent)
 
 
 @pytest.fixture(scope="session")
 def muladd() -> MulAdd:
-    """A x B + C of row-major, tightly packed matrices."""
+    """Return a kernel that computes A x B + C of row-major, tightly packed matrices."""
 
     def make(
         m: int = 8,

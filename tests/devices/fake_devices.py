@@ -19,7 +19,7 @@ from generators.kernel import Dispatch, Kernel, Outcome
 
 
 class Obedient:
-    """Does what the kernel's entry point is called."""
+    """A device that does what the kernel's entry point is called."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -37,7 +37,7 @@ class Obedient:
         self.runs += 1
         self.last_steps = {"pipeline": 0.25, "dispatch": 0.5}
         getattr(self, f"do_{kernel.entry_point}", lambda: None)()
-        # Which process, and how many runs it has seen.
+        # The process, and how many runs it has seen.
         return [Outcome({"out": np.array([os.getpid(), self.runs]), "in": dispatch.contents[0]}) for dispatch in dispatches]
 
     def do_kill_itself(self) -> None:
@@ -88,7 +88,7 @@ class Obedient:
                 os.write(descriptor, b"\0\1\2 a driver's debugging output")
 
     def do_write_later(self) -> None:
-        """Garbage that comes after the answer."""
+        """Write garbage after the answer."""
         _write_on_sockets_after_answer()
 
     def do_die_after_answering(self) -> None:
@@ -98,7 +98,7 @@ class Obedient:
         os.closerange(3, 64)
 
     def do_answer_twice(self) -> None:
-        """As a driver's fork does that returns into the caller. It ends when it has answered, and this process answers then."""
+        """Fork like a driver that returns into the caller in both processes. The child answers and ends; then the parent answers."""
         if (pid := os.fork()) == 0:
             _after_answer(lambda: os._exit(0))
             return
@@ -130,7 +130,7 @@ class Obedient:
             os.write(1, b"a driver's flood of output\n" * 1000)
 
     def do_flood_later(self) -> None:
-        """From a thread that fills the pipe while nobody waits for the device."""
+        """Write from a thread that fills the pipe while nothing waits for the device."""
         threading.Thread(target=lambda: os.write(1, b"x" * 1_000_000), daemon=True).start()
 
     def do_raise_terminate(self) -> None:
@@ -175,7 +175,7 @@ class FailsOnClose(Obedient):
 
 
 def _after_answer(do: Callable[[], None]) -> None:
-    """Has the child do something when it has sent the answer to the present request."""
+    """Let the child do something after it has answered the present request."""
     serving = sys.modules["__main__"]
     send = serving.send
 
@@ -209,7 +209,7 @@ def fails_on_close() -> Obedient:
 
 
 def dies_when_opened() -> Obedient:
-    """Opens, and dies as soon as its description has been told."""
+    """Open a device that dies as soon as its description has been sent."""
     _after_answer(lambda: os.kill(os.getpid(), signal.SIGKILL))
     return Obedient()
 

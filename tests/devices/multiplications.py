@@ -1,4 +1,4 @@
-"""Multiply-adds that a device has, and what they compute."""
+"""Multiply-adds that a device supports, and their results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _SEED = 20
 
 
 def size_of(description: DeviceDescription) -> dict[str, int]:
-    """Return a size of f16 x f16 + f32 at subgroup scope that the device has."""
+    """Return a size of f16 x f16 + f32 at subgroup scope that the device supports."""
     rows = (r for r in description.rows if (r.a, r.b, r.c, r.result, r.scope, r.flexible) == ("f16", "f16", "f32", "f32", 3, False))
     row = next(rows)
     return {"m": row.m, "n": row.n, "k": row.k}
 
 
 def work(size: dict[str, int], count: int, push_constant_bytes: int = 0) -> tuple[list[Dispatch], list[np.ndarray]]:
-    """Return dispatches with data of their own, and the bytes that each has to leave in the buffer ``out``."""
+    """Return dispatches with different data, each with the bytes that it must leave in the buffer ``out``."""
     rng = np.random.default_rng(_SEED)
     m, n, k = size["m"], size["n"], size["k"]
     dispatches, results = [], []

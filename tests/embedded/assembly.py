@@ -1,4 +1,4 @@
-"""A shader's frame in assembly, for tests of the embedded device."""
+"""The frame of a shader in assembly, for tests of the embedded device."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def shader(
     capabilities: tuple[str, ...] = (),
     imports: str = "",
 ) -> bytes:
-    """A compute shader whose entry point is ``body``.
+    """Return a compute shader whose entry point is ``body``.
 
-    There are a buffer ``%input`` (binding 0, read-only) and a buffer ``%output`` (binding 1), each with one array of ``buffer_type``; an
-    array ``%shared`` of 64 u32 in Workgroup storage; the scalar types (``%u32`` …); pointers to an element (``%ptr_in``, ``%ptr_out``,
-    ``%ptr_shared``); ``%lane``, ``%subgroup`` and ``%workgroup_x``, loaded; and a constant for each ``%u32_7``, ``%s8_-1``, ``%f32_0.5``
-    that is mentioned.
+    The module has a buffer ``%input`` (binding 0, read-only) and a buffer ``%output`` (binding 1), each with one array of
+    ``buffer_type``; an array ``%shared`` of 64 u32 in Workgroup storage; the scalar types (``%u32`` …); pointers to an
+    element (``%ptr_in``, ``%ptr_out``, ``%ptr_shared``); ``%lane``, ``%subgroup`` and ``%workgroup_x``, loaded; and a constant for each
+    ``%u32_7``, ``%s8_-1``, ``%f32_0.5`` that is mentioned.
     """
     input_type = input_type or buffer_type
     mentioned = set(re.findall(r"%(?:[usf](?:8|16|32|64))_-?[\w.]+", body + declarations + functions)) | {"%u32_1", "%u32_64", "%s32_0"}
@@ -132,10 +132,10 @@ def _rest(body: str) -> str:
 
 
 def store(value: str, index: str = "%lane", name: str = "place") -> str:
-    """Stores a value of the output's element type at ``index`` of ``%output``."""
+    """Return lines that store a value of the output's element type at ``index`` of ``%output``."""
     return f"%{name} = OpAccessChain %ptr_out %output %s32_0 {index}\nOpStore %{name} {value}"
 
 
 def words(*values: int) -> np.ndarray:
-    """A buffer of u32."""
+    """Return a buffer of u32."""
     return np.array(values, np.uint32).view(np.uint8)

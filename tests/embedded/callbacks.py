@@ -18,7 +18,7 @@ APPLY = "%r = OpCooperativeMatrixPerElementOpEXT %square %m %f {}\n"
 
 
 def function(body: str, parameters: str = "", name: str = "f", result: str = "u32", first: str = "u32 u32 u32") -> str:
-    """A function of row %row, column %column, element %x (of ``first``'s types) and ``parameters``, each "type:name"."""
+    """Return a function of row %row, column %column, element %x (of ``first``'s types) and ``parameters``, each "type:name"."""
     given = [p.split(":") for p in parameters.split()]
     types = [*first.split(), *(type_ for type_, _ in given)]
     names = [f"{n}_{name}" if name != "f" else n for n in ("row", "column", "x")][: len(first.split())] + [n for _, n in given]
@@ -34,7 +34,7 @@ OpFunctionEnd
 
 
 def per_element(functions: str, operands: str = "", before: str = "", declarations: str = "", **options: object) -> bytes:
-    """Applies %f to a square of numbers; ``before`` precedes it, and ``operands`` follow the function."""
+    """Return lines that apply %f to a square of numbers; ``before`` precedes it, and ``operands`` follow the function."""
     body = load("square") + before + APPLY.format(operands) + store("r")
     types = [line for line in functions.splitlines() if "OpType" in line]
     rest = [line for line in functions.splitlines() if line not in types]

@@ -29,7 +29,7 @@ def run(
     specialization: tuple = (),
     limits: Limits = LIMITS,
 ) -> Outcome:
-    """Runs ``spirv`` with subgroups of four invocations; ``output`` is the output buffer, or how many zero bytes it has."""
+    """Run ``spirv`` with subgroups of four invocations; ``output`` is the output buffer, or the number of its zero bytes."""
     device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE), mapping, strict, limits)
     given = np.zeros(16, np.uint8) if given is None else given
     out = np.zeros(output, np.uint8) if isinstance(output, int) else output
@@ -40,7 +40,7 @@ def run(
 
 @pytest.fixture
 def result() -> Callable[..., np.ndarray]:
-    """The output buffer after a run, as u32 or another dtype."""
+    """Return the output buffer after a run, as u32 or another dtype."""
 
     def outcome(spirv: bytes, *arguments: object, dtype: type = np.uint32, **options: object) -> np.ndarray:
         return run(spirv, *arguments, **options).outputs["output"].view(dtype)  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def result() -> Callable[..., np.ndarray]:
 
 @pytest.fixture
 def forbidden() -> Callable[..., str]:
-    """What the device says when it stops a module; fails if it does not."""
+    """Return the device's message when it stops a module; fail if it does not."""
 
     def message(spirv: bytes, *arguments: object, **options: object) -> str:
         with pytest.raises((UndefinedBehaviour, NotSupported, NotValidSpirv)) as caught:

@@ -1,4 +1,4 @@
-"""The modules that glslang 16.6 made of the shaders in glslang/, as kernels, and what the embedded device makes of them."""
+"""The modules that glslang 16.6 made of the shaders in glslang/, as kernels, and their runs on the embedded device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from generators.kernel import BufferSlot, Dispatch, Kernel
 from generators.spirv.assemble import assemble
 
 NO_CONSTANT = 999
-"""A SpecId that no module has: their local size is fixed."""
+"""A SpecId that no module has, because their local size is fixed."""
 
 
 @cache

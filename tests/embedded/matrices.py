@@ -22,7 +22,7 @@ def store(name: str = "m", at: str = "%u32_0", layout: str = ROW, stride: str = 
 
 
 def divergent(body: str) -> str:
-    """``body``, executed by two invocations of each subgroup."""
+    """Return ``body``, executed by two invocations of each subgroup."""
     return f"""
 %low = OpULessThan %bool %lane %u32_2
 OpSelectionMerge %merge None

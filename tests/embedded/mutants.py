@@ -1,8 +1,8 @@
-"""What the embedded device answers to modules that were mutated: one of its own failures, or outputs, in bounded time and memory. What
-else reads the words of a module, to say what it needs or to show it, answers as well.
+"""Runs mutated modules on the embedded device, which must answer in bounded time and memory: with one of its own failures, or outputs.
+Everything else that reads the words of a module, to say what it needs or to show it, must answer as well.
 
-``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, how much memory the process took
-at most, and each answer that is none, with the seed and number that make the mutant again.
+``python -m tests.embedded.mutants --count 5000 --seed 1`` prints how many mutants had each answer, the most memory that the process
+took, and each result that is not an answer, with the seed and number that make the mutant again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.embedded.mutation import mutant
 from tests.families.evidence import casebook
 
 MEMORY_LIMIT = 1 << 30
-"""Bytes that a process may take."""
+"""The most bytes that a process may take."""
 
 FORESEEN = (DeviceFailure, GeneratorError)
 
@@ -53,11 +53,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the device answered to a mutant.
+    """The device's answer to a mutant.
 
     Attributes:
         kind: ``"ran"``, or the name of the failure's class.
-        text: its message; the traceback of an exception that is no failure of a device.
+        text: its message, or the traceback of an exception that is not a failure of a device.
         foreseen: whether it is an answer.
         seconds: of CPU time.
     """
@@ -69,7 +69,7 @@ class Answer:
 
 
 def answer(device: EmbeddedDevice, sample: Sample) -> Answer:
-    """What ``device`` answers to a kernel. What is unforeseen where it is asked what it lacks, or where the module is shown, counts too."""
+    """Return the answer of ``device`` to a kernel. Exceptions while the module is checked for features, or shown, count as well."""
     begin = time.process_time()
     asked = _attempt(lambda: device.missing(sample.kernel))
     ran = _attempt(lambda: device.run(sample.kernel, [sample.dispatch]))
@@ -89,14 +89,14 @@ def _attempt(ask: Callable[[], object]) -> tuple[str, str, bool]:
 
 
 def mutants(samples: Sequence[Sample], count: int, seed: int) -> Iterator[Sample]:
-    """``count`` mutants of ``samples``; number i of a seed is always the same one."""
+    """Yield ``count`` mutants of ``samples``; number i of a seed is always the same."""
     modules = [sample.kernel.spirv for sample in samples]
     for number in range(count):
         yield one_mutant(samples, modules, seed, number)
 
 
 def one_mutant(samples: Sequence[Sample], modules: Sequence[bytes], seed: int, number: int) -> Sample:
-    """Mutant ``number`` of ``seed``."""
+    """Return mutant ``number`` of ``seed``."""
     rng = random.Random(f"{seed}/{number}")
     index = rng.randrange(len(samples))
     origin = samples[index]
@@ -105,7 +105,7 @@ def one_mutant(samples: Sequence[Sample], modules: Sequence[bytes], seed: int, n
 
 @cache
 def glslang_samples() -> tuple[Sample, ...]:
-    """Modules that glslang made, with four buffers of 4 KiB each."""
+    """Return modules that glslang made, with four buffers of 4 KiB each."""
     names = sorted(path.stem for path in (Path(__file__).parent / "glslang").glob("*.spvasm"))
     slots = tuple(BufferSlot(f"buffer{i}", 4096, True, i, 8 * i) for i in range(5))
     return tuple(
@@ -120,7 +120,7 @@ def glslang_samples() -> tuple[Sample, ...]:
 
 @cache
 def case_samples(per_family: int, names: tuple[str, ...] = ()) -> tuple[Sample, ...]:
-    """The first subcases of some smoke cases of the families ``names``, or of all."""
+    """Return the first subcases of some smoke cases of the families ``names``, or of all."""
     found = []
     for family in casebook():
         if family.kind is not CaseKind.KERNEL or (names and family.name not in names):
@@ -147,7 +147,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Prints the counts; 1 if a mutant had no answer, or the memory limit was passed."""
+    """Print the counts. Return 1 if a mutant had no answer or the memory limit was passed, else 0."""
     arguments = _arguments(argv)
     warnings.simplefilter("ignore", RuntimeWarning)
     samples = case_samples(arguments.per_family) + glslang_samples()

@@ -1,4 +1,4 @@
-"""Edits of modules that need not make sense: any word sequence may come of them."""
+"""Edits of modules, which may give any sequence of words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.spirv.reader import HEADER_WORDS
 
 Words = list[int]
 _Edit = Callable[[random.Random, Words, Words], Words]
-"""From a source of chance, a module and another module: the edited first one."""
+"""Edits a module; takes a source of chance, the module and another module."""
 
 _NUMBERS = (
     0,
@@ -44,7 +44,7 @@ _CONSTANTS = (int(Op.Constant), int(Op.SpecConstant))
 
 
 def mutant(rng: random.Random, modules: Sequence[bytes], index: int) -> bytes:
-    """Module ``index`` of ``modules`` after one to three edits."""
+    """Return module ``index`` of ``modules`` after one to three edits."""
     words = _words(modules[index])
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         edit = rng.choices([e for e, _ in _EDITS], [weight for _, weight in _EDITS])[0]
@@ -62,7 +62,7 @@ def _words(module: bytes) -> Words:
 
 
 def starts(words: Words) -> list[int]:
-    """Where the instructions begin, as far as their word counts lead."""
+    """Return where the instructions begin, as far as their word counts can be followed."""
     found, at = [], HEADER_WORDS
     while at < len(words):
         found.append(at)
@@ -71,7 +71,7 @@ def starts(words: Words) -> list[int]:
 
 
 def _span(rng: random.Random, words: Words) -> tuple[int, int]:
-    """An instruction: its first word, and the one after it."""
+    """Return an instruction: its first word, and the one after it."""
     found = starts(words)
     if not found:
         return len(words), len(words)
@@ -100,7 +100,7 @@ def _bit(rng: random.Random, words: Words, _: Words) -> Words:
 
 
 def _operand(rng: random.Random, words: Words, _: Words) -> Words:
-    """An operand becomes a small number, which most often is an id of another kind."""
+    """Replace an operand by a small number, which is usually an id of another kind."""
     at, end = _span(rng, words)
     if end - at < 2:
         return words
@@ -109,7 +109,7 @@ def _operand(rng: random.Random, words: Words, _: Words) -> Words:
 
 
 def _opcode(rng: random.Random, words: Words, _: Words) -> Words:
-    """Another instruction, most often one with operands of the same pattern."""
+    """Replace an opcode, most often by one with the same pattern of operands."""
     at, _end = _span(rng, words)
     if at == len(words):
         return words
@@ -129,7 +129,7 @@ def _count(rng: random.Random, words: Words, _: Words) -> Words:
 
 
 def _longer(rng: random.Random, words: Words, _: Words) -> Words:
-    """An instruction with an operand more or less, its word count right."""
+    """Add or remove an operand of an instruction, and correct its word count."""
     at, end = _span(rng, words)
     if end - at < 2:
         return words
@@ -168,14 +168,14 @@ def _splice(rng: random.Random, words: Words, other: Words) -> Words:
 
 
 def _insert(rng: random.Random, words: Words, other: Words) -> Words:
-    """An instruction of another module."""
+    """Insert an instruction of another module."""
     at = rng.choice(starts(words) or [len(words)])
     first, end = _span(rng, other)
     return words[:at] + other[first:end] + words[at:]
 
 
 def _constant(rng: random.Random, words: Words, _: Words) -> Words:
-    """Another value of a constant, often a huge one: sizes, strides, bounds of loops and scopes are constants."""
+    """Change the value of a constant, often to a huge one: sizes, strides, bounds of loops and scopes are constants."""
     places = [at for at in starts(words) if words[at] & 0xFFFF in _CONSTANTS and at + 3 < len(words)]
     if not places:
         return words
@@ -200,4 +200,4 @@ _EDITS: Sequence[tuple[_Edit, int]] = (
     (_insert, 2),
     (_constant, 4),
 )
-"""Each with how often it is taken."""
+"""The edits, each with its frequency."""

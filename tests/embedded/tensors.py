@@ -1,4 +1,4 @@
-"""Modules with one tensor load or store, written in few words."""
+"""Short descriptions of modules with one tensor load or store."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _VIEW_OPS = {"dimension": "OpTensorViewSetDimensionNV", "stride": "OpTensorViewS
 
 
 def operand(word: str) -> str:
-    """An id as it is, or the constant of a number: ``3``, ``-1``."""
+    """Return an id as it is, or the constant of a number: ``3``, ``-1``."""
     return word if word.startswith("%") else f"%s32_{word}" if word.startswith("-") else f"%u32_{word}"
 
 
 def steps(ops: dict[str, str], type_: str, name: str, create: str, lines: Sequence[str]) -> str:
-    """``lines`` are like "slice -1 4 0 4", one instruction each, on what the one before made: %t0, %t1, … for the name t."""
+    """Return the instructions that ``lines`` describe, such as "slice -1 4 0 4", each on the result of the one before.
+
+    The results are %t0, %t1, … for the name t.
+    """
     text = f"%{name}0 = {create} %{type_}\n"
     for i, line in enumerate(lines):
         op, *operands = line.split()
@@ -32,17 +35,17 @@ def steps(ops: dict[str, str], type_: str, name: str, create: str, lines: Sequen
 
 
 def layout(lines: Sequence[str]) -> str:
-    """A tensor layout of the type %layout in %t<len(lines)>."""
+    """Return a tensor layout of the type %layout in %t<len(lines)>."""
     return steps(_OPS, "layout", "t", "OpCreateTensorLayoutNV", lines)
 
 
 def view(lines: Sequence[str]) -> str:
-    """A tensor view of the type %view in %v<len(lines)>."""
+    """Return a tensor view of the type %view in %v<len(lines)>."""
     return steps(_VIEW_OPS, "view", "v", "OpCreateTensorViewNV", lines)
 
 
 def flat(shape: tuple[int, int]) -> str:
-    """%flat1, a layout in which a matrix of ``shape`` lies in row-major order."""
+    """Return lines that make %flat1, a layout with a matrix of ``shape`` in row-major order."""
     create = "%flat0 = OpCreateTensorLayoutNV %flat\n"
     return create + f"%flat1 = OpTensorLayoutSetDimensionNV %flat %flat0 %u32_{shape[0] * shape[1]}\n"
 
@@ -56,7 +59,7 @@ def types(
     component: str = "u32",
     scope: int = 3,
 ) -> str:
-    """%matrix, %flat, %layout and, with a permutation like "1 0", %view; %seven is a matrix of 7."""
+    """Declare %matrix, %flat, %layout and, with a permutation like "1 0", %view; %seven is a matrix of 7."""
     text = f"%matrix = OpTypeCooperativeMatrixKHR %{component} %u32_{scope} %u32_{shape[0]} %u32_{shape[1]} %u32_2\n"
     text += f"%seven = OpConstantComposite %matrix %{component}_7\n"
     text += "%flat = OpTypeTensorLayoutNV %u32_1 %u32_0\n"
@@ -81,8 +84,11 @@ def load_module(
     object_: str = "%seven",
     scope: int = 3,
 ) -> bytes:
-    """Loads a matrix of ``shape`` from the input at element ``at`` with the layout after ``used`` (default: all) of ``lines``, and stores
-    it in row-major order to the output; at subgroup scope that of subgroup i behind that of i - 1."""
+    """Return a module that loads a matrix of ``shape`` from the input at element ``at`` and stores it in row-major order to the output.
+
+    It loads with the layout after ``used`` (default: all) of ``lines``. At subgroup scope the matrices follow each other in the order of
+    the subgroups.
+    """
     last = len(lines) if used is None else used
     addressing = f"TensorView %v{len(view_lines)}" if permutation else "None"
     size = f"%u32_{shape[0] * shape[1]}"
@@ -108,7 +114,7 @@ def store_module(
     at: str = "0",
     scope: int = 3,
 ) -> bytes:
-    """Stores the matrix of u32 that lies in row-major order in the input to element ``at`` of the output."""
+    """Return a module that stores the u32 matrix in the input, which is in row-major order, to element ``at`` of the output."""
     addressing = f"TensorView %v{len(view_lines)}" if permutation else "None"
     body = flat(shape) + layout(lines) + (view(view_lines) if permutation else "")
     body += f"""

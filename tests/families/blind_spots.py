@@ -1,10 +1,10 @@
-"""Which known defects no case of a family shows.
+"""Finds the known defects that no case of a family shows.
 
     python -m tests.families.blind_spots [--tier smoke|nightly] [--jobs N] [FAMILY ...]
 
 For each family of kernel cases and each defect of cts/defects that can occur in it, looks for a case whose expected result the defect
 changes, and prints the defects for which there is none, with the number of cases in which they can occur and one of them. Defects are
-told apart by kind: the id, and the parameters that make another mistake of it.
+distinguished by kind: the id, and the parameters that make another mistake of it.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def is_shown(defect: Defect, at: Prepared) -> bool:
 
 
 def blind_spots(name: str, tier: Tier) -> list[Blind]:
-    """Return those of the family ``name`` in ``tier``.
+    """Return the blind spots of the family ``name`` in ``tier``.
 
-    A defect that the reference model refuses to evaluate with the data of a case is not one: it stores where it must not, or its sums
-    are not exact, and a device would show either.
+    A defect that the reference model refuses to evaluate with the data of a case is not a blind spot: it stores where it must not, or its
+    sums are not exact, and a device would show either.
     """
     shown: set[str] = set()
     hidden: dict[str, Blind] = {}
@@ -92,7 +92,7 @@ def blind_spots(name: str, tier: Tier) -> list[Blind]:
 
 
 def main() -> int:
-    """Searches and prints; 1 if a family is blind for a defect that it must show."""
+    """Search and print. Return 1 if a family does not show a defect that it must show, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")

@@ -1,4 +1,4 @@
-"""What the data of real cases show: whether a device with a known defect would fail them."""
+"""Finds out whether a device with a known defect would fail real cases."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ RETURN_DEFECTS = (
     "branch.returns_ignored",
     "branch.exit_ignored",
 )
-"""What a device may do wrong with a function's returns."""
+"""Mistakes that a device may make with a function's returns."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether a case shows a defect."""
+    """The answer to whether a case shows a defect."""
 
     defect: Defect
     is_visible: bool
 
 
 BEYOND = 0x5A
-"""The byte that a defect's loads beyond an array give."""
+"""The byte that a defect's loads give beyond an array."""
 
 
 def parts(case_id: str) -> tuple[Program, list[Subcase]]:
-    """The program of a case, and its subcases."""
+    """Return the program of a case, and its subcases."""
     case = find_case(casebook(), case_id)
     built = build(case)
     program = built.program
@@ -55,7 +55,7 @@ def parts(case_id: str) -> tuple[Program, list[Subcase]]:
 
 
 def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.ndarray]) -> Outcome:
-    """The buffers of a device that does what ``expected`` says."""
+    """Return the buffers of a device that does what ``expected`` says."""
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in expected.placed:
         scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
@@ -63,7 +63,7 @@ def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.nda
 
 
 def is_seen(program: Program, subcase: Subcase, defect: Defect) -> bool:
-    """Whether a device with ``defect`` fails ``subcase``."""
+    """Return whether a device with ``defect`` fails ``subcase``."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     try:
@@ -82,10 +82,10 @@ def seen(case_id: str, *ids: str, defects: Callable[[Program], Iterable[Defect]]
 
 
 def chosen(defects: Iterable[Defect], *ids: str, **parameters: Value) -> list[Defect]:
-    """Return those with one of the ids (or any), and with the parameters."""
+    """Return the defects with one of the ids (or any), and with the parameters."""
     return [one for one in defects if (not ids or one.id in ids) and parameters.items() <= one.parameters.items()]
 
 
 def unseen(found: Iterable[Evidence]) -> list[str]:
-    """Return what messages say about the defects that nothing shows."""
+    """Return the texts of the defects that nothing shows."""
     return [one.defect.text for one in found if not one.is_visible]

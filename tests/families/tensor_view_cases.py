@@ -4,6 +4,6 @@ from __future__ import annotations
 
 
 def view_case(**values: str | int) -> str:
-    """The id of the case with these labels."""
+    """Return the id of the case with these labels."""
     labels = {"component": "f16", "permutation": "p10"} | values
     return f"tensor_view[{'/'.join(f'{name}:{label}' for name, label in labels.items())}]"

@@ -57,8 +57,10 @@ def test_a_row_that_only_a_device_has_gets_the_cases_of_the_others():
     family = casebook().family("flexible")
     label = "64x16x16.f16.f16.f32.f32.wg16"
     wider = with_property_rows(family, [label])
-    assert label in wider.axes[0].values
-    added = [case for case in expand(family, "nightly", [label, "4x4x4.f16.f16.f32.f32"]) if case.labels[0] not in family.axes[0].values]
+    assert label in wider.parameters[0].values
+    added = [
+        case for case in expand(family, "nightly", [label, "4x4x4.f16.f16.f32.f32"]) if case.labels[0] not in family.parameters[0].values
+    ]
     assert {case.labels[0] for case in added} == {label}
     assert {case.parameters.does for case in added} == {"muladd", "loop", "load_store", "tensor", "per_element"} | {
         f"reduce_{what}" for what in ("rows", "columns", "all")
@@ -71,7 +73,7 @@ def test_other_families_do_not_get_flexible_rows():
 
 
 def test_the_family_names_every_flexible_row_of_the_devices_that_the_suite_knows():
-    named = casebook().family("flexible").axes[0].values
+    named = casebook().family("flexible").parameters[0].values
     for profile in ("nvidia-h200", "llvmpipe"):
         rows = device_rows(replace(load_profile(profile).description, kind="vulkan"))
         assert {label for label in rows if is_flexible(label)} <= set(named)

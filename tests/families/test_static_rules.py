@@ -26,14 +26,14 @@ FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.STAT
 def test_a_case_covers_the_requirement_of_its_rule_and_no_other(name):
     family = casebook().family(name)
     assert all(case.requirements == (case.parameters.rule.requirement,) for case in expand(family, "smoke"))
-    assert all(rule.rule and not re.search(rule.says, "") for rule in family.axes[0].values.values())
+    assert all(rule.rule and not re.search(rule.says, "") for rule in family.parameters[0].values.values())
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_rule_has_both_forms_in_the_smoke_tier_and_they_differ(name):
     modules = {case.labels: build_module(case) for case in expand(casebook().family(name), "nightly")}
     smoke = {case.labels for case in expand(casebook().family(name), "smoke")}
-    for rule in casebook().family(name).axes[0].labels:
+    for rule in casebook().family(name).parameters[0].labels:
         assert {form for label, form, _ in smoke if label == rule} == {"legal", "broken"}
     for (rule, form, types), check in modules.items():
         assert check.accepted == (form == "legal")

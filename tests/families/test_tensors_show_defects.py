@@ -19,10 +19,10 @@ OVER = {"offset": "over", "mode": "constant", "clamp_value": "last"}
 
 def case_of(family, **labels):
     """Return the case with these labels, and with the default of every other parameter, or else its first label."""
-    axes = casebook().family(family).axes
-    wrong = labels.keys() - {axis.name for axis in axes}
+    parameters = casebook().family(family).parameters
+    wrong = labels.keys() - {parameter.name for parameter in parameters}
     assert not wrong, wrong
-    given = {axis.name: axis.labels[0] for axis in axes if axis.default is None} | labels
+    given = {parameter.name: parameter.labels[0] for parameter in parameters if parameter.default is None} | labels
     return find_case(casebook(), f"{family}[{'/'.join(f'{name}:{label}' for name, label in given.items())}]")
 
 

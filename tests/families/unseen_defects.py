@@ -1,4 +1,4 @@
-"""Why a family need not show a known defect: another family is asked for it, or nobody can see it."""
+"""Reasons why a family need not show a known defect: another family must, or no test can."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Unseen:
 
     Attributes:
         defects: their ids.
-        why: nobody sees them, or who is asked for them.
-        asked: the families that must show them all the same.
-        excused: families that need not show them, although nobody else is asked.
-        where: parameters that they have.
+        why: why no test can see them, or which families must show them.
+        asked: the families that must show them.
+        excused: families that need not show them, although no other family must.
+        where: parameters of the defects.
     """
 
     defects: frozenset[str]
@@ -28,7 +28,7 @@ class Unseen:
     where: Mapping[str, Value] = field(default_factory=dict)
 
     def covers(self, defect: Defect) -> bool:
-        """Whether the reason is about ``defect``."""
+        """Return whether the reason is about ``defect``."""
         return defect.id in self.defects and self.where.items() <= defect.parameters.items()
 
 
@@ -37,7 +37,7 @@ def _of(area: str, *names: str) -> frozenset[str]:
 
 
 def _all_of(area: str, *but: str) -> frozenset[str]:
-    """Every defect of an area, except some."""
+    """Return the ids of all defects of an area, except some."""
     return frozenset(id_ for id_ in glossary().entries if id_.startswith(f"{area}.")) - _of(area, *but)
 
 

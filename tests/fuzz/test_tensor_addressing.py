@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from cts.cli import main
 from cts.commands.fuzzing import Difference, Fuzzer, check_known
 from cts.devices.device import DeviceCrash, DeviceError
-from cts.devices.embedded import tensor_access, tensor_addressing, tensor_state
 from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.profile import load_profile
-from cts.devices.embedded.tensor_addressing import Layout, Places, View
+from cts.devices.embedded.tensor_access import places_of
+from cts.devices.embedded.tensor_addressing import Layout, View
+from cts.devices.embedded.tensor_state import block_count
+from cts.devices.embedded.values import wide
 from cts.devices.holder import DeviceHolder
 from generators.errors import CtsError
 from generators.fuzz.draws import DRAWS_PER_FORM, draw
@@ -27,13 +31,13 @@ from generators.types import ClampMode, StorageClass
 SOME = range(0, 100 * DRAWS_PER_FORM, DRAWS_PER_FORM)
 
 
-def fuzzer(seed: int = 3) -> Fuzzer:
-    return Fuzzer(seed, DeviceHolder(lambda: EmbeddedDevice(load_profile("universal"))), "spirv")
+def fuzzer(seed: int = 3, faults: Faults = NO_FAULTS) -> Fuzzer:
+    return Fuzzer(seed, DeviceHolder(lambda: EmbeddedDevice(load_profile("universal"), faults=faults)), "spirv")
 
 
-def found(seed: int, count: int) -> Difference:
-    """The first draw that differs, shrunk."""
-    judge = fuzzer(seed)
+def found(seed: int, count: int, faults: Faults) -> Difference:
+    """Return the first draw that differs on a device with faults, shrunk."""
+    judge = fuzzer(seed, faults)
     *_, tally = judge.run(draw, 0, count, 1)
     assert tally.differences, f"no difference in {tally.judged} draws"
     return list(judge.shrink(tally.differences[0]))[-1]
@@ -85,6 +89,15 @@ def test_every_simpler_addressing_that_is_taken_is_smaller():
 Change = Callable[[Layout, View | None], tuple[Layout, View | None]]
 
 
+def addressing(change: Change) -> Faults:
+    """Return the fault that tensor accesses take the layout and the view that ``change`` makes of theirs."""
+
+    def fault(right: Callable) -> Callable:
+        return lambda machine, matrix, layout, view, store: right(machine, matrix, *change(layout, view), store)
+
+    return Faults(operations={places_of: fault})
+
+
 def clip_ignored(layout: Layout, view: View | None) -> tuple[Layout, View | None]:
     whole = (0, 0xFFFFFFFF)
     return layout, None if view is None else replace(view, clip_rows=whole, clip_columns=whole)
@@ -121,12 +134,8 @@ CHANGES: dict[Change, Callable[[Addressing], bool]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_a_broken_device_is_found_and_its_draw_is_made_small(change, monkeypatch):
-    def broken(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
-        return tensor_addressing.tensor_places(*change(layout, view), rows, columns, store)
-
-    monkeypatch.setattr(tensor_access, "tensor_places", broken)
-    small = found(4, 4000)
+def test_a_broken_device_is_found_and_its_draw_is_made_small(change):
+    small = found(4, 4000, addressing(change))
     assert CHANGES[change](small.addressing), describe(small.addressing)
 
 
@@ -161,9 +170,7 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Fuzzer, "shrink", interrupted)
-    monkeypatch.setattr(
-        tensor_access, "tensor_places", lambda layout, view, *rest: tensor_addressing.tensor_places(*clip_ignored(layout, view), *rest)
-    )
+    differing(monkeypatch)
     assert main(["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200"]) == 1
     printed = capsys.readouterr()
     assert "the simplest so far" in printed.out
@@ -176,10 +183,8 @@ def test_an_interrupt_while_shrinking_keeps_what_was_found_so_far(monkeypatch, c
 
 
 def differing(monkeypatch) -> None:
-    """Clip windows are ignored from here on."""
-    monkeypatch.setattr(
-        tensor_access, "tensor_places", lambda layout, view, *rest: tensor_addressing.tensor_places(*clip_ignored(layout, view), *rest)
-    )
+    """Let commands open embedded devices that ignore clip windows."""
+    monkeypatch.setattr("cts.devices.embedded.device.EmbeddedDevice", partial(EmbeddedDevice, faults=addressing(clip_ignored)))
 
 
 FUZZ = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200"]
@@ -307,13 +312,10 @@ def test_a_device_that_dies_and_does_not_come_back_is_found_all_the_same():
 
 
 def test_the_command_prints_what_differs_and_writes_a_folder(monkeypatch, tmp_path, capsys):
-    def broken(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
-        return tensor_addressing.tensor_places(*clip_ignored(layout, view), rows, columns, store)
-
     arguments = ["fuzz", "tensor_addressing", "--device", "embedded", "--seed", "4", "--count", "200", "--report-dir", str(tmp_path)]
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["judged"] == 200
-    monkeypatch.setattr(tensor_access, "tensor_places", broken)
+    differing(monkeypatch)
     assert main(arguments) == 1
     text = capsys.readouterr().out
     assert "view clip" in text
@@ -349,9 +351,9 @@ def test_a_place_that_takes_no_reports_is_named_before_anything_runs(tmp_path, c
     assert "cannot write it: File exists; name another folder" in capsys.readouterr().err
 
 
-def test_what_a_known_defect_gives_is_counted_apart(monkeypatch):
-    monkeypatch.setattr(tensor_state, "_blocks", lambda _, dimension, size: tensor_state.wide(dimension) // tensor_state.wide(size))
-    device = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal")))
+def test_what_a_known_defect_gives_is_counted_apart():
+    rounded_down = Faults(operations={block_count: lambda right: lambda machine, dimension, size: wide(dimension) // wide(size)})
+    device = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal"), faults=rounded_down))
     count = 12 * DRAWS_PER_FORM
     *_, tally = Fuzzer(5, device, "spirv", ("tensor_layout.block_strides_rounded_down",)).run(draw, 0, count, count)
     assert tally.known

@@ -36,7 +36,7 @@ def _matrix_copy(
     layout: Layout = Layout.ROW_MAJOR,
     array_stride: int | None = None,
 ) -> Program:
-    """A matrix is loaded from ``source`` and stored to ``target``; arrays in workgroup memory are staged through buffers."""
+    """Return a program that loads a matrix from ``source`` and stores it to ``target``. Workgroup arrays are staged through buffers."""
     type_ = MatrixType(COMPONENT_TYPES[component], scope, rows, columns, use)
     pointee = pointee or Pointee(COMPONENT_TYPES[component])
     builder = ProgramBuilder(scope)
@@ -71,7 +71,7 @@ def _multiply(
     operands: MatrixOperands | None = None,
     scope: Scope = Scope.SUBGROUP,
 ) -> Program:
-    """One multiply-add of 16x16x16."""
+    """Return a program with one multiply-add of 16x16x16."""
     builder = ProgramBuilder(scope)
 
     def matrix(name: str, component: str, use: Use) -> MatrixType:
@@ -105,7 +105,7 @@ def u32_pointee() -> Pointee:
 
 @pytest.fixture
 def module(tmp_path) -> Callable[[Program], bytes]:
-    """Compiles a program's shader and has spirv-val judge the module."""
+    """Return what compiles a program's shader and lets spirv-val judge the module."""
     validator = shutil.which("spirv-val")
     if find_glslang() is None or validator is None:
         pytest.skip("glslang and spirv-val are not installed")

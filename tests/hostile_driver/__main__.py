@@ -16,7 +16,7 @@ from tests.hostile_driver.verification import complaints, records_of
 
 
 def main() -> int:
-    """Print the table; what was not reported as it must be follows."""
+    """Print the table, then everything that was not reported as it must be."""
     parser = argparse.ArgumentParser(prog="python -m tests.hostile_driver", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PART", help="only runs of whose names this is a part")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs at once (default: 2)")
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def _right(run: Run, wrong: dict[str, list[str]]) -> int:
-    """Scenarios of a run that were reported right: none of them, if another case or the run itself was not."""
+    """Return the scenarios of a run that were reported right. It is none if another case, or the run itself, was not."""
     of_no_scenario = wrong.keys() - {scenario.name for scenario in run.scenarios}
     return 0 if of_no_scenario else len(run.scenarios) - len(wrong)
 

@@ -16,7 +16,7 @@ _DRIVERS = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"), Path("/u
 
 
 def lavapipe() -> Path | None:
-    """The manifest of Mesa's software driver, the one that is made hostile."""
+    """Return the manifest of Mesa's software driver, which is made hostile."""
 
     def found() -> Iterator[Path]:
         for folder in _DRIVERS:
@@ -26,7 +26,7 @@ def lavapipe() -> Path | None:
 
 
 def obstacle() -> str:
-    """What this machine lacks to build and run the layer; empty if nothing."""
+    """Return what this machine lacks to build and run the layer; empty if it lacks nothing."""
     if shutil.which("cc") is None:
         return "no C compiler (cc)"
     if not _HEADER.exists():
@@ -35,10 +35,10 @@ def obstacle() -> str:
 
 
 def build(folder: Path) -> None:
-    """Puts the layer and its manifest into ``folder``.
+    """Put the layer and its manifest into ``folder``.
 
     Raises:
-        RuntimeError: the compiler refuses; the message is its own.
+        RuntimeError: the compiler refuses, with its message.
     """
     library = folder / "libhostile.so"
     command = ["cc", "-std=gnu11", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-z,nodelete", "-o", str(library)]

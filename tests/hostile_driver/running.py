@@ -1,4 +1,4 @@
-"""Runs the suite over the hostile driver, and what came of it."""
+"""Runs the suite on the hostile driver, and collects the results."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _LIMITS = ("--step-timeout", "2", "--open-timeout", "2", "--open-attempts", "2",
 
 @dataclass(frozen=True)
 class Observed:
-    """What a run left.
+    """The results of a run.
 
     Attributes:
         exit: its exit code; None if it had to be ended.
         output: standard output and error, as they came.
         lines: of the journal, decoded; None for one that is not JSON.
-        meta: what meta.json has.
-        reports: what the files in the report directory have, by name.
+        meta: the contents of meta.json.
+        reports: the contents of the files in the report directory, by name.
         struck: whether each fault struck, in the order of the scenarios' faults.
         left: command lines of processes that outlived the run.
         seconds: wall time.
@@ -57,7 +57,7 @@ def _environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> 
         "VK_INSTANCE_LAYERS": LAYER,
         "VK_DRIVER_FILES": str(lavapipe()),
         "VK_LOADER_LAYERS_DISABLE": "~implicit~",
-        # Compiled shaders outlast a run: all of them together compile each once.
+        # The cache of compiled shaders is kept between runs, so each shader is compiled once.
         "MESA_SHADER_CACHE_DIR": str(layer / "shader_cache"),
         "PYTHONDONTWRITEBYTECODE": "",
         "COLUMNS": "200",
@@ -67,7 +67,7 @@ def _environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> 
 
 
 def _two_drivers(folder: Path) -> str:
-    """The same driver twice, as two manifests: the loader then has two physical devices."""
+    """Return two manifests of the same driver, with which the loader has two physical devices."""
     manifest = lavapipe()
     assert manifest is not None
     copies = [folder / f"driver_{number}.json" for number in range(2)]
@@ -83,7 +83,7 @@ def _command(run: Run, report: Path, cases: Path) -> list[str]:
 
 
 def _survivors(folder: Path) -> list[tuple[int, str]]:
-    """The processes that were started with the state of this run."""
+    """Return the processes that were started with the state of this run."""
     mark = f"{_STATE}={folder}".encode()
     found = []
     for entry in Path("/proc").iterdir():
@@ -96,7 +96,7 @@ def _survivors(folder: Path) -> list[tuple[int, str]]:
 
 
 def _settled(folder: Path) -> list[tuple[int, str]]:
-    """The survivors, once those that are just ending have had the time to."""
+    """Return the processes that are still there after the ones that are ending have had time to end."""
     for _ in range(20):
         if not (left := _survivors(folder)):
             break
@@ -135,7 +135,7 @@ def _json(line: bytes) -> dict[str, Any] | None:
 
 
 def _results(journal: bytes) -> tuple[dict[str, Any] | None, ...]:
-    """Return the lines of results, without those that begin a run; None for what is no JSON."""
+    """Return the lines of results, without the lines that begin a run; None for a line that is not JSON."""
     lines = map(_json, journal.splitlines(keepends=True))
     return tuple(line for line in lines if line is None or "id" in line)
 
@@ -159,11 +159,11 @@ def _observed(folder: Path, report: Path, faults: int, ended: tuple[int | None, 
 
 
 def execute(run: Run, folder: Path, layer: Path) -> tuple[Observed, Observed | None]:
-    """What a run left, and what its resumption did, if the table asks for one.
+    """Return the results of a run, and of its resumption if the table asks for one.
 
     Args:
-        folder: empty; for the run alone.
-        layer: where ``build`` put the layer.
+        folder: an empty one for this run.
+        layer: the folder where ``build`` put the layer.
     """
     faults = [fault for scenario in run.scenarios for fault in filled(scenario)]
     first = _once(run, folder, layer, faults, ())
@@ -180,6 +180,6 @@ def _once(run: Run, folder: Path, layer: Path, faults: list[str], more: tuple[st
 
 
 def undisturbed(folder: Path, layer: Path) -> Observed:
-    """What a run without faults leaves."""
-    # Every shader is compiled in it, since none of them is in the cache yet.
+    """Return the results of a run without faults."""
+    # It compiles every shader, because none is in the cache yet.
     return _once(Run("no faults", (), exit=0, seconds=300.0), folder, layer, [], ())

@@ -1,4 +1,4 @@
-"""The table of scenarios: what the hostile driver does, and what must be reported of it."""
+"""The table of scenarios: what the hostile driver does, and how it must be reported."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ TABLE = FOLDER / "scenarios.yaml"
 CASES = FOLDER / "cases.txt"
 
 UNJUDGED = "unjudged"
-"""Stands where a verdict does: the case must not be in the journal."""
+"""Replaces a verdict: the case must not be in the journal."""
 
 _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What the driver does in one place, and what must be reported of the case that it hits.
+    """A mistake of the driver in one place, and the report that the case that it hits must have.
 
     Attributes:
         name: unique in the table.
-        faults: as layer.c reads them, with names in braces (see Shaders.filled) still to be filled in.
-        of: the case, by its family; the faults strike only while that case's shader is the driver's. None: they strike any call.
-        verdict: of that case, or several where the rules leave a choice; empty where the scenario is about the run.
-        step: in which the device failed, None where that is open.
+        faults: as layer.c reads them, except that names in braces are not filled in yet (see Shaders.filled).
+        of: the case, by its family. The faults strike only while the driver has that case's shader. None: they strike any call.
+        verdict: of that case, or several if the rules leave a choice; empty if the scenario is about the run.
+        step: the step in which the device failed, None if any will do.
         tries: the verdicts of the tries that the record must begin with.
-        stray: where a stray write must be reported: ``before``, ``after`` or ``read-only``.
+        stray: the place of a stray write that must be reported: ``before``, ``after`` or ``read-only``.
     """
 
     name: str
@@ -50,18 +50,18 @@ class Run:
 
     Attributes:
         name: unique in the table.
-        scenarios: each about another case, or one about the run.
+        scenarios: each about a different case, or one about the run.
         exit: the exit code.
-        options: further ones of the command line.
-        device: what ``--device`` gets; empty leaves the option out.
-        environment: variables that the run has besides.
+        options: further options of the command line.
+        device: the value of ``--device``; empty leaves the option out.
+        environment: additional variables of the run.
         cases: the families whose cases are judged, None for all of CASES.
-        others: the verdict of every case that no scenario is of; None: what the case has without faults.
-        findings: the step of each finding that meta.json must have, in any order; others must not be there.
-        says: words that must stand in the last lines that are printed; ``opens_with``: in the first ones.
+        others: the verdict of every case without a scenario; None: its verdict without faults.
+        findings: the step of each finding that meta.json must have, in any order; it must have no others.
+        says: words that the last lines of the output must have; ``opens_with``: words that the first ones must have.
         resumed: whether ``--resume``, without faults, must complete the run.
         escapes: whether a process may outlive the run, because it left the process group.
-        seconds: that the run may take at most.
+        seconds: the most that the run may take.
     """
 
     name: str
@@ -93,7 +93,7 @@ def _decoded(kind: type[_Entry], entry: Mapping[str, Any], path: Path) -> _Entry
 
 
 def read_table(path: Path = TABLE) -> tuple[Run, ...]:
-    """The runs of a table. A run without ``scenarios`` is one scenario itself: its ``faults`` strike whatever they meet."""
+    """Return the runs of a table. A run without ``scenarios`` is a scenario itself, and its ``faults`` strike any call."""
     runs = []
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
         about_run = {"name": entry["name"], "faults": entry.pop("faults", ())}
@@ -103,6 +103,6 @@ def read_table(path: Path = TABLE) -> tuple[Run, ...]:
 
 
 def case_ids(families: Sequence[str] | None = None) -> dict[str, str]:
-    """Family -> id of its one case, of ``families`` or of all."""
+    """Return, by family, the id of its one case, for ``families`` or for all."""
     ids = {id_.partition("[")[0]: id_ for id_ in read_case_list(CASES)}
     return ids if families is None else {family: ids[family] for family in families}

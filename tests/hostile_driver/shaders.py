@@ -1,4 +1,4 @@
-"""What the layer has to know of the suite: which shader is which case's, where its output is bound, what a forged message looks like."""
+"""Facts about the suite for the layer: the shader of each case, the binding of its output, and the form of a message to forge."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shader:
     Attributes:
         crc: CRC-32 of the module's code.
         output: binding of the first buffer that it writes.
-        input: binding of the first buffer that it only reads, None where there is none.
+        input: binding of the first buffer that it only reads, None if there is none.
     """
 
     crc: int
@@ -34,7 +34,7 @@ class Shader:
 
 @cache
 def shaders() -> Mapping[str, Shader]:
-    """Family -> the shader of its case, for those that have one."""
+    """Return, by family, the shader of its case, if it has one."""
     casebook = load_casebook(find_root(FOLDER))
     found = {}
     for family, id_ in case_ids().items():
@@ -50,7 +50,7 @@ def shaders() -> Mapping[str, Shader]:
 
 
 def _forged_answer() -> bytes:
-    """An answer to the first request to run a kernel, as the process that holds the device could send it."""
+    """Return an answer to the first request to run a kernel, as the process that holds the device could send it."""
     return frame(2, (ANSWER, ([], {})))
 
 
@@ -63,13 +63,13 @@ _BYTES = {
     "forged_answer": _forged_answer,
     "text": lambda: b"driver: ready\n" * 20,
 }
-"""What a driver may write to a descriptor that is not its own."""
+"""Bytes that a driver may write to a descriptor that is not its own."""
 
 
 def filled(scenario: Scenario) -> list[str]:
-    """The scenario's faults, as layer.c reads them.
+    """Return the scenario's faults, as layer.c reads them.
 
-    ``{output}`` and ``{input}`` stand for bindings of the case's buffers, the names of ``_BYTES`` for bytes in hexadecimal.
+    ``{output}`` and ``{input}`` are replaced by bindings of the case's buffers, the names of ``_BYTES`` by bytes in hexadecimal.
     """
     words = {name: make().hex() for name, make in _BYTES.items()}
     armed = ""

@@ -1,4 +1,4 @@
-"""Compares what a run left with what the table demands."""
+"""Compares the results of a run with the demands of the table."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _REPORTS = frozenset({"results.jsonl", "meta.json", "summary.json", "summary.md"
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 _OURS = re.compile(rb"Traceback \(most recent|INTERNALERROR|^E  ", re.MULTILINE)
 _SAME = ("verdict", "reason", "subcases", "failures", "policy", "step")
-"""What a case that no fault hits has as in a run without faults."""
+"""The fields that a case without a fault has as in a run without faults."""
 
 _MARKUP = b"<script>alert"
-"""Of the device's name in a scenario."""
+"""Markup in the device's name in a scenario."""
 
 _LONGEST_LINE = 600
-"""Characters of the last line, which is to be read."""
+"""The most characters of the last line, which people read."""
 
 _FIRST_LINES = 12
 _LAST_LINES = 4
@@ -30,12 +30,12 @@ Records = Mapping[str, Mapping[str, Any]]
 
 
 def records_of(observed: Observed) -> dict[str, dict[str, Any]]:
-    """Family -> the record of its case."""
+    """Return, by family, the record of its case."""
     return {line["id"].partition("[")[0]: line for line in observed.lines if line is not None}
 
 
 def complaints(run: Run, seen: Observed, resumed: Observed | None, usual: Records) -> dict[str, list[str]]:
-    """What is not as the table demands, by scenario; the run's name stands for what is of no scenario.
+    """Return what is not as the table demands, by scenario, or by the run's name if it belongs to no scenario.
 
     Args:
         usual: family -> record of a run without faults.

@@ -1,10 +1,10 @@
-"""Kills runs at random moments, goes on with them, and sees that every case has exactly one whole line in the journal.
+"""Kills runs at random moments, resumes them, and checks that every case has exactly one whole line in the journal.
 
     python -m tests.interruption.kills --count 100 --seed 1
 
 A run judges some kernels on the embedded device, held by child processes, in two workers of pytest-xdist. Its victim is the main process,
-a worker, or a child, in turn; it is killed once the journal has a random number of lines, so that cases are being judged. Exit code 1 if
-a line is lost, broken or doubled, or a verdict is another one than without the kill.
+a worker, or a child, in turn. It is killed once the journal has a random number of lines, while cases are being judged. The exit code is
+1 if a line is lost, broken or doubled, or a verdict differs from the verdict without the kill.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ HANG_SECONDS = 600
 
 
 class Broken(Exception):
-    """What a run left behind is not what it must be."""
+    """A run left something wrong."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process of a run, as /proc has it."""
+    """A process of a run, as /proc describes it."""
 
     pid: int
     parent: int
@@ -62,7 +62,7 @@ def processes_below(pid: int) -> Iterator[Process]:
 
 
 def choose_victim(kind: str, main: int, rng: random.Random) -> int | None:
-    """Return the process to kill; None where there is no such process at this moment."""
+    """Return the process to kill; None if there is no such process at this moment."""
     if kind == "main":
         return main
     below = list(processes_below(main))
@@ -73,7 +73,7 @@ def choose_victim(kind: str, main: int, rng: random.Random) -> int | None:
 
 
 def lines_of(journal: Path) -> list[bytes]:
-    """Return the lines of results, without those that begin a run."""
+    """Return the lines of results, without the lines that begin a run."""
     lines = journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
     return [line for line in lines if not line.startswith(b'{"schema"')]
 
@@ -111,7 +111,7 @@ def killed_run(kind: str, cases: Path, reports: Path, at: int, rng: random.Rando
 
 
 def check(journal: Path, expected: dict[str, str]) -> None:
-    """See that the journal has each case once.
+    """Check that the journal has each case once.
 
     Raises:
         Broken: it does not.

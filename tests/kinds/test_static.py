@@ -34,10 +34,10 @@ specification: SPV_KHR_cooperative_matrix
 builder: toy_static
 covers: [KHR-EXT-01]
 plan: what a validator says
-axes:
+parameters:
   module: [valid, invalid]
 products:
-  - {name: all, why: each, axes: {module: all}, smoke: 1, nightly: 1}
+  - {name: all, why: each, parameters: {module: all}, smoke: 1, nightly: 1}
 """
 
 

@@ -1,6 +1,6 @@
-"""A device that lives in a child process of its own and copies, or does what the environment variable CHILD says.
+"""A device in a child process of its own that copies, or does what the environment variable CHILD says.
 
-CHILD is JSON: value of the case's axis ``number`` -> behaviour. CHILD_LOST names a file that counts the losses of a device.
+CHILD is JSON: value of the case's parameter ``number`` -> behaviour. CHILD_LOST names a file that counts the losses of a device.
 """
 
 from __future__ import annotations

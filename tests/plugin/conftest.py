@@ -26,24 +26,24 @@ builder: copying
 covers: [KHR-LOAD-03]
 plan: A matrix is loaded and stored.
 todo: []
-axes:
+parameters:
   number: [n0, n1, n2, n3, n4, n5, n6, n7]
   colour: [red, green, blue]
 constraints: []
 products:
   - name: all
     why: few
-    axes: {number: all}
+    parameters: {number: all}
     smoke: 1
     nightly: 1
   - name: green
     why: more
-    axes: {number: [n0, n1, n2, n3], colour: [green]}
+    parameters: {number: [n0, n1, n2, n3], colour: [green]}
     smoke: 0
     nightly: 1
   - name: blue
     why: all
-    axes: {number: [n0, n1], colour: [blue]}
+    parameters: {number: [n0, n1], colour: [blue]}
     smoke: 0
     nightly: 0
 subcases:
@@ -58,7 +58,7 @@ HOLD = dict.fromkeys(sorted(SMOKE - FIRST), "hold")
 
 @cache
 def tiers_of(text: str) -> str:
-    """The file that pins the tiers of a description of the family."""
+    """Return the file that pins the tiers of a description of the family."""
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         patch.setattr(khr, "__path__", [*khr.__path__, str(Path(__file__).parent / "families")])
         root = Path(directory)
@@ -81,7 +81,7 @@ class Checkout:
         return self.root / "cases" / "khr_cooperative_matrix" / "copying.yaml"
 
     def describe(self, text: str) -> None:
-        """Gives the family another description, and pins its tiers."""
+        """Give the family another description, and pin its tiers."""
         self.family.write_text(text, encoding="utf-8")
         tiers = pinned_file(self.root, "copying")
         tiers.parent.mkdir(parents=True, exist_ok=True)
@@ -111,8 +111,10 @@ class Checkout:
         return run(self.arguments(*arguments), self.root, self.environment(behaviours, **more))
 
     def start(self, *arguments: str, behaviours: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        """A process of its own, which can be interrupted also where a shell runs the tests in the background and interrupts are
-        ignored."""
+        """Start pytest in a process of its own.
+
+        It can be interrupted even if a shell runs the tests in the background, where interrupts are ignored.
+        """
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return subprocess.Popen(
@@ -127,7 +129,7 @@ class Checkout:
             signal.signal(signal.SIGINT, before)
 
     def results(self, directory: str = "out") -> dict[str, str]:
-        """Id -> verdict, of the journal; every line must be whole."""
+        """Return the verdicts in the journal by id; every line must be whole."""
         lines = (self.root / directory / "results.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         assert all(line.endswith("\n") for line in lines)
         records = [record for record in map(json.loads, lines) if "id" in record]
@@ -162,7 +164,10 @@ def module_checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture
 def held(checkout):
-    """Starts a run of so many processes, and waits until each holds one of the last four cases and has judged those before it."""
+    """Return what starts a run and waits until each of its processes holds one of the last four cases.
+
+    A process has then judged the cases before it.
+    """
     started = []
 
     def start(*arguments: str, processes: int = 1):

@@ -1,9 +1,9 @@
 """A pytest plugin for the runs that tests start: a device that behaves as the environment variable DOUBLES says.
 
-DOUBLES is JSON: id of a case -> behaviour (see ``Double.run``). A case that it does not name passes: the device hands back what is
-expected of it; one that it holds does not end before the run is interrupted. DOUBLES_LOG names a file that gets a line for each event.
-DOUBLES_OPEN is "refuse", or after how many times opening the device is refused; DOUBLES_GONE, after how many runs the device is lost for
-good. DOUBLES_FALLBACK is what the choice of the device says.
+DOUBLES is JSON: id of a case -> behaviour (see ``Double.run``). A case that it does not name passes, because the device returns the
+expected outputs; a case that it holds does not end before the run is interrupted. DOUBLES_LOG names a file that gets a line for each event.
+DOUBLES_OPEN is "refuse", or the number of times that the device can be opened; DOUBLES_GONE is the number of runs after which the device
+is lost for good. DOUBLES_FALLBACK is the text of the choice of the device.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from generators.kernel import Dispatch, Kernel, Outcome
 
 khr.__path__.append(str(Path(__file__).parent / "families"))
 
-# What a device lacks is decided by its description, also where a child process holds the device: this one lacks nothing.
+# The description decides what a device lacks, even if a child process holds the device. This one lacks nothing.
 DESCRIPTION = child_double.DESCRIPTION
 
 current: dict[str, Any] = {}
@@ -53,14 +53,14 @@ def log(event: str) -> None:
 
 
 def logged(event: str) -> int:
-    """How often this has happened, in all processes."""
+    """Return how often an event has happened, in all processes."""
     path = os.environ.get("DOUBLES_LOG")
     lines = Path(path).read_text(encoding="utf-8").splitlines() if path and Path(path).exists() else []
     return sum(line.partition(" ")[2].startswith(event) for line in lines)
 
 
 def interruption() -> Path:
-    """A file that is there once somebody has interrupted the run."""
+    """Return the file that exists once the run has been interrupted."""
     return Path(os.environ["DOUBLES_LOG"]).with_name("interrupted")
 
 

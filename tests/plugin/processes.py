@@ -1,5 +1,6 @@
-"""Runs of pytest in processes that are forked from one that has imported what they need: the imports take three times as long as such
-a run itself. A run finds directory, environment, arguments and ``sys.path`` as in a process that was started for it."""
+"""Runs pytest in processes that are forked from one with all imports done, which take three times as long as the run itself.
+
+A run has directory, environment, arguments and ``sys.path`` as in a process that was started for it."""
 
 from __future__ import annotations
 
@@ -32,21 +33,21 @@ IMPORTED = (
     "_pytest.python",
     "_pytest.terminal",
 )
-"""What most runs import. Not among it: plugins that they load by name, of which pytest would say that it comes too late to rewrite them;
-and cts.run.plan, which takes the names that doubles.py replaces from their modules."""
+"""Modules that most runs import. It leaves out plugins that they load by name, because pytest would warn that it cannot rewrite them any
+more, and cts.run.plan, which imports names that doubles.py replaces."""
 
 HANGS = 900.0
-"""Seconds after which a run is taken to hang. It needs less than one, and on a loaded machine a few."""
+"""Seconds after which a run counts as hanging. It needs less than one, and a few on a busy machine."""
 
 
 def run(arguments: Sequence[str], directory: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m pytest`` with ``arguments`` in ``directory``; nothing of this process's environment reaches it.
+    """Run ``python -m pytest`` with ``arguments`` in ``directory``; with nothing of this process's environment.
 
     Raises:
-        subprocess.TimeoutExpired: it hangs; it is killed.
+        subprocess.TimeoutExpired: it hangs, and was killed.
     """
     forkserver.set_forkserver_preload(list(IMPORTED))
-    # The server imports when it starts, and by its environment; later calls find it running
+    # The server imports when it starts, in its environment. Later calls use the running server.
     with patch.dict(os.environ, environment):
         forkserver.ensure_running()
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +76,7 @@ def _pytest(arguments: tuple[str, ...], directory: str, environment: dict[str, s
     os.chdir(directory)
     installed = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]
     sys.path[:] = [directory, *environment.get("PYTHONPATH", "").split(os.pathsep), *dict.fromkeys(installed)]
-    # The run has tests of its own, perhaps
+    # The run may have tests of its own
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     sys.argv[:] = ["pytest", *arguments]

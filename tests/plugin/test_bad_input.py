@@ -53,7 +53,7 @@ def test_what_does_not_exist_is_refused(checkout, arguments, words):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("axes:", "axes: [", ["copying.yaml:"]),
+        ("parameters:", "parameters: [", ["copying.yaml:"]),
         ("plan:", "plam:", ["copying.yaml:", "plam"]),
         ("KHR-LOAD-03", "KHR-LOAD-99", ["copying.yaml:4", "KHR-LOAD-99"]),
     ],

@@ -90,4 +90,4 @@ def test_a_malformed_list_ends_the_run_before_it_begins(listed):
     (listed.root / "golden" / "known_failures" / "double.yaml").write_text(FILE.replace("n2]", "n20]"), encoding="utf-8")
     done = listed.run("cts")
     assert done.returncode == 2
-    assert "axis 'number' has no label 'n20'" in done.stdout + done.stderr
+    assert "parameter 'number' has no label 'n20'" in done.stdout + done.stderr

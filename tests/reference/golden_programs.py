@@ -39,7 +39,7 @@ _OPERATORS: dict[type, Operator] = {
 
 
 def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) -> Function:
-    """The decode function of a formula, see golden/vectors/decode.yaml."""
+    """Return the decode function of a formula, see golden/vectors/decode.yaml."""
     members = [BlockMember(COMPONENT_TYPES[m["type"]], m["at"], m.get("length")) for m in block.values()]
     alignment = max(member.component.bytes for member in members)
     pointer = BlockPointer("pointer", BlockType("Block", tuple(members), alignment))
@@ -84,7 +84,7 @@ def _layout(builder: ProgramBuilder, vector: Vector) -> tuple[TensorLayout, Tens
 
 
 def _lines(shape: tuple[int, int]) -> tuple[Layout, int]:
-    """A layout whose lines, without gaps, have a power of two elements, as alignment asks (KHR-ALIGN-01), and their stride."""
+    """Return a layout whose lines have no gaps and a power of two elements, as alignment needs (KHR-ALIGN-01), and the stride."""
     rows, columns = shape
     if columns.bit_count() == 1:
         return Layout.ROW_MAJOR, columns
@@ -93,19 +93,19 @@ def _lines(shape: tuple[int, int]) -> tuple[Layout, int]:
 
 
 def in_order(matrix: np.ndarray) -> np.ndarray:
-    """The elements of a matrix as the programs of this module have them in memory."""
+    """Return the elements of a matrix as the programs of this module have them in memory."""
     return np.ascontiguousarray(matrix if _lines(matrix.shape)[0] is Layout.ROW_MAJOR else matrix.T)
 
 
 def _stored(builder: ProgramBuilder, matrix: Matrix) -> None:
-    """Stores a matrix to ``d_out``."""
+    """Store a matrix to ``d_out``."""
     layout, stride = _lines(matrix.type.shape)
     out = builder.array("d_out", Pointee(matrix.type.component), math.prod(matrix.type.shape), BUFFER, "output")
     builder.store(matrix, out, builder.literal(0), builder.literal(stride), layout)
 
 
 def _loaded(builder: ProgramBuilder, component: ComponentType, bits: np.ndarray) -> tuple[Matrix, Subcase]:
-    """A matrix of ``bits`` (rows, columns) from ``m_in``."""
+    """Return a matrix of ``bits`` (rows, columns) from ``m_in``."""
     source = builder.array("m_in", Pointee(component), bits.size, BUFFER, "input")
     layout, stride = _lines(bits.shape)
     matrix = builder.load("m", matrix_type(component, *bits.shape), source, builder.literal(0), builder.literal(stride), layout)
@@ -113,7 +113,7 @@ def _loaded(builder: ProgramBuilder, component: ComponentType, bits: np.ndarray)
 
 
 def _tensor(builder: ProgramBuilder, vector: Vector, component: ComponentType) -> tuple[Array, np.ndarray]:
-    """The array that a vector loads from, and its bytes."""
+    """Return the array that a vector loads from, and its bytes."""
     given = vector["memory"]
     if "block" in vector:
         data = np.frombuffer(bytes.fromhex("".join(given)), np.uint8)
@@ -123,7 +123,7 @@ def _tensor(builder: ProgramBuilder, vector: Vector, component: ComponentType) -
 
 
 def tensor_load(vector: Vector) -> tuple[Program, Subcase]:
-    """Loads ``m`` by tensor addressing and stores it to ``d_out``."""
+    """Return a program that loads ``m`` by tensor addressing and stores it to ``d_out``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP), COMPONENT_TYPES[vector["tensor"]["type"]]
     array, data = _tensor(builder, vector, component)
     type_ = matrix_type(component, *vector["tensor"]["shape"])
@@ -137,7 +137,7 @@ def tensor_load(vector: Vector) -> tuple[Program, Subcase]:
 
 
 def tensor_store(vector: Vector) -> tuple[Program, Subcase]:
-    """Stores ``rows`` by tensor addressing to ``d_out``, which is as long as ``memory``."""
+    """Return a program that stores ``rows`` by tensor addressing to ``d_out``, which is as long as ``memory``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP), COMPONENT_TYPES[vector["tensor"]["type"]]
     matrix, subcase = _loaded(builder, component, as_bits(vector["rows"], component))
     out = builder.array("d_out", Pointee(component), len(vector["memory"]), BUFFER, "output")
@@ -146,7 +146,7 @@ def tensor_store(vector: Vector) -> tuple[Program, Subcase]:
 
 
 def reduction(vector: Vector) -> tuple[Program, Subcase]:
-    """Reduces ``rows`` to a matrix of the shape of ``result``."""
+    """Return a program that reduces ``rows`` to a matrix of the shape of ``result``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP), COMPONENT_TYPES[vector["type"]]
     matrix, subcase = _loaded(builder, component, as_bits(vector["rows"], component))
     a, b = Scalar("a", component), Scalar("b", component)
@@ -159,7 +159,7 @@ def reduction(vector: Vector) -> tuple[Program, Subcase]:
 
 
 def conversion(vector: Vector) -> tuple[Program, Subcase]:
-    """Converts the row ``from``."""
+    """Return a program that converts the row ``from``."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = (COMPONENT_TYPES[name] for name in vector["types"])
     matrix, subcase = _loaded(builder, source, as_bits([vector["from"]], source))

@@ -1,4 +1,4 @@
-"""Programs of matrices that can be told apart, which the reference model and the embedded device run."""
+"""Runs programs on matrices with different contents, by the reference model and on the embedded device."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ Body = Callable[[ProgramBuilder, list[Matrix]], list[Matrix]]
 
 
 def stored(body: Body, subgroups: int = 1, pushed: int = 0) -> list[int]:
-    """Which of four different inputs each matrix that ``body`` returns is, for every instance in turn; the embedded device must give
-    what the reference expects."""
+    """Return, for every instance in turn, which of four different inputs each matrix is that ``body`` returns.
+
+    The embedded device must give the result that the reference model expects.
+    """
     builder = ProgramBuilder(Scope.SUBGROUP, subgroups)
     source = builder.array("source", Pointee(TYPE.component), 256, BUFFER, "input")
     target = builder.array("target", Pointee(TYPE.component), 64 * 8, BUFFER, "output")

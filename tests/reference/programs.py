@@ -39,7 +39,7 @@ def pointee(text: str) -> Pointee:
 
 
 def as_bits(rows: Any, component: ComponentType) -> np.ndarray:
-    """Numbers, or bits as strings in hexadecimal, to bits."""
+    """Return the bits of numbers, or of bits that are strings in hexadecimal."""
     array = np.array(rows, object)
     flat = [int(v, 16) if isinstance(v, str) else np.array([v]).astype(component.dtype).view(component.bits_dtype)[0] for v in array.flat]
     return np.array([int(v) for v in flat], component.bits_dtype).reshape(array.shape)
@@ -51,7 +51,10 @@ def as_bytes(bits: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Muladd:
-    """A, B, C row major and tight, shape (instances, rows, columns) of bits; one tile per scope instance in each array."""
+    """A program and its inputs A, B and C: row major and tight, with one tile per scope instance in each array.
+
+    The bits of the matrices have the shape (instances, rows, columns).
+    """
 
     program: Program
     subcase: Subcase
@@ -65,7 +68,7 @@ def muladd(
     operands: MatrixOperands | None = None,
     trips: int | None = None,
 ) -> Muladd:
-    """D = A x B + C for every instance; ``a``, ``b``, ``c`` are bits. With ``trips``, in a loop that carries D."""
+    """Return a program of D = A x B + C for every instance; ``a``, ``b``, ``c`` are bits. With ``trips`` a loop carries D."""
     ta, tb, tc, tr = (COMPONENT_TYPES[name] for name in types)
     instances, m, k = a.shape
     n = b.shape[2]
@@ -101,7 +104,7 @@ def muladd(
 
 
 def load_program(place: Mapping[str, Any], memory: np.ndarray) -> tuple[Program, Subcase]:
-    """Loads a matrix from ``place`` of ``memory`` (bytes) and stores it tightly, row major, to ``d_out``."""
+    """Return a program that loads a matrix from ``place`` of ``memory`` (bytes) and stores it tightly, row major, to ``d_out``."""
     component = COMPONENT_TYPES[place["type"]]
     rows, columns = place["shape"]
     declared = pointee(place["pointee"])
@@ -115,7 +118,7 @@ def load_program(place: Mapping[str, Any], memory: np.ndarray) -> tuple[Program,
 
 
 def store_program(place: Mapping[str, Any], bits: np.ndarray, length: int) -> tuple[Program, Subcase]:
-    """Stores a matrix of ``bits`` (rows, columns) to ``place`` of an output ``d_out`` of ``length`` bytes."""
+    """Return a program that stores a matrix of ``bits`` (rows, columns) to ``place`` of an output ``d_out`` of ``length`` bytes."""
     component = COMPONENT_TYPES[place["type"]]
     rows, columns = bits.shape
     declared = pointee(place["pointee"])
@@ -130,7 +133,7 @@ def store_program(place: Mapping[str, Any], bits: np.ndarray, length: int) -> tu
 
 
 def perfect(program: Program, subcase: Subcase, expected: Expected | None = None) -> tuple[Expected, dict[str, np.ndarray], Outcome]:
-    """What the reference expects, what buffers hold before, and the outcome of a device that does it right."""
+    """Return the expected result, the buffers before the run, and the outcome of a right device."""
     from cts.verdict.elements import scatter
 
     expected = expected or evaluate(program, subcase)

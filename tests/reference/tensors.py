@@ -15,7 +15,7 @@ from generators.types import Scope
 
 
 def layout(rank: int, *steps: LayoutStep) -> LayoutState:
-    """The state after the steps."""
+    """Return the state after the steps."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     last = TensorWriter(builder, "literal").layout("layout", TensorLayoutType(rank), *steps)
     program = builder.build()
@@ -25,5 +25,5 @@ def layout(rank: int, *steps: LayoutStep) -> LayoutState:
 
 
 def numbers(values: np.ndarray) -> list[int]:
-    """Of the only instance."""
+    """Return the numbers of the only instance."""
     return [int(n) for n in values[0]]

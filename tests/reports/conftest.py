@@ -1,4 +1,4 @@
-"""Journals of runs that never were: every verdict, every kind of failure, several shapes."""
+"""Invented journals, with every verdict, every kind of failure, and several shapes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def record(id_: str, verdict: str = "pass", **changes: Any) -> dict[str, Any]:
 
 
 def failure(rows: int, columns: int, wrong: Callable[[int, int], bool], kind: Kind = "wrong value", **changes: Any) -> dict[str, Any]:
-    """What the comparator records of two scope instances of f16 elements, of which the second is wrong where ``wrong(row, column)``."""
+    """Return the comparator's record of two scope instances of f16 elements; the second is wrong where ``wrong(row, column)``."""
     f16 = COMPONENT_TYPES["f16"]
     mask = np.array([[[False] * columns] * rows, [[wrong(row, column) for column in range(columns)] for row in range(rows)]])
     expected = np.arange(mask.size, dtype=np.uint16).reshape(mask.shape) + np.uint16(0x3C00)
@@ -80,7 +80,7 @@ def failure(rows: int, columns: int, wrong: Callable[[int, int], bool], kind: Ki
 
 
 def write_journal(directory: Path, records: Iterable[dict[str, Any]], **meta: Any) -> Path:
-    """``results.jsonl`` and ``meta.json`` in ``directory``."""
+    """Write ``results.jsonl`` and ``meta.json`` in ``directory``."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "results.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in records))
@@ -89,7 +89,7 @@ def write_journal(directory: Path, records: Iterable[dict[str, Any]], **meta: An
 
 
 def realistic(cases: int) -> list[dict[str, Any]]:
-    """A run as a vendor may see it: mostly passes, a tenth not supported, some thirty failures of all kinds."""
+    """Return a run as a vendor may see it: mostly passes, a tenth not supported, about thirty failures of all kinds."""
     random_numbers = random.Random(1)
     records = []
     for number in range(cases):
@@ -149,13 +149,13 @@ def realistic(cases: int) -> list[dict[str, Any]]:
 
 
 def overwritten() -> dict[str, Any]:
-    """What the comparator records of bytes between rows."""
+    """Return the comparator's record of bytes between rows."""
     mismatch = Mismatch("padding overwritten", "D", "bytes that no store may touch", 0, 12, 96, "at byte 32 (0xa5 became 0x00) and 11 more")
     return to_json(Failure("first=far", mismatch))
 
 
 def fail(line: dict[str, Any], *failures: dict[str, Any]) -> None:
-    """Makes a record one of a failed case."""
+    """Turn a record into one of a failed case."""
     first = failures[0]
     summary = "{kind}: {count} of {total} elements: {pattern}".format_map(first)
     line |= {
@@ -168,14 +168,14 @@ def fail(line: dict[str, Any], *failures: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="session")
 def example() -> SimpleNamespace:
-    """The makers above."""
+    """Return the functions above."""
     makers = (record, failure, overwritten, fail, write_journal, realistic)
     return SimpleNamespace(DEVICE=DEVICE, **{maker.__name__: maker for maker in makers})
 
 
 @pytest.fixture(scope="session")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The journal of a realistic run of 2,000 cases that came to its end."""
+    """Return the journal of a realistic, complete run of 2,000 cases."""
     directory = tmp_path_factory.mktemp("run")
     times = {"started": "2027-03-01T12:00:00Z", "finished": "2027-03-01T12:00:14Z", "seconds": 14.2}
     return write_journal(

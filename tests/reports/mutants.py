@@ -1,4 +1,4 @@
-"""Changed journals and what a run says of itself.
+"""Mutants of journals and of meta.json.
 
 python -m tests.reports.mutants --count 3000 --seed 1
 """
@@ -52,7 +52,7 @@ def _read_meta(path: Path) -> None:
 
 
 def _read(directory: Path) -> None:
-    """All that is read of a run: for reports, and to go on with it."""
+    """Read everything that reports, and a resumed run, read of a run."""
     journal.mend(directory / journal.RESULTS)
     Digest.by_attempt(journal.read(directory / journal.RESULTS))
     write(directory / journal.RESULTS, directory)
@@ -72,7 +72,7 @@ def _journal() -> bytes:
 
 
 def seeds() -> Sequence[Seed]:
-    """A journal of every verdict, one of failures alone, and a meta.json."""
+    """Return a journal of every verdict, one of failures alone, and a meta.json."""
     failures = b"".join(line for line in b"".join(map(journal.encode, realistic(120))).splitlines(True) if b'"failures":[{' in line)
     small = b"".join(sorted(failures.splitlines(True), key=len)[:4])
     return (

@@ -16,7 +16,7 @@ REPOSITORY = suite.REPOSITORY
 
 
 class Scripted:
-    """A device whose behaviour is a function of the test."""
+    """A device that a function of the test runs."""
 
     description = DeviceDescription("Scripted", "1.0", "", "embedded", "1.4.0", 8, 64, 1 << 15, {})
 
@@ -42,7 +42,7 @@ class Scripted:
 
 @pytest.fixture(autouse=True)
 def _suite_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands get the suite's casebook as it was read for all tests; they read that of another checkout themselves."""
+    """Give commands the casebook of the suite that all tests share. They read the casebook of another checkout themselves."""
     monkeypatch.setattr(context, "load_casebook", lambda root: suite.casebook() if root == REPOSITORY else load_casebook(root))
 
 
@@ -57,6 +57,6 @@ def case(casebook: Casebook) -> Case:
 
 
 def holding(*devices: Scripted) -> DeviceHolder:
-    """A holder that opens these devices, one after the other."""
+    """Return a holder that opens these devices, one after the other."""
     rest = iter(devices)
     return DeviceHolder(lambda: next(rest))

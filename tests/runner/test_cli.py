@@ -40,6 +40,17 @@ def test_list_narrows_by_text_and_counts(capsys):
     assert set(json.loads(capsys.readouterr().out)) >= {"load_store", "muladd"}
 
 
+def test_list_finds_defaults_that_ids_leave_out(capsys):
+    family = ("list", "--family", "muladd", "--json")
+    run(*family)
+    cases = json.loads(capsys.readouterr().out)
+    for name, label in (("trips", "3"), ("form", "single"), ("layouts", "rrrr")):
+        run(*family, "-k", f"{name}:{label}")
+        found = [case["id"] for case in json.loads(capsys.readouterr().out)]
+        assert found == [case["id"] for case in cases if case["parameters"].get(name, "").startswith(label)]
+        assert 0 < len(found) < len(cases)
+
+
 def test_show_prints_every_reading(case, capsys):
     assert run("show", case.id, "--glsl", "--spirv", "--inputs", "--expected") == 0
     out = capsys.readouterr().out

@@ -31,7 +31,7 @@ def checkout(tmp_path: Path) -> Path:
     before, covers = head.split("\ncovers:\n")
     head = f"{before}\ncovers: [KHR-LOAD-08]\npositions:{covers.split('positions:', 1)[1]}"
     subcases = "\nsubcases:" + products.split("\nsubcases:")[1]
-    product = "\nproducts:\n  - name: few\n    why: test\n    axes: {component: [f16, u8], use: all}\n    smoke: 1\n    nightly: 2\n"
+    product = "\nproducts:\n  - name: few\n    why: test\n    parameters: {component: [f16, u8], use: all}\n    smoke: 1\n    nightly: 2\n"
     (folder / "load_store.yaml").write_text(head + product + subcases, encoding="utf-8")
     return tmp_path
 
@@ -66,7 +66,7 @@ def test_lost_cases_and_combinations_that_no_case_has_are_named(checkout, capsys
     assert golden(checkout, "--check") == 1
     out = capsys.readouterr().out
     assert "load_store: 2 lost, 0 altered" in out
-    assert "axes, constraints or products have changed since the cases were pinned" in out
+    assert "parameters, constraints or products have changed since the cases were pinned" in out
     assert "no nightly case of the product 'few' has component: s8, use: a" in out
     assert "full tier: 6 cases pinned, 6 now with other ids" in out
     assert "- load_store[component:f16/use:acc]" in out

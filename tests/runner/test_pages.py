@@ -89,7 +89,7 @@ def test_positions_name_families(book, capsys):
     assert "families: static_load_store" in capsys.readouterr().out
 
 
-def test_bugs_name_families_and_axes(capsys):
+def test_bugs_name_families_and_parameters(capsys):
     assert main([*ROOT, "bugs", "--json"]) == 0
     found = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert "load_pointee" in found["UNITS"]["families"]["load_store"]

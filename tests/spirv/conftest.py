@@ -24,7 +24,7 @@ Tool = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def load_store() -> Callable[..., Program]:
-    """A program that loads one matrix and stores it."""
+    """Return a program that loads one matrix and stores it."""
 
     def build(
         component: str = "f16",
@@ -68,7 +68,7 @@ def load_store() -> Callable[..., Program]:
 
 @pytest.fixture
 def muladd() -> Callable[..., Program]:
-    """A program that multiplies in a loop with a carried accumulator, and stores each scope instance's result."""
+    """Return a program that multiplies in a loop with a carried accumulator, and stores each scope instance's result."""
 
     def build(
         a: str = "f16",
@@ -130,17 +130,17 @@ def _tool(name: str) -> Tool:
 
 @pytest.fixture
 def spirv_val() -> Tool:
-    """Runs spirv-val."""
+    """Run spirv-val."""
     return _tool("spirv-val")
 
 
 @pytest.fixture
 def spirv_dis() -> Tool:
-    """Runs spirv-dis."""
+    """Run spirv-dis."""
     return _tool("spirv-dis")
 
 
 @pytest.fixture
 def spirv_as() -> Tool:
-    """Runs spirv-as."""
+    """Run spirv-as."""
     return _tool("spirv-as")

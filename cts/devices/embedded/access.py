@@ -18,8 +18,8 @@ from cts.devices.embedded.spirv_types import (
     Struct,
     Type,
     Vector,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
     number,
     size_of,
 )
@@ -33,7 +33,7 @@ CALLBACK_STORE = "a function that is called for elements writes memory, but how 
 
 
 def member_offset(type_: Type, index: int) -> int:
-    """Bytes from the start of a composite to its constituent ``index``."""
+    """Return the bytes from the start of a composite to its constituent ``index``."""
     match type_:
         case Vector():
             return index * size_of(type_.element)
@@ -46,7 +46,7 @@ def member_offset(type_: Type, index: int) -> int:
 
 
 def load(machine: Machine, pointer: BytePointer, type_: Type, access: Access, space: AddressSpace) -> Value:
-    """The value at ``pointer``.
+    """Return the value at ``pointer``.
 
     Raises:
         Violation: the access is undefined.
@@ -56,7 +56,7 @@ def load(machine: Machine, pointer: BytePointer, type_: Type, access: Access, sp
 
 
 def store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, access: Access) -> None:
-    """Writes ``value`` to ``pointer``.
+    """Write ``value`` to ``pointer``.
 
     Raises:
         Violation: the access is undefined.
@@ -86,7 +86,8 @@ def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, s
     if isinstance(type_, PointerType):
         return AddressPointer(space, wide(load_number(machine, pointer.memory, pointer.offset, _U64, manner)))
     return tuple(
-        _load(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), manner, space) for i in range(member_count(type_))
+        _load(machine, pointer.moved(member_offset(type_, i)), constituent_type(type_, i), manner, space)
+        for i in range(constituent_count(type_))
     )
 
 
@@ -103,13 +104,13 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
         else:
             store_number(machine, pointer, type_, value, manner)
         return
-    count = member_count(type_)
+    count = constituent_count(type_)
     for i, part in enumerate(expand(value, count)):
-        _store(machine, pointer.moved(member_offset(type_, i)), member_type(type_, i), part, manner)
+        _store(machine, pointer.moved(member_offset(type_, i)), constituent_type(type_, i), part, manner)
 
 
 def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number, manner: Manner) -> Value:
-    """A number at byte ``offset``.
+    """Return a number at byte ``offset``.
 
     Raises:
         Violation: out of bounds, misaligned, uninitialised, or a race.
@@ -149,7 +150,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
 
 
 def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: Value, manner: Manner) -> None:
-    """Writes a number.
+    """Write a number.
 
     Raises:
         Violation: out of bounds, misaligned, or a race.

@@ -20,7 +20,7 @@ from cts.devices.embedded.variables import not_writable
 from generators.spirv.enumerants import MemorySemantics, Op, Scope
 
 _Update = Callable[[Value, Value, Number], Value]
-"""Old value, operand and type to the new value."""
+"""From the old value, the operand and their type to the new value."""
 
 
 def _minimum(choose: Callable[[Value, Value], Value], signed: bool) -> _Update:

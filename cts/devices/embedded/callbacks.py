@@ -1,9 +1,9 @@
 """Functions that an instruction calls for elements: Func, CombineFunc and DecodeFunc of SPV_NV_cooperative_matrix2.
 
 The text says for which elements such a function is called, and that it may be called more than once in any order, but not by which
-invocation. So each element is a lane of its own, this device calls once for each, and what would depend on the invocation or on the
-number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and writes of anything
-but the function's own variables. Tangled instructions are not allowed (CM2-TGL-02).
+invocation. So each element is a lane of its own, and this device calls the function once for each. Anything that would depend on the
+invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
+writes to variables other than the function's own. Tangled instructions are not allowed (CM2-TGL-02).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.elementwise import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Function
 from cts.devices.embedded.pointers import AddressPointer, Cell, CellPointer
 from cts.devices.embedded.spirv_types import (
@@ -27,8 +28,8 @@ from cts.devices.embedded.spirv_types import (
     Struct,
     Type,
     Vector,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
 )
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Undefined, Value, expand, settle, varies
@@ -50,7 +51,7 @@ class Lanes:
 
     Attributes:
         scope: of the matrix.
-        instances: by element the scope instance that it belongs to, int64 of shape (elements,).
+        instances: for each element, the scope instance that it belongs to: int64 of shape (elements,).
     """
 
     scope: Scope
@@ -61,16 +62,21 @@ class Callback:
     """A function operand of a matrix instruction.
 
     Attributes:
+        op: the instruction. ``matrix``: type of the matrix whose elements it calls the function for.
         type: of the function.
         what: the operand, for messages.
 
     Raises:
-        Violation: it is no function (``rule``), or it contains a tangled instruction.
+        Violation: it is not a function (``rule``), or it contains a tangled instruction.
     """
 
-    def __init__(self, translation: Translation, id_: int, rule: str, what: str) -> None:
+    def __init__(self, translation: Translation, op: Op, matrix: MatrixType, id_: int, rule: str, what: str) -> None:
         self._translation = translation
+        self.op = op
+        self.matrix = matrix
         self.what = what
+        self._call = translation.faults.performing(call)
+        self._of_instances = translation.faults.performing(of_instances)
         bodies = _bodies(translation)
         if id_ not in bodies:
             raise Violation(rule, f"{what} is not a function")
@@ -82,7 +88,7 @@ class Callback:
         self._ids, self._cells = _reach(translation, bodies, id_, what)
 
     def call(self, lanes: Lanes, arguments: Sequence[Value]) -> Value:
-        """The function's value for each element: an array of shape (elements,), a scalar where all agree, or undefined.
+        """Return the function's value for each element: an array of shape (elements,), a scalar where all agree, or undefined.
 
         Args:
             lanes: the elements.
@@ -91,6 +97,10 @@ class Callback:
         Raises:
             Violation: undefined behaviour.
         """
+        return self._call(self, lanes, arguments)
+
+    def perform(self, lanes: Lanes, arguments: Sequence[Value]) -> Value:
+        """Call the function as ``call`` does, without faults."""
         machine, values = self._translation.machine, self._translation.values
         groups = lanes.instances + 1 if lanes.scope is Scope.SUBGROUP else np.full(lanes.instances.size, int(machine.subgroups == 1))
         outer = [(id_, values[id_]) for id_ in self._cells]
@@ -107,21 +117,21 @@ class Callback:
         return result
 
     def per_element(self, lanes: Lanes, type_: Type, value: Value, what: str) -> Value:
-        """A value of the invocations, as the calls for their elements get it.
+        """Return a value of the invocations as the calls for their elements get it.
 
         Raises:
-            Violation: it differs between the invocations of a scope instance, so that it depends on which of them calls.
+            Violation: it differs between the invocations of a scope instance, so the result would depend on which of them calls.
         """
         machine = self._translation.machine
         match type_:
             case Number() | Bool():
                 value = settle(value, machine.mask)
-                return _chosen(machine.uniform(value, lanes.scope, what, RULE), lanes)
+                return self._of_instances(machine.uniform(value, lanes.scope, what, RULE), lanes)
             case Vector() | Array() | Struct():
                 if value is UNDEFINED:
                     return UNDEFINED
-                parts = enumerate(expand(value, member_count(type_)))
-                return tuple(self.per_element(lanes, member_type(type_, i), part, what) for i, part in parts)
+                parts = enumerate(expand(value, constituent_count(type_)))
+                return tuple(self.per_element(lanes, constituent_type(type_, i), part, what) for i, part in parts)
             case PointerType():
                 return self._pointer(lanes, value, what)
             case _:
@@ -131,7 +141,7 @@ class Callback:
         machine = self._translation.machine
 
         def place(offset: Value) -> Value:
-            return _chosen(machine.uniform(offset, lanes.scope, what, RULE), lanes)
+            return self._of_instances(machine.uniform(offset, lanes.scope, what, RULE), lanes)
 
         if isinstance(pointer, AddressPointer):
             return AddressPointer(pointer.space, place(pointer.address))
@@ -148,15 +158,17 @@ class Callback:
         raise Unsupported(f"{what} is a pointer of a kind that functions called for elements do not get")
 
     def _forget(self) -> None:
-        """The values of the function's last call are of other lanes."""
+        """Forget the values of the function's last call, which belong to other lanes."""
         values = self._translation.values
         for id_ in self._ids:
             values[id_] = None
 
 
 class _CallersCell(Cell):
-    """A variable of the invocations, as the calls for elements see it: readable where its value does not depend on which of them
-    calls."""
+    """A variable of the invocations, as the calls for elements see it.
+
+    It can be read if its value does not depend on which invocation calls.
+    """
 
     __slots__ = ("_found",)
 
@@ -167,7 +179,7 @@ class _CallersCell(Cell):
 
     @property
     def value(self) -> Value:
-        """What all invocations hold.
+        """The value that all invocations hold.
 
         Raises:
             Violation: they differ.
@@ -183,8 +195,15 @@ class _CallersCell(Cell):
         )
 
 
-def _chosen(value: Value, lanes: Lanes) -> Value:
-    """A value of each scope instance, for each element."""
+@replaceable
+def call(callback: Callback, lanes: Lanes, arguments: Sequence[Value]) -> Value:
+    """Return the function's value for each element: see ``Callback.call``."""
+    return callback.perform(lanes, arguments)
+
+
+@replaceable
+def of_instances(value: Value, lanes: Lanes) -> Value:
+    """Return for each element the value that its scope instance has."""
     return value[lanes.instances] if varies(value) else value
 
 
@@ -193,7 +212,7 @@ _Body = list[tuple[int, Words, Op]]
 
 
 def _bodies(translation: Translation) -> dict[int, list[tuple[int, Words, Op]]]:
-    """By id of a function its instructions: number, operands, opcode."""
+    """Return the instructions of each function, by its id: number, operands, opcode."""
     bodies: dict[int, _Body] = {}
     body: _Body = []
     for number, (op, words, _) in enumerate(translation.function_instructions, translation.first_function):
@@ -204,7 +223,7 @@ def _bodies(translation: Translation) -> dict[int, list[tuple[int, Words, Op]]]:
 
 
 def _reach(translation: Translation, bodies: dict[int, _Body], first: int, what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a function and those that it calls compute, and the variables of the invocation that they mention.
+    """Return the results of a function and of those that it calls, and the variables of the invocation that they mention.
 
     Raises:
         Violation: a tangled instruction; ``translation.index`` is its number.

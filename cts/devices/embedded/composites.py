@@ -1,4 +1,4 @@
-"""Vectors, arrays, structs, and cooperative matrices as composites of each invocation's components."""
+"""Instructions on composites: vectors, arrays, structs, and cooperative matrices, whose parts are an invocation's components."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.elements import component_counts
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.pointers import get_component, set_component
-from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, member_count, member_type
+from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, constituent_count, constituent_type
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Undefined, Value, blend, expand, settle, signed_index
 from generators.spirv.enumerants import Op
@@ -58,7 +58,7 @@ def _replicate(translation: Translation, words: Words) -> Run:
     type_ = translation.types[words[0]]
     if isinstance(type_, MatrixType):
         return _splat(translation, type_, words[2])
-    count, values, operand = member_count(type_), translation.values, words[2]
+    count, values, operand = constituent_count(type_), translation.values, words[2]
     return lambda: (values[operand],) * count
 
 
@@ -69,7 +69,7 @@ def _extract(translation: Translation, words: Words) -> Run:
     steps: list[tuple[Type, int]] = []
     for index in path:
         steps.append((type_, index))
-        type_ = member_type(type_, index)
+        type_ = constituent_type(type_, index)
     if len(path) == 1 and not isinstance(steps[0][0], MatrixType):
         (index,) = path
         return lambda: UNDEFINED if values[composite] is UNDEFINED else values[composite][index]
@@ -96,8 +96,8 @@ def _insert(translation: Translation, words: Words) -> Run:
             return values[new]
         if isinstance(container, MatrixType):
             return set_component(machine, container, old, rest[0], values[new], mapping)
-        parts = list(expand(old, member_count(container)))
-        parts[rest[0]] = insert(member_type(container, rest[0]), parts[rest[0]], rest[1:])
+        parts = list(expand(old, constituent_count(container)))
+        parts[rest[0]] = insert(constituent_type(container, rest[0]), parts[rest[0]], rest[1:])
         return tuple(parts)
 
     return lambda: insert(type_, values[composite], path)

@@ -1,14 +1,26 @@
-"""The values of constants, specialized."""
+"""The values of constants, after specialization."""
 
 from __future__ import annotations
 
-from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
-from cts.devices.embedded.shapes import type_text
-from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Type, member_count
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
+from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, Type, constituent_count, type_text
 from cts.devices.embedded.translation import Translation, Words
-from cts.devices.embedded.type_rules import RULES, SPECIALIZABLE, need
+from cts.devices.embedded.type_rules import RULES
+from cts.devices.embedded.type_rules.arithmetic import INT_COMPARISONS, LOGIC, SAME_FLOAT, SAME_INT
 from cts.devices.embedded.values import UNDEFINED, Value
 from generators.spirv.enumerants import Decoration, Op
+
+SPECIALIZABLE = frozenset(
+    {
+        *SAME_INT,
+        *INT_COMPARISONS,
+        *LOGIC,
+        *(Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic, Op.SConvert, Op.UConvert, Op.FConvert, Op.Select),
+        *(Op.VectorShuffle, Op.CompositeExtract, Op.CompositeInsert, Op.QuantizeToF16, Op.Bitcast, Op.CooperativeMatrixLengthKHR),
+        *(Op.CooperativeMatrixLengthNV, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertFToU, Op.ConvertUToF, *SAME_FLOAT),
+    }
+) - {Op.BitCount, Op.BitReverse}
+"""The instructions that OpSpecConstantOp computes."""
 
 _BOOLEANS = frozenset({Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
 _NUMBERS = frozenset({Op.Constant, Op.SpecConstant})
@@ -17,10 +29,10 @@ _REPEATED = frozenset({Op.ConstantCompositeReplicateEXT, Op.SpecConstantComposit
 
 
 def constant_value(translation: Translation, op: Op, words: Words) -> Value:
-    """What a constant, or an undefined value of the module, is.
+    """Return the value of a constant, or of an undefined value of the module.
 
     Raises:
-        Malformed: it is none of its type.
+        Malformed: its type has no such value.
         Violation: it breaks a static rule.
         Unsupported: the interpreter does not have it.
     """
@@ -67,5 +79,5 @@ def _composite(translation: Translation, op: Op, type_: Type, words: Words) -> V
     if isinstance(type_, MatrixType):
         return translation.splat(type_, translation.values[operands[0]])
     if repeated:
-        return (translation.values[operands[0]],) * member_count(type_)
+        return (translation.values[operands[0]],) * constituent_count(type_)
     return tuple(translation.values[w] for w in operands)

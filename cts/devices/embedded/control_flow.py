@@ -1,4 +1,4 @@
-"""Functions, blocks and calls: from instructions to what the machine runs."""
+"""Functions, blocks and calls: makes of instructions what the machine runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IGNORED = frozenset({Op.Nop, Op.Line, Op.NoLine, Op.LoopMerge, Op.SelectionMerg
 
 
 def prepare_functions(translation: Translation) -> None:
-    """Prepares every function of the module.
+    """Prepare every function of the module.
 
     Raises:
         Violation: a static rule is broken; ``translation.index`` is the instruction.
@@ -59,7 +59,7 @@ def _check_parameters(translation: Translation, body: list[Instruction]) -> tupl
 
 
 def _check_calls(translation: Translation, bodies: list[tuple[int, list[Instruction]]]) -> None:
-    """Refuses functions that call themselves, also by way of others, and calls in calls too deep to follow."""
+    """Refuse functions that call themselves, directly or through others, and calls that are nested too deeply."""
     called = {
         body[0].operands[1]: {i.operands[2]: n for n, i in enumerate(body, first) if i.op is Op.FunctionCall} for first, body in bodies
     }
@@ -140,8 +140,10 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
 
 
 def _structured_order(function: Function, merges: Mapping[int, tuple[int, ...]]) -> list[int]:
-    """Labels so that a construct's blocks come before its continue target, and that before its merge block: a reverse postorder that
-    visits merge block and continue target first."""
+    """Return the labels in structured order: blocks of a construct, then its continue target, then its merge block.
+
+    It is a reverse postorder that visits merge block and continue target first.
+    """
     order: list[int] = []
     visited = {function.entry}
 
@@ -192,7 +194,7 @@ _ENDS: Mapping[Op, Callable[[Translation, Words], Branch | Return | Unreachable]
     Op.ReturnValue: lambda _, words: Return(words[0]),
     Op.Unreachable: lambda _, __: Unreachable(),
 }
-"""By opcode of a terminator: how it becomes the end of a block."""
+"""From the opcode of a terminator to the function that makes the end of a block of it."""
 
 
 def _function_call(translation: Translation, words: Words) -> Run:
@@ -212,6 +214,6 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.FunctionCall: _function_ca
 
 
 def _literal(words: Words, width: int) -> int:
-    """A literal of ``width`` bits, low-order word first."""
+    """Return a literal of ``width`` bits, low-order word first."""
     value = words[0] if width <= 32 else words[0] | words[1] << 32
     return value & (1 << width) - 1

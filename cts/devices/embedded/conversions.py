@@ -60,7 +60,7 @@ def _int_to_float(signed: bool, op: Op) -> Handler:
 
 
 def _saturation(translation: Translation, words: Words, to: Number) -> float | None:
-    """The largest value of an 8-bit float result, if the instruction is decorated to saturate at it (KHR-CVT-06)."""
+    """Return the largest value of an 8-bit float result if the instruction is decorated to saturate there (KHR-CVT-06), else None."""
     saturated = Decoration.SaturatedToLargestFloat8NormalConversionEXT in translation.decorations.get(words[1], {})
     return _LARGEST_FLOAT8.get(to.component.name) if saturated else None
 
@@ -106,7 +106,7 @@ def _quantize(translation: Translation, words: Words) -> Run:
 
 
 def to_bits(type_: Number, value: Value) -> Value:
-    """The bits of a number, as an integer."""
+    """Return the bits of a number, as an integer."""
     if not type_.is_float:
         return value
     bits = np.asarray(value).view(type_.component.bits_dtype)
@@ -114,7 +114,7 @@ def to_bits(type_: Number, value: Value) -> Value:
 
 
 def from_bits(type_: Number, bits: Value) -> Value:
-    """The number that has these bits."""
+    """Return the number that has these bits."""
     if not type_.is_float:
         return bits
     return np.asarray(bits, type_.component.bits_dtype).view(type_.dtype)[()]
@@ -151,7 +151,7 @@ def _bitcast(translation: Translation, words: Words) -> Run:
 
 
 def _regroup(translation: Translation, words: Words, from_: Number, to: Number, type_: Type) -> Run:
-    """Between vectors of more than 64 bits."""
+    """Return what casts the bits of vectors of more than 64 bits."""
     values, operand = translation.values, words[2]
     if not isinstance(type_, Vector):
         raise Unsupported("a bit cast of this width")
@@ -181,7 +181,7 @@ def _bits(type_: Type) -> int:
 
 
 def _unpacker(type_: Type) -> Callable[[Value], Value]:
-    """From a scalar or vector of at most 64 bits to one integer."""
+    """Return the bits of a scalar, or of a vector of at most 64 bits, as one integer."""
     if isinstance(type_, Vector):
         element = type_.element
         assert isinstance(element, Number)

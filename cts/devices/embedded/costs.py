@@ -1,4 +1,4 @@
-"""How many steps an instruction takes: one, and more for what computes with many numbers."""
+"""How many steps an instruction takes: one, and more if it computes with many numbers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _TURNS = frozenset(op for op in Op if op.name.startswith(("Atomic", "GroupNonUniform")))
 
 _LANES_A_STEP = 16
-"""Invocations that take their turns in one step, of an instruction whose invocations take turns."""
+"""How many invocations take their turns in one step, if the invocations of an instruction take turns."""
 
 
 def cost(translation: Translation, op: Op, words: Words, size: int) -> int:
-    """The steps of one instruction of a function, whose result takes ``size`` bytes."""
+    """Return the steps that one instruction of a function takes, if its result has ``size`` bytes."""
     if op in _TURNS:
         return 1 + translation.machine.lanes // _LANES_A_STEP
     steps = 1

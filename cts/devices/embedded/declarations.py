@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.constants import constant_value
-from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.diagnostics import Unsupported, Violation, need
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
 from cts.devices.embedded.spirv_types import MatrixType, PointerType, has_matrix, has_no_bytes
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.type_declarations import declared_type
-from cts.devices.embedded.type_rules import RULES, need
+from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, MemoryModel, Op, StorageClass
 from generators.spirv.reader import read_string
@@ -31,11 +31,11 @@ _VARIABLES = frozenset(
         StorageClass.StorageBuffer,
     }
 )
-"""Storage classes of variables outside of functions."""
+"""Storage classes of variables that are declared outside of functions."""
 
 
 def declare(translation: Translation, subgroup_size: int) -> None:
-    """Evaluate everything before the first function; after it the machine has its size.
+    """Evaluate everything before the first function, and give the machine its size.
 
     Raises:
         Violation: a declaration breaks a static rule; ``index`` of the translation is the instruction.
@@ -68,7 +68,7 @@ class _Declarations:
         self._module.function_instructions = self._module.instructions[self._module.first_function :]
 
     def _read_declarations(self) -> int:
-        """Reads everything before the first function; gives the index of that."""
+        """Read everything before the first function, and return the index of that function."""
         for index, (op, words, _) in enumerate(self._module.instructions):
             self._module.index = index
             if op is Op.Function:
@@ -194,4 +194,4 @@ _DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType
         Op.Variable: _Declarations._variable,
     }
 )
-"""By opcode, what a declaration that is neither a type nor a constant leaves."""
+"""By opcode, the functions that read a declaration that is neither a type nor a constant."""

@@ -1,13 +1,13 @@
 """DecodeFunc and DecodeVectorFunc of OpCooperativeMatrixLoadTensorNV (SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View;
 SPV_NV_cooperative_matrix_decode_vector, 3.49.8).
 
-A function is called once for each element that lies in the tensor. It is not called for elements that the view clips, which keep the
-object's value, nor for those that get the clamp value: whether a device calls it for those is free, and nobody looks at what it returns
+A function is called once for each element that is inside of the tensor. It is not called for elements that the view clips, which keep the
+object's value, nor for elements that get the clamp value: a device is free to call it for them, but its results there are not used
 (F-TA-17).
 
-Which groups of neighbours the vector function decodes is free as well (DV-SEM-02). Only those may be decoded by it whose elements are
-all in the matrix (F-DV-2); of them this device takes those that the mapping of elements to invocations says, so that another mapping
-shows a difference of the two functions.
+A device is also free to choose which groups of neighbours the vector function decodes (DV-SEM-02). It may only decode groups whose
+elements are all in the matrix (F-DV-2). This device chooses among them by the mapping of elements to invocations, so runs with different
+mappings show a difference between the two functions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cts.devices.embedded.tensor_addressing import Layout, Places
 from cts.devices.embedded.tensor_types import is_int32
 from cts.devices.embedded.translation import Translation
 from cts.devices.embedded.values import Undefined, Value
-from generators.spirv.enumerants import Capability, StorageClass
+from generators.spirv.enumerants import Capability, Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixLoadTensorNV: DecodeFunc"
 _VECTOR = "OpCooperativeMatrixLoadTensorNV: DecodeVectorFunc"
@@ -44,12 +44,17 @@ _CHOICE: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
         "scattered": lambda group: group * 7 % 5 < 2,
     }
 )
-"""By mapping, which groups (by number) the vector function decodes."""
+"""By mapping, the groups (by number) that the vector function decodes."""
 
 
 @dataclass(frozen=True)
 class _Function:
-    """A decode function: ``size`` in bytes of what its first parameter points to, ``width`` of what it returns (1: a scalar)."""
+    """A decode function.
+
+    Attributes:
+        size: bytes of the pointee of its first parameter.
+        width: components of its result (1: a scalar).
+    """
 
     callback: Callback
     size: int
@@ -62,7 +67,7 @@ class _Elements:
 
     Attributes:
         instance: its number. ``start``: the address that its pointer leads to.
-        index: of each its block's number from the pointer, int64 of shape (elements,).
+        index: the number of each element's block, counted from the pointer: int64 of shape (elements,).
         block, inside: blockCoord and coordInBlock, int64 of shape (dimensions, elements).
     """
 
@@ -73,7 +78,7 @@ class _Elements:
     inside: np.ndarray
 
     def some(self, which: np.ndarray) -> _Elements:
-        """Those that a mask or an array of numbers picks."""
+        """Return the elements that a mask or an array of numbers picks."""
         return _Elements(self.instance, self.start, self.index[which], self.block[:, which], self.inside[:, which])
 
 
@@ -103,7 +108,7 @@ class Decode:
         self._vector = self._function(vector, dim, _VECTOR, "DV-FN-01", "DV-FN-03", "DV-FN-03") if vector else None
 
     def _function(self, id_: int, dim: int, what: str, result_rule: str, pointer_rule: str, array_rule: str) -> _Function:
-        callback = Callback(self._translation, id_, result_rule, what)
+        callback = Callback(self._translation, Op.CooperativeMatrixLoadTensorNV, self._matrix, id_, result_rule, what)
         type_ = callback.type
         width = 1
         if what is _VECTOR:
@@ -127,12 +132,12 @@ class Decode:
         return _Function(callback, size_of(pointee), width)
 
     def elements(self, instance: int, memory: Memory, start: int, layout: Layout, places: Places) -> np.ndarray:
-        """The elements that lie in the tensor, as the functions return them.
+        """Return the elements that are in the tensor, as the functions return them.
 
         Args:
             instance: number of the scope instance that loads.
-            memory, start: what the operand Pointer leads to, and at which byte.
-            layout, places: where the elements lie; one at least does.
+            memory, start: the memory that the operand Pointer leads to, and the byte in it.
+            layout, places: where the elements are; at least one is in the tensor.
 
         Returns:
             an array of shape (elements,) of the component's dtype, in row-major order.
@@ -160,7 +165,7 @@ class Decode:
         return decoded
 
     def _decode_groups(self, vector: _Function, elements: _Elements, decoded: np.ndarray) -> np.ndarray:
-        """Writes what the vector function returns to ``decoded``; which elements remain, a bool array."""
+        """Write the results of the vector function to ``decoded``, and return which elements remain, as a bool array."""
         quotient, component = np.divmod(elements.inside[-1], vector.width)
         key = np.vstack([elements.block, elements.inside[:-1], quotient])
         _, first, group = np.unique(key, axis=1, return_index=True, return_inverse=True)
@@ -170,7 +175,7 @@ class Decode:
         chosen = present.all(axis=1) & _CHOICE[self._translation.mapping](np.arange(first.size))
         if not chosen.any():
             return np.ones(group.size, bool)
-        # The arguments are those of the lowest element, of which all but the last coordinate are those of any.
+        # The arguments are the lowest element's. All elements of a group have the same coordinates except the last.
         lowest = elements.some(first[chosen])
         lowest.inside[-1] -= lowest.inside[-1] % vector.width
         parts = self._call(vector, lowest)
@@ -193,7 +198,7 @@ class Decode:
         return found
 
     def _address(self, memory: Memory) -> int:
-        """Where a memory begins. A buffer that has no address for the application gets one here (F-CM2-7)."""
+        """Return the address of a memory. A buffer that has none for the application gets one here (F-CM2-7)."""
         space = self._translation.space
         try:
             found = space.find(memory.base) is memory

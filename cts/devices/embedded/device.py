@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 
@@ -22,21 +22,22 @@ from cts.devices.embedded.diagnostics import (
     instruction_text,
 )
 from cts.devices.embedded.elements import MAPPINGS
-from cts.devices.embedded.instructions import HANDLERS
+from cts.devices.embedded.faults import NO_FAULTS, Faults
+from cts.devices.embedded.instructions import handlers_with
 from cts.devices.embedded.limits import Exhausted, Limits
 from cts.devices.embedded.memory import Memory, stray_writes
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.embedded.spirv_types import size_of
-from cts.devices.embedded.translation import Translation
+from cts.devices.embedded.translation import Handler, Translation
 from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import UNDEFINED
 from cts.devices.embedded.workgroup import built_in, check_built_in
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.verdict.codes import Reason
 from generators.kernel import Dispatch, Kernel, Outcome
-from generators.spirv.enumerants import Decoration, StorageClass
+from generators.spirv.enumerants import Decoration, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction
 
 DEFAULT_MAPPING = "interleaved"
@@ -49,29 +50,39 @@ class EmbeddedDevice:
     Args:
         profile: what it supports.
         mapping: how elements of a matrix are spread over invocations, a name of ``elements.MAPPINGS``.
-        strict: whether undefined behaviour raises; else reads that have no value give zero, and such writes are dropped.
+        strict: whether undefined behaviour raises. If not, reads without a value give zero, and writes without a place are dropped.
         limits: how much a kernel may take.
+        faults: how it is wrong; by default it is not.
 
     Attributes:
         last_steps: seconds by step of the last run.
 
     Raises:
         DeviceError: no such mapping.
+        ValueError: a fault is of an instruction that the interpreter does not have.
     """
 
-    def __init__(self, profile: Profile, mapping: str = DEFAULT_MAPPING, strict: bool = True, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        mapping: str = DEFAULT_MAPPING,
+        strict: bool = True,
+        limits: Limits = LIMITS,
+        faults: Faults = NO_FAULTS,
+    ) -> None:
         if mapping not in MAPPINGS:
             raise DeviceError(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
         self._mapping = mapping
         self._strict = strict
         self._limits = limits
+        self._handlers, self._faults = handlers_with(faults), faults
         self._pipeline: Pipeline | None = None
         self.last_steps: dict[str, float] = {}
 
     @property
     def description(self) -> DeviceDescription:
-        """What the profile says."""
+        """The description in the profile."""
         return self._description
 
     def missing(self, kernel: Kernel) -> Reason | None:
@@ -84,8 +95,8 @@ class EmbeddedDevice:
         """Run all dispatches.
 
         Raises:
-            NotValidSpirv: the kernel's module is no valid one.
-            NotSupported: the module has what the interpreter does not have.
+            NotValidSpirv: the kernel's module is not valid.
+            NotSupported: the module uses something that the interpreter does not have.
             UndefinedBehaviour: the kernel does what the specification forbids.
             DeviceTimeout: it does not end within the limit of steps.
             OutOfMemory: its values would take more memory than the limit.
@@ -95,10 +106,10 @@ class EmbeddedDevice:
         with self._step(Step.PIPELINE):
             if pipeline is None or pipeline.kernel is not kernel:
                 subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
-                pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict, self._limits)
+                pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict, self._limits, self._handlers, self._faults)
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
-        # One that stopped halfway is not kept.
+        # A pipeline that stopped halfway is not kept.
         self._pipeline = pipeline
         return outcomes
 
@@ -114,11 +125,11 @@ class EmbeddedDevice:
             self.last_steps[step.value] = time.perf_counter() - begin
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
-        """What a driver with this profile would answer."""
+        """Return what a driver with this profile would answer."""
         return ask(self._description, call)
 
     def close(self) -> tuple[Finding, ...]:
-        """Forget the last pipeline; nothing else is held."""
+        """Forget the last pipeline. The device holds nothing else."""
         self._pipeline = None
         return ()
 
@@ -131,11 +142,21 @@ class Pipeline:
         UndefinedBehaviour: the module breaks a rule that does not depend on data.
     """
 
-    def __init__(self, kernel: Kernel, subgroup_size: int, mapping: str, strict: bool, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        subgroup_size: int,
+        mapping: str,
+        strict: bool,
+        limits: Limits,
+        handlers: Mapping[Op, Handler],
+        faults: Faults,
+    ) -> None:
         self.kernel = kernel
         self._strict = strict
+        self._built_in = faults.performing(built_in)
         try:
-            translation = Translation(kernel, subgroup_size, mapping, strict, HANDLERS, RULES, limits)
+            translation = Translation(kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults)
         except NotSpirv as error:
             raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
         except UnknownInstruction as error:
@@ -149,7 +170,7 @@ class Pipeline:
             raise _explained(translation, translation.index, error) from error
 
     def _connect(self) -> None:
-        """What every dispatch needs of each variable."""
+        """Find out what every dispatch needs to know about each variable."""
         self._by_binding: dict[int, list[int]] = {}
         self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
@@ -176,7 +197,7 @@ class Pipeline:
                 self._cells.append((id_, Cell(types[pointee], name), initializer))
 
     def run(self, dispatch: Dispatch) -> Outcome:
-        """One dispatch."""
+        """Run one dispatch."""
         machine = self._translation.machine
         try:
             with np.errstate(all="ignore"):
@@ -200,13 +221,13 @@ class Pipeline:
         return Outcome({slot.name: memory.data for slot, memory in written}, stray_writes(memories))
 
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
-        """Memories of the buffers with their contents; writes their addresses into the push constants."""
+        """Return the memories of the buffers with their contents. Write their addresses to the push constants."""
         translation, constants = self._translation, self._translation.machine.constants
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
         translation.space.clear()
         memories = []
         for id_, name in self._buffer_variables:
-            # Nothing is bound to it, so that any access is out of bounds, unless a buffer follows.
+            # Unless a buffer follows, nothing is bound to it, and any access is out of bounds.
             constants[id_] = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict), 0)
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             base = translation.space.place(slot.bytes)
@@ -234,7 +255,7 @@ class Pipeline:
             values[id_] = CellPointer(cell, (), translation.mapping)
             which = translation.decorations.get(id_, {}).get(Decoration.BuiltIn)
             if which is not None:
-                cell.value = built_in(translation, which[0], cell.type)
+                cell.value = self._built_in(translation, which[0], cell.type)
             elif initializer:
                 cell.value = values[initializer]
             else:

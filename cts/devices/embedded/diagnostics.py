@@ -1,4 +1,4 @@
-"""How the embedded device says what is wrong: which instruction broke which rule."""
+"""How the embedded device reports a mistake: which instruction broke which rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Violation(Exception):
 
     Attributes:
         rule: a requirement id, a VUID, an F-id, or the section of the SPIR-V specification.
-        text: what happened, in one line. Whoever reports it puts the instruction before it.
+        text: what happened, in one line. The report puts the instruction before it.
     """
 
     def __init__(self, rule: str, text: str) -> None:
@@ -26,8 +26,20 @@ class Violation(Exception):
 
 
 class Malformed(Exception):
-    """An instruction is no valid SPIR-V: a type or a number that does not fit it; the message says which. Which instruction it is, is
-    known to whoever translates."""
+    """An instruction is not valid SPIR-V: a type or a number does not fit it; the message says which.
+
+    The translation knows which instruction it is.
+    """
+
+
+def need(holds: bool, what: str) -> None:
+    """Refuse the instruction unless ``holds``.
+
+    Raises:
+        Malformed: with ``what``.
+    """
+    if not holds:
+        raise Malformed(what)
 
 
 class UndefinedUse(Exception):
@@ -35,11 +47,11 @@ class UndefinedUse(Exception):
 
 
 class Unsupported(Exception):
-    """The interpreter lacks what a module uses; the message names it."""
+    """The interpreter lacks something that a module uses; the message names it."""
 
 
 class NotValidSpirv(DeviceFailure):
-    """What a kernel has for a module is none: our defect.
+    """The module of a kernel is not a valid one: our defect.
 
     Attributes:
         word: number of the word, from 0, where it goes wrong.
@@ -54,8 +66,7 @@ class NotValidSpirv(DeviceFailure):
 
 
 class NotSupported(DeviceFailure):
-    """A module has an instruction that the interpreter lacks, or one with operands that it lacks: our defect, because every case is to run
-    on it.
+    """A module has an instruction, or operands, that the interpreter lacks: our defect, because every case must run on it.
 
     Attributes:
         instruction: its name, with ``Op``.
@@ -75,7 +86,7 @@ def enumerant_text(kind: type[NamedNumber], value: int) -> str:
 
 
 def instruction_text(spirv: bytes, index: int) -> str:
-    """The instruction number ``index`` (from 0) of a module, disassembled."""
+    """Return the instruction number ``index`` (from 0) of a module, disassembled."""
     try:
         return " ".join(disassemble(spirv).splitlines()[_HEADER_LINES + index].split())
     except (GeneratorError, IndexError):

@@ -1,4 +1,4 @@
-"""Which invocation holds which element of a cooperative matrix: the specification leaves it to the device (KHR-LEN-02, KHR-COMP-03)."""
+"""Which invocation holds which element of a cooperative matrix. A device is free to choose (KHR-LEN-02, KHR-COMP-03)."""
 
 from __future__ import annotations
 
@@ -36,14 +36,17 @@ def _scattered(rows: int, columns: int, lanes: int) -> np.ndarray:
 MAPPINGS: Mapping[str, Callable[[int, int, int], np.ndarray]] = MappingProxyType(
     {"interleaved": _interleaved, "columns": _columns, "blocked": _blocked, "scattered": _scattered}
 )
-"""By name: the elements (row * columns + column) in the order in which invocations take them in turn. ``interleaved`` goes along
-rows, ``columns`` along columns, ``blocked`` gives each invocation a run of neighbours, ``scattered`` has no order."""
+"""By name, the elements (row * columns + column) in the order in which invocations take them in turn.
+
+``interleaved`` goes along rows and ``columns`` along columns; ``blocked`` gives each invocation a run of neighbours; ``scattered`` has no
+order."""
 
 
 @remember_small(maxsize=256, elements=lambda _, rows, columns, *__: rows * columns)
 def element_table(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
-    """The element that component i of invocation l stands for: int64 of shape (most components, lanes), NO_ELEMENT where an
-    invocation has fewer.
+    """Return the element that component i of invocation l stands for.
+
+    It is int64 of shape (most components, lanes), with NO_ELEMENT where an invocation has fewer components.
 
     Raises:
         CtsError: no such mapping.
@@ -58,6 +61,6 @@ def element_table(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarr
 
 @remember_small(maxsize=256, elements=lambda _, rows, columns, *__: rows * columns)
 def component_counts(mapping: str, rows: int, columns: int, lanes: int) -> np.ndarray:
-    """How many components each invocation has: int64 of shape (lanes,)."""
+    """Return how many components each invocation has: int64 of shape (lanes,)."""
     counts: np.ndarray = (element_table(mapping, rows, columns, lanes) != NO_ELEMENT).sum(axis=0)
     return counts

@@ -1,4 +1,4 @@
-"""How an instruction on scalars applies to vectors and, where it may, to cooperative matrices."""
+"""How an instruction on scalars applies to vectors and, where that is allowed, to cooperative matrices."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MATRIX_CONVERSIONS = frozenset(
 """Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
 
 USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
-"""Capabilities with one of which an accumulator may become an A or B (CM2-CAP-02)."""
+"""Capabilities that each allow an accumulator to become an A or B (CM2-CAP-02)."""
 
 
 def happens(machine: Machine, condition: Value) -> bool:
-    """Whether a condition on scalars, or on the elements of a matrix, holds anywhere where it is executed."""
+    """Return whether a condition on scalars, or on the elements of a matrix, holds for any invocation that executes."""
     if not isinstance(condition, np.ndarray):
         return bool(condition)
     if not condition.any():
@@ -41,10 +41,10 @@ def happens(machine: Machine, condition: Value) -> bool:
 
 
 def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:
-    """What executes ``function`` on the constituents of the operands ``words[2:]``.
+    """Return what executes ``function`` on the constituents of the operands ``words[2:]``.
 
     Raises:
-        Violation: a matrix operand where the extension has none, or operands of different types.
+        Violation: a matrix operand where the extension allows none, or operands of different types.
     """
     result = translation.types[words[0]]
     return apply_to(translation, op, result, words[2:], function)
@@ -101,8 +101,10 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
 
 
 def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: MatrixType) -> bool:
-    """Whether a capability lets a conversion ``op`` change the use from one to the other of two types that are otherwise alike
-    (CM2-CVT-01; F-CM2-13 for the capability of SPV_EXT_cooperative_matrix_maintenance1)."""
+    """Return whether a capability lets a conversion ``op`` change the use, between two types that are otherwise alike (CM2-CVT-01).
+
+    F-CM2-13 is about the capability of SPV_EXT_cooperative_matrix_maintenance1.
+    """
     if op is Op.Bitcast or (from_.scope, from_.rows, from_.columns) != (to.scope, to.rows, to.columns):
         return False
     if from_.use is Use.ACCUMULATOR and to.use is not Use.ACCUMULATOR:

@@ -1,4 +1,4 @@
-"""How the blocks of a function lead to each other, and whether each value is computed on every way to its uses."""
+"""How control flows between the blocks of a function, and whether each value is computed on every path to its uses."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Flow:
     """The blocks of one function.
 
     Attributes:
-        first: number of its first block; blocks are numbered through the module.
+        first: number of its first block. Blocks are numbered through the module.
         blocks: label -> number.
-        uses: (block of the definition, block of the use) -> an id and instruction where that happens first.
+        uses: (block of the definition, block of the use) -> the id and the instruction of the first such use.
         phis: block and instruction of each OpPhi.
     """
 
@@ -25,15 +25,15 @@ class Flow:
         self._leads: list[tuple[int, Sequence[int], Instruction, bool]] = []
 
     def begin(self, label: int, number: int) -> None:
-        """A block begins."""
+        """Begin a block."""
         self.blocks[label] = number
 
     def leads(self, block: int, labels: Sequence[int], instruction: Instruction, ends: bool) -> None:
-        """An instruction of ``block`` names labels; invocations go there if it ``ends`` the block."""
+        """Note that an instruction of ``block`` names labels, to which control goes if it ``ends`` the block."""
         self._leads.append((block, labels, instruction, ends))
 
     def check(self, homes: dict[int, int]) -> None:
-        """Checks labels, phis and uses, when the function has ended; ``homes`` has the block of each value.
+        """Check labels, phis and uses at the end of the function; ``homes`` has the block of each value.
 
         Raises:
             NotSpirv: one of them is wrong.
@@ -87,7 +87,7 @@ def _predecessors(ways: dict[int, list[int]]) -> dict[int, set[int]]:
 
 
 def _dominators(first: int, ways: dict[int, list[int]], before: dict[int, set[int]]) -> dict[int, int]:
-    """By block that can be reached its immediate dominator, of the first block itself."""
+    """Return the immediate dominator of each block that can be reached; the first block is its own."""
     order = _reverse_postorder(first, ways)
     rank = {block: place for place, block in enumerate(order)}
     found = {first: first}
@@ -132,7 +132,7 @@ def _reverse_postorder(first: int, ways: dict[int, list[int]]) -> list[int]:
 
 
 def _dominates(home: int, user: int, dominators: dict[int, int]) -> bool:
-    """Whether every way to ``user`` leads through ``home``; nothing is asked of blocks that no way leads to."""
+    """Return whether every path to ``user`` goes through ``home``; true if no path leads to ``user``."""
     if user not in dominators:
         return True
     while user != home:

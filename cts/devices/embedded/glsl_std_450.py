@@ -7,13 +7,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text
+from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text, need
 from cts.devices.embedded.elementwise import apply_to, happens
 from cts.devices.embedded.machine import Run
-from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of, type_text
-from cts.devices.embedded.spirv_types import MatrixType, Number
+from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of
+from cts.devices.embedded.spirv_types import MatrixType, Number, type_text
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.type_rules import need
 from cts.devices.embedded.values import Value
 from generators.spirv.enumerants import GlslStd450, Op
 
@@ -23,7 +22,7 @@ def _like(x: Value, result: Value) -> Value:
 
 
 def _wide(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
-    """A function of floats, computed in at least binary32 and rounded once."""
+    """Return what computes a function of floats in at least binary32 and rounds once."""
 
     def apply(x: Value) -> Value:
         x = np.asarray(x)
@@ -92,7 +91,7 @@ _TWO = frozenset(
 _OPERANDS: Mapping[int, int] = MappingProxyType(
     {int(which): 3 if which in _THREE else 2 if which in _TWO else 1 for table in (_UNSIGNED, _SIGNED, _FLOAT) for which in table}
 )
-"""By instruction, how many operands it takes."""
+"""By instruction, the number of its operands."""
 
 _CLAMPS = frozenset({GlslStd450.UClamp, GlslStd450.SClamp, GlslStd450.FClamp})
 

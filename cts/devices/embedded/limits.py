@@ -1,4 +1,4 @@
-"""How much a module may ask of the interpreter: counted before memory is taken, and while it runs, never by a clock."""
+"""How much a module may use. Memory is counted before it is taken and steps while they run; no clock is involved."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from cts.devices.embedded.spirv_types import Array, Bool, MatrixType, Number, St
 from generators.types import Scope
 
 ELEMENTS_A_STEP = 1 << 10
-"""Numbers with which an instruction may compute in one step."""
+"""How many numbers an instruction may compute with in one step."""
 
 MAX_DEPTH = 48
-"""Types in types in types: what reads and writes them calls itself as often."""
+"""How deeply types may be nested. Functions that read and write values recurse as deeply."""
 
 MAX_PARTS = 1 << 14
-"""Parts of a type and of its parts, an array's element counted once: as many members as a structure may have (SPIR-V 2.17)."""
+"""How many parts a type may have, an array's element counted once: as many as a structure may have members (SPIR-V 2.17)."""
 
 MAX_ELEMENTS = 1 << 20
-"""Elements of a cooperative matrix in all its instances of a workgroup: some computations take a hundred bytes for each."""
+"""How many elements a cooperative matrix may have in all its instances of a workgroup. Some computations take 100 bytes for each."""
 
 MAX_CALL_DEPTH = 32
-"""Functions that call functions."""
+"""How deeply calls may be nested."""
 
 _LANE_BYTES = 8
 _SCALAR_BYTES = 64
 _SHADOW = 26
-"""Bytes that a byte of workgroup memory takes, with the records of who read and wrote it."""
+"""How many bytes a byte of workgroup memory takes, with the records of its readers and writers."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one kernel may take.
+    """How much one kernel may take.
 
     Attributes:
-        steps: of one dispatch. An instruction is one, and one more for each 1,024 numbers that it computes with.
-        memory: bytes that all values of a module, its variables and its workgroup memory may take together.
+        steps: for one dispatch. An instruction takes one, and one more for each 1,024 numbers that it computes with.
+        memory: bytes for all values of a module, its variables and its workgroup memory together.
     """
 
     steps: int = 5_000_000
@@ -48,9 +48,9 @@ class Extent:
     """How large a type is.
 
     Attributes:
-        depth: of types in types. ``parts``: how many there are, an array's element counted once.
-        scalars: numbers and booleans that a value holds, a matrix not counted.
-        matrices: by scope, bytes of the matrices in one instance of it.
+        depth: how deeply types are nested in it. ``parts``: how many there are, an array's element counted once.
+        scalars: numbers and booleans that a value holds, without matrices.
+        matrices: by scope, bytes of the matrices in one instance of the scope.
     """
 
     depth: int = 1
@@ -60,15 +60,15 @@ class Extent:
     workgroup_bytes: int = 0
 
     def value_bytes(self, lanes: int, subgroups: int) -> int:
-        """Bytes that a value takes at most, where each invocation has its own."""
+        """Return the bytes that a value takes at most, if each invocation has its own."""
         return self.scalars * (lanes * _LANE_BYTES + _SCALAR_BYTES) + self.subgroup_bytes * subgroups + self.workgroup_bytes
 
 
 def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
-    """The extent of a type, from those of the types that it is made of.
+    """Return the extent of a type, from the extents of the types that it is made of.
 
     Raises:
-        Unsupported: it is deeper, or has more parts, than the interpreter takes.
+        Unsupported: it is deeper, or has more parts, than the interpreter allows.
     """
     match type_:
         case Vector():
@@ -85,7 +85,7 @@ def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
         case Number() | Bool():
             return Extent()
         case _:
-            # Tensor layouts and views hold at most 26 numbers, pointers one.
+            # Tensor layouts and views hold at most 26 numbers; pointers hold one.
             return Extent(1, 1, 26)
     if found.depth > MAX_DEPTH:
         raise Unsupported(f"types in types, {found.depth} deep; at most {MAX_DEPTH}")
@@ -105,7 +105,7 @@ def _together(parts: Sequence[Extent], depth: int, count: int, *members: Extent)
 
 
 class Budget:
-    """Bytes that are still there.
+    """The memory that is left for a kernel.
 
     Attributes:
         left: bytes.
@@ -116,10 +116,10 @@ class Budget:
         self.left = limit
 
     def take(self, size: int, what: str, id_: int) -> None:
-        """Takes ``size`` bytes for ``what``, of an id.
+        """Take ``size`` bytes for ``what``, which belongs to an id.
 
         Raises:
-            Exhausted: there are not so many.
+            Exhausted: fewer are left.
         """
         if size > self.left:
             left = f"{max(self.left, 0):,} are left of {self.limit:,} for all values of a module"
@@ -127,10 +127,10 @@ class Budget:
         self.left -= size
 
     def take_shared(self, size: int, id_: int) -> None:
-        """Takes workgroup memory of ``size`` bytes, with its records, for a variable.
+        """Take workgroup memory of ``size`` bytes, with its records, for a variable.
 
         Raises:
-            Exhausted: there are not so many.
+            Exhausted: less is left.
         """
         self.take(size * _SHADOW, "the workgroup variable", id_)
 

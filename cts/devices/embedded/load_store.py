@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.devices.embedded.access import SCALAR_ALIGNMENT
 from cts.devices.embedded.diagnostics import UndefinedUse, Violation
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
@@ -29,11 +30,11 @@ _WIDEST_ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class _Operands:
-    """What a load and a store have in common, known before it runs.
+    """The operands that a load and a store have in common, as known before it runs.
 
     Attributes:
         pointer, stride: ids. ``stride_type``: type of the stride.
-        unit: bytes of the pointee, which the stride counts.
+        unit: bytes of the pointee, the unit of the stride.
         row_major: the layout.
         access: alignment and ordering.
     """
@@ -49,7 +50,7 @@ class _Operands:
 
     @property
     def line_bytes(self) -> int:
-        """Bytes of a row (row major) or column."""
+        """Bytes of a row (row major) or column (column major)."""
         return (self.matrix.columns if self.row_major else self.matrix.rows) * self.matrix.number.bytes
 
     @property
@@ -59,14 +60,17 @@ class _Operands:
 
 @remember_small(maxsize=256, elements=lambda rows, columns, *_: rows * columns)
 def element_offsets(rows: int, columns: int, row_major: bool, stride: int, size: int) -> np.ndarray:
-    """Bytes from the pointer to each element: (row, column) lies at row * stride + column * size in a row major matrix, at
-    column * stride + row * size in a column major one (KHR-LOAD-03, KHR-LOAD-04). int64 of shape (rows, columns)."""
+    """Return the bytes from the pointer to each element, int64 of shape (rows, columns).
+
+    Element (row, column) is at row * stride + column * size in a row-major matrix, and at column * stride + row * size in a column-major
+    one (KHR-LOAD-03, KHR-LOAD-04).
+    """
     row, column = np.arange(rows)[:, None], np.arange(columns)
     return row * stride + column * size if row_major else column * stride + row * size
 
 
 def _operands(translation: Translation, words: Words, matrix: MatrixType, pointer: int, what: str, writes: bool) -> _Operands:
-    """``words`` begin with the layout."""
+    """Read and check the operands; ``words`` begin with the layout."""
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
         raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"a pointer to {storage.name} storage")
@@ -92,7 +96,7 @@ def _scalar_bytes(type_: Type) -> int:
 
 
 def _uniform_place(machine: Machine, operands: _Operands, values: list[Value]) -> tuple[Memory, list[int], list[int]]:
-    """Where each active instance accesses memory: byte offsets of its pointer, and bytes of its stride."""
+    """Return where each active instance accesses memory: the memory, byte offsets of the pointers, and strides in bytes."""
     scope, instances = operands.matrix.scope, machine.instances(operands.matrix.scope)
     pointer = values[operands.pointer]
     place = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
@@ -124,7 +128,7 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
-    """The bytes that an instance accesses: one run where the lines follow each other closely."""
+    """Return the bytes that an instance accesses: one run if there is nothing between the lines."""
     line = operands.line_bytes
     if stride == line or operands.lines == 1:
         return slice(place, place + line * operands.lines)
@@ -143,6 +147,7 @@ def _load(translation: Translation, words: Words) -> Run:
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
     whole_workgroup = instances == 1 and machine.subgroups > 1
+    load_elements = translation.faults.performing(robust_load)
 
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
@@ -159,10 +164,10 @@ def _load(translation: Translation, words: Words) -> Run:
                 memory.check_defined(inside)
                 if records is not None:
                     memory.record_read(inside, records[i], machine.clock, operands.access.manner)
-                result[i] = robust_load(memory, place + offsets, number)
+                result[i] = load_elements(memory, place + offsets, number)
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
-                result[i] = robust_load(memory, place + offsets, number)
+                result[i] = load_elements(memory, place + offsets, number)
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
@@ -170,7 +175,7 @@ def _load(translation: Translation, words: Words) -> Run:
                 if records is not None:
                     memory.record_read(touched, records[i], machine.clock, operands.access.manner)
             if place % size or stride % size:
-                result[i] = robust_load(memory, place + offsets, number)
+                result[i] = load_elements(memory, place + offsets, number)
             else:
                 result[i] = elements[(place + offsets) // size]
         return result
@@ -179,13 +184,14 @@ def _load(translation: Translation, words: Words) -> Run:
 
 
 def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
-    """The bytes of elements at ``offsets`` that lie in the memory."""
+    """Return those bytes of elements at ``offsets`` that are inside of the memory."""
     places = (offsets[..., None] + np.arange(size)).ravel()
     return places[(places >= 0) & (places < memory.size)]
 
 
+@replaceable
 def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
-    """Elements at any offsets; zero out of bounds."""
+    """Return the elements at any offsets, zero out of bounds."""
     places = offsets[..., None] + np.arange(number.bytes)
     if not memory.size:
         return np.zeros(offsets.shape, number.dtype)
@@ -204,6 +210,7 @@ def _store(translation: Translation, words: Words) -> Run:
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
     whole_workgroup = instances == 1 and machine.subgroups > 1
+    store_elements = translation.faults.performing(robust_store)
 
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
@@ -230,10 +237,10 @@ def _store(translation: Translation, words: Words) -> Run:
                 if records is not None:
                     memory.record_write(inside, records[i], machine.clock, operands.access.manner)
                 memory.define(inside)
-                robust_store(memory, place + offsets, data[i])
+                store_elements(memory, place + offsets, data[i])
                 continue
             if not memory.check_bounds(place, place + stride * (operands.lines - 1) + operands.line_bytes):
-                robust_store(memory, place + offsets, data[i])
+                store_elements(memory, place + offsets, data[i])
                 continue
             if memory.checked:
                 touched = _touched(operands, place, stride)
@@ -241,15 +248,16 @@ def _store(translation: Translation, words: Words) -> Run:
                     memory.record_write(touched, records[i], machine.clock, operands.access.manner)
                 memory.define(touched)
             if place % size or stride % size:
-                robust_store(memory, place + offsets, data[i])
+                store_elements(memory, place + offsets, data[i])
             else:
                 elements[(place + offsets) // size] = data[i]
 
     return run
 
 
+@replaceable
 def robust_store(memory: Memory, offsets: np.ndarray, data: np.ndarray) -> None:
-    """Elements at any offsets; what is out of bounds is dropped, and noted where it is undefined behaviour."""
+    """Write elements at any offsets. Bytes out of bounds are dropped, and noted where they are undefined behaviour."""
     raw = np.ascontiguousarray(data)[..., None].view(np.uint8)
     places = offsets[..., None] + np.arange(raw.shape[-1])
     inside = (places >= 0) & (places < memory.size)

@@ -1,7 +1,7 @@
 """The state of a workgroup that runs, and the scheduler of its blocks.
 
 All invocations run together; a mask says which of them execute. Where they diverge, the block that comes first in structured
-order runs next, with every invocation that waits for it, so that invocations meet again at merge blocks.
+order runs next, with every invocation that waits for it. So invocations meet again at merge blocks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from cts.devices.device import DeviceTimeout, Step
 from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.limits import ELEMENTS_A_STEP
 from cts.devices.embedded.ordering import Clock
 from cts.devices.embedded.spirv_types import Type, Void
@@ -22,12 +23,12 @@ from generators.types import Scope
 
 Run = Callable[[], Value]
 Entry = tuple[int, Run, int, Type]
-"""Result id (0: none), what computes it, number of the instruction in the module, type of the result."""
+"""Result id (0: none), the function that computes it, number of the instruction in the module, type of the result."""
 
 
 @dataclass(frozen=True)
 class Phi:
-    """OpPhi: by label of the predecessor the id of the value."""
+    """OpPhi. ``sources``: label of the predecessor -> id of the value."""
 
     result: int
     type: Type
@@ -39,7 +40,7 @@ class Branch:
     """How a block ends.
 
     Attributes:
-        targets: labels; one for OpBranch; true and false; the default and those of the literals.
+        targets: labels: one of OpBranch; of true and false; or the default and one for each literal.
         condition: id of the condition or selector, 0 if there is none.
         literals: of OpSwitch, as bit patterns; None for OpBranchConditional.
     """
@@ -67,7 +68,7 @@ class Block:
 
     Attributes:
         label: its id. ``order``: its place in structured order.
-        phis, entries: its instructions.
+        phis, entries: its instructions, without the terminator.
         end: its terminator. ``end_index``: the terminator's number in the module.
         cost: the steps that it takes, see ``Limits``.
     """
@@ -88,7 +89,7 @@ class Function:
     Attributes:
         parameters: ids. ``result``: its return type.
         blocks: by label. ``entry``: label of the first.
-        begin: run when it is called, before its first block: they make its variables anew.
+        begin: functions to run at each call, before the first block. They make its variables.
         pointers: ids of its results that are pointers.
     """
 
@@ -107,17 +108,17 @@ class Machine:
         values: by id.
         lanes: invocations; ``subgroup_size``; ``subgroups``.
         everyone: a mask of all invocations.
-        mask: which invocations execute; ``full``: whether all do.
-        clock: for races.
-        strict: whether what the specification forbids raises Violation.
+        mask: the invocations that execute; ``full``: whether all do.
+        clock: orders accesses, to find races.
+        strict: whether undefined behaviour raises Violation.
         index: number of the instruction that is being executed, for messages.
-        constants: what ``values`` holds when a workgroup begins.
+        constants: the contents of ``values`` when a workgroup begins.
         workgroup: its number in x, y and z; ``workgroups``: how many there are.
-        steps: taken in this dispatch.
+        steps: how many were taken in this dispatch.
         callback: whether a function runs for elements, not for invocations (``call_for_elements``).
     """
 
-    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int) -> None:
+    def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int, faults: Faults) -> None:
         self.values: list[Value] = [None] * bound
         self.lanes = lanes
         self.subgroup_size = subgroup_size
@@ -135,21 +136,22 @@ class Machine:
         self.steps = 0
         self._steps_limit = steps
         self._weight = 1
+        self._take_phis = faults.performing(take_phis)
 
     def begin_dispatch(self) -> None:
-        """Nothing has been accessed yet."""
+        """Begin a dispatch, in which nothing has been accessed yet."""
         self.clock = Clock(self.subgroups, self.subgroup_size, self.lanes)
         self.steps = 0
 
     def begin_workgroup(self, workgroup: tuple[int, int, int]) -> None:
-        """All invocations of ``workgroup`` are about to run."""
+        """Begin ``workgroup``: all its invocations are about to run."""
         self.workgroup = workgroup
         self.clock.begin_workgroup()
         self.values[:] = self.constants
         self.mask, self.full = self.everyone, True
 
     def forbid(self, rule: str, text: str) -> None:
-        """What happened is undefined behaviour.
+        """Report undefined behaviour.
 
         Raises:
             Violation: if the machine is strict.
@@ -158,14 +160,14 @@ class Machine:
             raise Violation(rule, text)
 
     def instances(self, scope: Scope) -> int:
-        """How many instances of a scope the workgroup has."""
+        """Return how many instances of a scope the workgroup has."""
         return self.subgroups if scope is Scope.SUBGROUP else 1
 
     def active_instances(self, scope: Scope) -> np.ndarray | None:
-        """The instances of a scope that execute; None for all.
+        """Return the instances of a scope that execute, or None if all do.
 
         Raises:
-            Violation: in an instance some invocations execute and others do not.
+            Violation: some invocations of an instance execute and others do not.
         """
         if self.callback:
             raise Unsupported("a whole cooperative matrix in a function that is called for elements")
@@ -183,7 +185,7 @@ class Machine:
         return None if every.all() else np.flatnonzero(every)
 
     def uniform(self, value: Value, scope: Scope, what: str, rule: str = "KHR-UNI-02") -> Value:
-        """A scalar that must be the same in all invocations of an instance: itself, or an array of shape (instances,).
+        """Return a scalar that all invocations of an instance must agree on: itself, or an array of shape (instances,).
 
         Raises:
             Violation: it differs, which breaks ``rule``.
@@ -198,18 +200,18 @@ class Machine:
         return first[:, 0]
 
     def call(self, function: Function, arguments: Sequence[Value]) -> Value:
-        """Runs a function with the invocations that execute now.
+        """Run a function with the invocations that execute now, and return its result.
 
         Raises:
             Violation: undefined behaviour.
-            DeviceTimeout: it does not end.
+            DeviceTimeout: it does not end within the limit of steps.
         """
         values = self.values
         for parameter, argument in zip(function.parameters, arguments, strict=True):
             values[parameter] = argument
         for begin in function.begin:
             begin()
-        # Those of an earlier call may lead to other variables, and no invocation uses them any more.
+        # Pointers of an earlier call may lead to other variables, and no invocation uses them any more.
         for pointer in function.pointers:
             values[pointer] = None
         caller = self.mask, self.full
@@ -222,7 +224,7 @@ class Machine:
             if self.steps > self._steps_limit:
                 raise DeviceTimeout(f"the kernel did not end within {self._steps_limit:,} steps", step=Step.DISPATCH, spent=False)
             if block.phis:
-                self._choose(block.phis, arrivals)
+                self._take_phis(self, block.phis, arrivals)
             self._execute(block)
             self.index = block.end_index
             end = block.end
@@ -253,13 +255,13 @@ class Machine:
         return None if isinstance(function.result, Void) else returned
 
     def call_for_elements(self, function: Function, arguments: Sequence[Value], groups: np.ndarray) -> Value:
-        """Runs a function once for each of ``groups.size`` elements, which are lanes of their own for its time.
+        """Run a function once for each of ``groups.size`` elements, which are the lanes while it runs.
 
         Args:
-            function: it and all that it calls have no values of other lanes.
+            function: it and all functions that it calls hold no values of other lanes.
             arguments: scalars that vary have the shape (elements,).
-            groups: by element the number of the subgroup, from 1, that it belongs to; 0 for the whole workgroup. Any of its
-                invocations may make the call, so that accesses of memory are nobody's in particular.
+            groups: for each element the number, from 1, of the subgroup that it belongs to; 0 for the whole workgroup. Any
+                invocation of it may make the call, so no single invocation is recorded for accesses of memory.
 
         Raises:
             Violation: undefined behaviour.
@@ -287,19 +289,8 @@ class Machine:
                 if result:
                     values[result] = blend(type_, self.mask, new, values[result])
 
-    def _choose(self, phis: list[Phi], arrivals: list[tuple[int, Mask]]) -> None:
-        values = self.values
-        chosen: list[Any] = []
-        for phi in phis:
-            value = values[phi.sources[arrivals[0][0]]]
-            for label, mask in arrivals[1:]:
-                value = blend(phi.type, mask, values[phi.sources[label]], value)
-            chosen.append(settle(value, self.mask))
-        for phi, value in zip(phis, chosen, strict=True):
-            values[phi.result] = value if self.full else blend(phi.type, self.mask, value, values[phi.result])
-
     def _ways(self, end: Branch) -> list[tuple[int, Mask]]:
-        """Where the invocations go: labels, each with its mask."""
+        """Return the labels where the invocations go, each with its mask."""
         if not end.condition:
             return [(end.targets[0], self.mask)]
         condition = settle(self.values[end.condition], self.mask)
@@ -325,3 +316,23 @@ class Machine:
         if len(ways) == 1:
             return [(ways[0][0], self.mask)]
         return ways
+
+
+@replaceable
+def take_phis(machine: Machine, phis: Sequence[Phi], arrivals: Sequence[tuple[int, Mask]]) -> None:
+    """Give the phis of a block their values, all of which are read before one changes.
+
+    Args:
+        machine: where they are.
+        phis: of the block.
+        arrivals: labels of the blocks before it, each with the mask of the invocations that come from there.
+    """
+    values = machine.values
+    chosen: list[Any] = []
+    for phi in phis:
+        value = values[phi.sources[arrivals[0][0]]]
+        for label, mask in arrivals[1:]:
+            value = blend(phi.type, mask, values[phi.sources[label]], value)
+        chosen.append(settle(value, machine.mask))
+    for phi, value in zip(phis, chosen, strict=True):
+        values[phi.result] = value if machine.full else blend(phi.type, machine.mask, value, values[phi.result])

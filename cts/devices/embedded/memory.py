@@ -1,4 +1,4 @@
-"""Memory as bytes, each access of which is checked: bounds, alignment, contents, and races."""
+"""Memory as bytes. Each access is checked: bounds, alignment, contents, and races."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cts.devices.embedded.ordering import Clock, Kind, Manner
 from generators.kernel import StrayWrite
 
 BASE_ALIGNMENT = 256
-"""Bytes to which buffers and workgroup variables are aligned."""
+"""Alignment of buffers and workgroup variables, in bytes."""
 
 _GAP = 1 << 20
 _FIRST_ADDRESS = 0x7F3A_4100_0000
@@ -27,9 +27,9 @@ class Memory:
         base: address of the first byte.
         writable: whether the kernel may write it.
         kind: which barriers cover it.
-        strict: whether what the specification forbids raises Violation; else reads give zero and writes are dropped.
+        strict: whether undefined behaviour raises Violation. If not, reads give zero and writes are dropped.
         robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
-        stray: writes out of bounds or to read-only memory, where not strict.
+        stray: writes out of bounds or to read-only memory, if not strict.
     """
 
     def __init__(
@@ -60,21 +60,21 @@ class Memory:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Its size in bytes."""
         return self.data.size
 
     @property
     def traced(self) -> bool:
-        """Whether accesses leave records."""
+        """True if accesses leave records."""
         return self._writer is not None
 
     @property
     def checked(self) -> bool:
-        """Whether accesses must say which bytes they touch."""
+        """True if accesses must say which bytes they touch."""
         return self._writer is not None or self._defined is not None
 
     def view(self, dtype: np.dtype) -> np.ndarray:
-        """The contents as elements of ``dtype``, without an incomplete last one."""
+        """Return the contents as elements of ``dtype``, without an incomplete one at the end."""
         found = self._views.get(dtype)
         if found is None:
             count = self.data.size // dtype.itemsize
@@ -82,7 +82,7 @@ class Memory:
         return found
 
     def check_bounds(self, low: int, high: int) -> bool:
-        """Whether bytes ``low`` up to ``high`` lie in the memory.
+        """Return whether bytes ``low`` up to ``high`` are in the memory.
 
         Raises:
             Violation: they do not, and the memory is strict.
@@ -94,7 +94,7 @@ class Memory:
         return False
 
     def check_writable(self) -> bool:
-        """Whether the kernel may write here.
+        """Return whether the kernel may write here.
 
         Raises:
             Violation: it may not, and the memory is strict.
@@ -106,13 +106,15 @@ class Memory:
         return False
 
     def define(self, places: np.ndarray | slice) -> None:
-        """Bytes have been written."""
+        """Note that bytes have been written."""
         if self._defined is not None:
             self._defined[places] = True
 
     def check_defined(self, places: np.ndarray | slice) -> None:
-        """Raises:
-        Violation: a byte has never been written.
+        """Check that bytes have been written.
+
+        Raises:
+            Violation: one has not.
         """
         if self._defined is not None and self.strict and not self._defined[places].all():
             undefined = np.flatnonzero(~self._defined[places])[0]
@@ -120,13 +122,13 @@ class Memory:
             raise Violation("SPIR-V 3.3.8 OpVariable", f"an uninitialised read of '{self.name}', near byte {at}")
 
     def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
-        """Notes a read of bytes.
+        """Note a read of bytes.
 
         Args:
             places: bytes, or one run of bytes.
             records: of the same shape, or broadcast to it.
             clock: of the dispatch.
-            manner: how.
+            manner: of the access.
 
         Raises:
             Violation: it races with a write.
@@ -148,7 +150,7 @@ class Memory:
                 self._reader[places[clash]] = clock.anonymous(left[clash])
 
     def record_write(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
-        """Notes a write of bytes; arguments as for a read.
+        """Note a write of bytes; arguments as for a read.
 
         Raises:
             Violation: it races with another access.
@@ -169,7 +171,7 @@ class Memory:
             self._refuse(left != now, left, clock, "a store", "is written at the same time by")
 
     def record_atomic(self, places: np.ndarray, records: np.ndarray, clock: Clock, manner: Manner) -> None:
-        """Notes atomic accesses, which do not race with each other.
+        """Note atomic accesses, which do not race with each other.
 
         Raises:
             Violation: they race with an access that is not atomic.
@@ -202,7 +204,7 @@ class Memory:
 
 
 class AddressSpace:
-    """The buffers that have device addresses, far apart and in no simple relation to each other."""
+    """The buffers that have device addresses. Their addresses are far apart and have no simple relation to each other."""
 
     def __init__(self) -> None:
         self._memories: list[Memory] = []
@@ -210,28 +212,28 @@ class AddressSpace:
         self._next = _FIRST_ADDRESS
 
     def clear(self) -> None:
-        """No memory has an address."""
+        """Take away the addresses of all memories."""
         self._memories.clear()
         self._bases.clear()
         self._next = _FIRST_ADDRESS
 
     def place(self, size: int) -> int:
-        """An address for ``size`` bytes."""
+        """Return an address for ``size`` bytes."""
         base = self._next
         self._next += -(-(size + _GAP) // BASE_ALIGNMENT) * BASE_ALIGNMENT
         return base
 
     def add(self, memory: Memory) -> None:
-        """``memory`` can be found by its address."""
+        """Let ``memory`` be found by its address."""
         at = bisect.bisect(self._bases, memory.base)
         self._bases.insert(at, memory.base)
         self._memories.insert(at, memory)
 
     def find(self, address: int) -> Memory:
-        """The memory that an address lies in, or next to.
+        """Return the memory that an address is in, or close to.
 
         Raises:
-            Violation: it is far from all.
+            Violation: it is far from every memory.
         """
         at = bisect.bisect(self._bases, address) - 1
         for memory in self._memories[max(at, 0) : at + 2]:
@@ -241,5 +243,5 @@ class AddressSpace:
 
 
 def stray_writes(memories: Sequence[Memory]) -> tuple[StrayWrite, ...]:
-    """The writes that went astray, of all memories."""
+    """Return the stray writes of all memories."""
     return tuple(stray for memory in memories for stray in memory.stray)

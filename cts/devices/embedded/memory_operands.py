@@ -1,4 +1,4 @@
-"""Memory Operands (SPIR-V 3.26) of an access, checked."""
+"""Reads and checks the Memory Operands (SPIR-V 3.26) of an access."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cts.devices.embedded.ordering import Manner, Reach
 from cts.devices.embedded.translation import Translation, Words
 from generators.spirv.enumerants import MemoryAccess, Scope, StorageClass
 
-# Plain integers: the operators of flags are slow, and every access asks.
+# Plain integers, because the operators of flags are slow and every access uses them.
 _ALIGNED, _AVAILABLE, _VISIBLE, _NON_PRIVATE = (
     int(flag)
     for flag in (MemoryAccess.Aligned, MemoryAccess.MakePointerAvailable, MemoryAccess.MakePointerVisible, MemoryAccess.NonPrivatePointer)
@@ -38,10 +38,10 @@ class Access:
 
 
 def memory_operands(translation: Translation, words: Words, storage: StorageClass, writes: bool, what: str) -> Access:
-    """Reads the Memory Operands ``words`` of an access that reads, or ``writes``.
+    """Read the Memory Operands ``words`` of an access that reads or, with ``writes``, writes.
 
     Raises:
-        Violation: operands that the specification forbids for it.
+        Violation: the specification forbids them for the access.
     """
     mask, extra = (words[0], list(words[1:])) if words else (0, [])
     alignment, available, visible = 1, Reach.NONE, Reach.NONE

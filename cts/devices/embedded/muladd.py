@@ -1,7 +1,7 @@
 """OpCooperativeMatrixMulAddKHR (SPV_KHR_cooperative_matrix, 3.42.13).
 
 A device may compute floats in any order and precision (facts.md C1). This one multiplies and adds in binary64, where products of
-all narrower types are exact, and rounds once to the result's type; binary64 itself it accumulates one product after the other.
+all narrower types are exact, and rounds once to the result's type. It accumulates binary64 itself one product after the other.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _sequential(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _extended(number: Number, signed: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Elements as the integers that the signedness flag makes of them, in a dtype that holds them (KHR-MAD-05)."""
+    """Return what reads elements as integers by the signedness flag, in a dtype that holds them (KHR-MAD-05)."""
     if signed:
         return lambda x: x.view(number.signed_dtype)
     return lambda x: x
@@ -101,7 +101,7 @@ def _integers(machine: Machine, a: MatrixType, b: MatrixType, c: MatrixType, res
     if flags & MatrixOperands.SATURATING_ACCUMULATION:
         return _saturating(machine, (read_a, read_b, read_c), product_bits, result, signs[3])
     if product_bits <= _EXACT_FLOAT_BITS:
-        # Every partial sum is an integer below 2^53, so that binary64 is exact and fast.
+        # Every partial sum is an integer below 2^53, so binary64 is exact, and fast.
         def small(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
             product = np.matmul(read_a(x).astype(np.float64), read_b(y).astype(np.float64)).astype(np.int64)
             wrapped: np.ndarray = product.view(np.uint64) + _modulo(read_c(z))
@@ -110,7 +110,7 @@ def _integers(machine: Machine, a: MatrixType, b: MatrixType, c: MatrixType, res
         return small
 
     def wrapping(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        # Arithmetic modulo 2^64 has the right low-order bits for every narrower width too (KHR-MAD-06).
+        # Arithmetic modulo 2^64 gives the right low-order bits for every narrower width as well (KHR-MAD-06).
         product = np.matmul(_modulo(read_a(x)), _modulo(read_b(y)))
         wrapped: np.ndarray = product + _modulo(read_c(z))
         return wrapped.astype(dtype)
@@ -119,7 +119,7 @@ def _integers(machine: Machine, a: MatrixType, b: MatrixType, c: MatrixType, res
 
 
 def _modulo(x: np.ndarray) -> np.ndarray:
-    """Integers modulo 2^64."""
+    """Return integers modulo 2^64."""
     return x.astype(np.int64).view(np.uint64) if x.dtype.kind == "i" else x.astype(np.uint64)
 
 
@@ -135,7 +135,7 @@ def _saturating(
     def multiply(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         a: np.ndarray = read[0](x).astype(wide)
         b: np.ndarray = read[1](y).astype(wide)
-        # No order of the sum may leave the range: the worst one adds all products of one sign first.
+        # No order of the sum may leave the range. The worst order adds all products of one sign first.
         plus_a, plus_b = np.maximum(a, 0), np.maximum(b, 0)
         minus_a, minus_b = plus_a - a, plus_b - b
         above = np.matmul(plus_a, plus_b) + np.matmul(minus_a, minus_b)

@@ -1,15 +1,15 @@
-"""Which accesses of a dispatch are ordered: barriers, and the records by which races are found.
+"""The order of accesses in a dispatch: barriers, and the records that show races.
 
-An access leaves a record (one int64) at each byte that it touches: who, when, and how. Two accesses of one byte, of which at least
-one writes, race unless they are of one invocation, or a barrier that covers both orders them (Vulkan memory model). A
-cooperative matrix is read and written by unspecified invocations of its scope (facts.md D.5), so that a matrix access is ordered
-with no other access but by a barrier.
+An access leaves a record (one int64) at each byte that it touches: who, when, and how. Two accesses of a byte, of which at least
+one writes, race unless they are of the same invocation, or a barrier that covers both orders them (Vulkan memory model). Unspecified
+invocations of its scope read and write a cooperative matrix (facts.md D.5), so only a barrier orders a matrix access with any other
+access.
 
-Accesses of different workgroups are ordered by atomics of queue family or device scope: one that releases, after a barrier of its
-workgroup, and one that acquires from it (from its release sequence, too), before a barrier of the other.
+Accesses of different workgroups are ordered by two atomics of queue family or device scope: the first releases, after a barrier of its
+workgroup; the second acquires from it or from its release sequence, before a barrier of the other workgroup.
 
-A record has, from bit 0: invocation + 1, or 0 of a matrix access (11 bits); private (1); how far it was made available (2); the
-subgroup + 1, or 0 of an access of a whole workgroup (10); the serial number of the time between two barriers.
+A record has, from bit 0: invocation + 1, or 0 for a matrix access (11 bits); private (1); how far it was made available (2);
+subgroup + 1, or 0 for an access of a whole workgroup (10); the serial number of the time between two barriers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 Location = tuple[str, int]
 """A buffer's name and a byte in it."""
 _Span = tuple[int, int]
-"""The serial numbers of accesses: from, and up to but not including."""
+"""A range of serial numbers of accesses: the first, and the one after the last."""
 Kind = Literal["workgroup", "buffer"]
 
 _LANE = 0x7FF
@@ -55,7 +55,7 @@ class Manner:
     """How an instruction accesses memory.
 
     Attributes:
-        private: without NonPrivatePointer, under the Vulkan memory model: takes no part in ordering between invocations.
+        private: whether it takes no part in ordering between invocations: under the Vulkan memory model, without NonPrivatePointer.
         available: how far a write is made available (MakePointerAvailable).
         visible: how far a read is made visible (MakePointerVisible).
     """
@@ -66,11 +66,11 @@ class Manner:
 
 
 SHARED = Manner(available=Reach.BEYOND, visible=Reach.BEYOND)
-"""Accesses of a module whose memory model has no privacy, and atomics."""
+"""The manner of atomics, and of accesses under a memory model without private accesses."""
 
 
 class _Floors:
-    """The serial numbers since which nothing is ordered, by subgroup + 1; index 0 for accesses of different subgroups."""
+    """The serial numbers since the last barrier, by subgroup + 1; at index 0 for accesses of different subgroups."""
 
     def __init__(self, groups: int) -> None:
         self.order = np.zeros(groups, np.int64)
@@ -79,7 +79,7 @@ class _Floors:
 
 
 class Clock:
-    """The time of a dispatch, in barriers."""
+    """The time of a dispatch, counted in barriers."""
 
     def __init__(self, subgroups: int, subgroup_size: int, lanes: int) -> None:
         self._groups = subgroups + 1
@@ -95,7 +95,7 @@ class Clock:
         self.begin_workgroup()
 
     def begin_workgroup(self) -> None:
-        """From here on another workgroup runs, which no barrier orders with those before."""
+        """Begin another workgroup, which no barrier orders with the earlier ones."""
         self.serial += 1
         self.start = self.serial
         self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups)}
@@ -103,18 +103,21 @@ class Clock:
         self._acquired_by = {}
 
     def release(self, location: Location, lane: int, replaces: bool) -> None:
-        """An invocation releases by an atomic what is ordered before it: its workgroup's accesses before the last barrier, and what it
-        knows of other workgroups. ``replaces``: by a store, which ends the release sequence of those before."""
+        """Note that an invocation releases, by an atomic, the accesses that are ordered before it.
+
+        These are its workgroup's accesses before the last barrier, and what it knows of other workgroups.
+        ``replaces``: the atomic is a store, which ends the release sequences of earlier ones.
+        """
         spans = [] if replaces else self._released.get(location, [])
         own = (self.start, int(self._floors["buffer"].order[0]))
         self._released[location] = [*spans, own, *self._acquired, *self._acquired_by.get(lane, [])]
 
     def acquire(self, location: Location, lane: int) -> None:
-        """An invocation acquires by an atomic what was released there; the next barrier tells the others of its workgroup."""
+        """Note that an invocation acquires, by an atomic, what was released there. The next barrier tells its workgroup."""
         self._acquired_by.setdefault(lane, []).extend(self._released.get(location, []))
 
     def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
-        """Orders what was accessed so far with what follows: of all invocations, or within each subgroup."""
+        """Order earlier accesses before later ones: of all invocations, or within each subgroup."""
         self.serial += 1
         if "buffer" in kinds and not subgroup_only:
             for spans in self._acquired_by.values():
@@ -131,8 +134,10 @@ class Clock:
 
     @contextmanager
     def on_behalf_of(self, groups: np.ndarray) -> Iterator[None]:
-        """For its time the lanes are ``groups.size`` others, of which unspecified invocations run: those of subgroup ``groups`` - 1, or
-        of the workgroup where that is 0."""
+        """Replace the lanes by ``groups.size`` others for a while.
+
+        An unspecified invocation runs each: one of subgroup ``groups`` - 1, or of the workgroup where ``groups`` is 0.
+        """
         own = self._identity, self._lane_group
         self._identity, self._lane_group = groups.astype(np.int64) << _GROUP_SHIFT, groups
         try:
@@ -141,11 +146,11 @@ class Clock:
             self._identity, self._lane_group = own
 
     def lanes(self, manner: Manner) -> np.ndarray:
-        """Records of an access by each invocation, shape (invocations,)."""
+        """Return the records of an access by each invocation, shape (invocations,)."""
         return self._identity | self._mark(manner)
 
     def together(self, mask: np.ndarray, manner: Manner) -> int:
-        """The record of one access that all invocations of ``mask`` make to the same bytes."""
+        """Return the record of one access that all invocations of ``mask`` make to the same bytes."""
         lanes = np.flatnonzero(mask)
         identity = int(self._identity[lanes[0]])
         if lanes.size > 1:
@@ -155,12 +160,12 @@ class Clock:
         return identity | self._mark(manner)
 
     def anonymous(self, records: np.ndarray) -> np.ndarray:
-        """Records of nobody in particular, so that any write conflicts."""
+        """Return records that name no invocation, so any write conflicts."""
         result: np.ndarray = records & ~np.int64(_LANE | _GROUP << _GROUP_SHIFT)
         return result
 
     def matrix(self, instances: int, manner: Manner, whole_workgroup: bool) -> np.ndarray:
-        """Records of a matrix access by each scope instance, shape (instances,)."""
+        """Return the records of a matrix access by each scope instance, shape (instances,)."""
         group = np.zeros(1, np.int64) if whole_workgroup else np.arange(1, instances + 1, dtype=np.int64)
         return group << _GROUP_SHIFT | self._mark(manner)
 
@@ -168,7 +173,7 @@ class Clock:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
     def shared(self, before: np.ndarray, now: np.ndarray, kind: Kind) -> np.ndarray:
-        """Records of reads ``now`` over those that stood there: nobody's where both count, so that a write by any of them conflicts."""
+        """Return records of reads ``now`` added to earlier ones. Where both count they name no invocation, so any write conflicts."""
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
         other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)
@@ -178,10 +183,10 @@ class Clock:
         return np.where(other, merged, now)
 
     def conflicts(self, before: np.ndarray, now: np.ndarray, kind: Kind, manner: Manner, reads_write: bool) -> np.ndarray:
-        """Which accesses ``now`` race with those that left ``before`` at the same bytes.
+        """Return which accesses ``now`` race with earlier ones that left the records ``before`` at the same bytes.
 
         Args:
-            before: records of accesses of which, or of ``now``, at least one is a write; 0 for none.
+            before: records of earlier accesses, 0 where there are none. These or ``now`` are writes.
             now: records of the accesses that are made, of the same shape.
             kind: the kind of memory, which a barrier must cover.
             manner: how the accesses are made.
@@ -214,7 +219,7 @@ class Clock:
         return result
 
     def describe(self, record: int) -> str:
-        """Who left a record, for messages."""
+        """Return who left a record, for messages."""
         lane, group = record & _LANE, record >> _GROUP_SHIFT & _GROUP
         who = (
             f"invocation {lane - 1}"

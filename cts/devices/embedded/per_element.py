@@ -17,7 +17,7 @@ from generators.spirv.enumerants import Capability, Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixPerElementOpNV"
 _Argument = Callable[[Lanes, np.ndarray], Value]
-"""An argument of the calls, from their lanes and the scope instances that execute."""
+"""Gives an argument of the calls, from their lanes and the scope instances that execute."""
 
 
 def _per_element(translation: Translation, words: Words) -> Run:
@@ -26,7 +26,7 @@ def _per_element(translation: Translation, words: Words) -> Run:
     matrix = translation.matrix_type(words[2], "CM2-PE-01", "the matrix")
     if translation.types[words[0]] != matrix:
         raise Violation("CM2-PE-01", f"the result is not of the type of the matrix, a {matrix}")
-    callback = Callback(translation, words[3], "CM2-PE-02", "Func")
+    callback = Callback(translation, Op.CooperativeMatrixPerElementOpEXT, matrix, words[3], "CM2-PE-02", "Func")
     _check(translation, callback, matrix, words[4:])
     arguments = [_elements(translation, words[2])]
     arguments += [_operand(translation, callback, id_) for id_ in words[4:]]
@@ -68,7 +68,7 @@ def _check(translation: Translation, callback: Callback, matrix: MatrixType, ope
 
 def _check_operand(callback: Callback, matrix: MatrixType, parameter: Type, given: Type) -> None:
     if isinstance(given, PointerType) and given.storage is not StorageClass.PhysicalStorageBuffer:
-        # The extension does not add this instruction to those that may have a logical pointer as an operand.
+        # SPIR-V lists the instructions that may have a logical pointer as an operand. The extension does not add this one.
         raise Violation("SPIR-V 2.16.1", f"an operand is a pointer to {given.storage.name} storage; only addresses may be")
     if not isinstance(given, MatrixType):
         if given != parameter:
@@ -88,7 +88,7 @@ def _operand(translation: Translation, callback: Callback, id_: int) -> _Argumen
 
 
 def _elements(translation: Translation, id_: int) -> _Argument:
-    """The elements of a matrix, row after row."""
+    """Return what gives the elements of a matrix, row after row."""
     values = translation.values
 
     def elements(_: Lanes, active: np.ndarray) -> Value:
@@ -103,7 +103,7 @@ def _elements(translation: Translation, id_: int) -> _Argument:
 
 
 def _as_matrix(found: Value, active: np.ndarray, shape: tuple[int, int, int], number: Number) -> Value:
-    """The matrix of what the calls returned; instances that do not execute have zeros."""
+    """Return the results of the calls as a matrix, with zeros in instances that do not execute."""
     if found is UNDEFINED:
         return UNDEFINED
     result = np.zeros(shape, number.dtype)

@@ -1,4 +1,4 @@
-"""Pointers: into memory of bytes, and into variables of Function, Private and Input storage."""
+"""Pointers into memory of bytes, and into variables of Function, Private and Input storage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violatio
 from cts.devices.embedded.elements import NO_ELEMENT, element_table
 from cts.devices.embedded.machine import Machine
 from cts.devices.embedded.memory import AddressSpace, Memory
-from cts.devices.embedded.spirv_types import MatrixType, Number, Type, member_count, member_type
+from cts.devices.embedded.spirv_types import MatrixType, Number, Type, constituent_count, constituent_type
 from cts.devices.embedded.values import (
     UNDEFINED,
     Mask,
@@ -25,15 +25,17 @@ Offset = int | np.ndarray
 
 
 def blend_offsets(mask: Mask, new: Offset, old: Offset) -> Offset:
-    """Offsets of pointers where invocations diverge."""
+    """Return the offsets of pointers of invocations that diverge."""
     if not varies(new) and not varies(old) and new == old:
         return new
     return np.where(mask, new, old).astype(np.int64)
 
 
 class BytePointer:
-    """A place in a buffer, workgroup variable or push-constant block: ``offset`` bytes from its start, a Python int where all
-    invocations agree, else an int64 array."""
+    """A place in a buffer, workgroup variable or push-constant block.
+
+    It is ``offset`` bytes from the start: a Python int where all invocations agree, else an int64 array.
+    """
 
     __slots__ = ("memory", "offset")
 
@@ -42,11 +44,11 @@ class BytePointer:
         self.offset = offset
 
     def moved(self, distance: Offset) -> BytePointer:
-        """The place ``distance`` bytes on."""
+        """Return the place ``distance`` bytes on."""
         return BytePointer(self.memory, self.offset + distance)
 
     def resolve(self, _: Machine) -> BytePointer:
-        """Itself."""
+        """Return the pointer itself."""
         return self
 
     def blend(self, mask: Mask, old: Value) -> Value:
@@ -68,14 +70,14 @@ class AddressPointer:
         self.address = address
 
     def moved(self, distance: Offset) -> AddressPointer:
-        """The place ``distance`` bytes on."""
+        """Return the place ``distance`` bytes on."""
         return AddressPointer(self.space, self.address + distance)
 
     def resolve(self, machine: Machine) -> BytePointer:
-        """The buffer that the address lies in.
+        """Return the place in the buffer that the address is in.
 
         Raises:
-            Violation: it lies in none.
+            Violation: it is in none.
         """
         if not isinstance(self.address, np.ndarray):
             memory = self.space.find(self.address)
@@ -124,12 +126,12 @@ class CellPointer:
         raise Unsupported("invocations that diverge with pointers to different variables")
 
     def load(self, machine: Machine) -> Value:
-        """The value there, UNDEFINED where an invocation that executes has none."""
+        """Return the value there, UNDEFINED if an invocation that executes has none."""
         value = _get(machine, self.cell.type, self.cell.value, self.path, self.mapping)
         return settle(value, machine.mask)
 
     def store(self, machine: Machine, value: Value) -> None:
-        """Changes the value there, for the invocations that execute."""
+        """Change the value there, for the invocations that execute."""
         cell = self.cell
         if not self.path:
             cell.value = value if machine.full else blend(cell.type, machine.mask, value, cell.value)
@@ -150,14 +152,14 @@ def _get(machine: Machine, type_: Type, value: Value, path: tuple[Offset, ...], 
     if isinstance(type_, MatrixType):
         return get_component(machine, type_, value, path[0], mapping)
     index, rest = path[0], path[1:]
-    count = member_count(type_)
+    count = constituent_count(type_)
     parts = expand(value, count)
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
             raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
-        return _get(machine, member_type(type_, index), parts[index], rest, mapping)
+        return _get(machine, constituent_type(type_, index), parts[index], rest, mapping)
     result: Value = None
-    leaf = member_type(type_, 0)
+    leaf = constituent_type(type_, 0)
     for i, mask in _each_index(machine, index, count):
         found = _get(machine, leaf, parts[i], rest, mapping)
         result = found if result is None else blend(_leaf(leaf, rest), mask, found, result)
@@ -166,7 +168,7 @@ def _get(machine: Machine, type_: Type, value: Value, path: tuple[Offset, ...], 
 
 def _leaf(type_: Type, path: tuple[Offset, ...]) -> Type:
     for index in path:
-        type_ = member_type(type_, 0 if isinstance(index, np.ndarray) else index)
+        type_ = constituent_type(type_, 0 if isinstance(index, np.ndarray) else index)
     return type_
 
 
@@ -176,23 +178,23 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
     if isinstance(type_, MatrixType):
         return set_component(machine, type_, old, path[0], new, mapping)
     index, rest = path[0], path[1:]
-    count = member_count(type_)
+    count = constituent_count(type_)
     parts = list(expand(old, count))
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
             raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} of {count} constituents")
-        parts[index] = _set(machine, member_type(type_, index), parts[index], rest, new, mapping)
+        parts[index] = _set(machine, constituent_type(type_, index), parts[index], rest, new, mapping)
         return tuple(parts)
     outer = machine.mask, machine.full
     for i, mask in _each_index(machine, index, count):
         machine.mask, machine.full = mask, bool(mask.all())
-        parts[i] = _set(machine, member_type(type_, i), parts[i], rest, new, mapping)
+        parts[i] = _set(machine, constituent_type(type_, i), parts[i], rest, new, mapping)
     machine.mask, machine.full = outer
     return tuple(parts)
 
 
 def _places(machine: Machine, type_: MatrixType, index: Offset, mapping: str) -> np.ndarray:
-    """The elements that the invocations' components stand for, counted through all instances; -1 for those that do not execute."""
+    """Return the elements that the invocations' components stand for, numbered through all instances; -1 if one does not execute."""
     if machine.callback:
         raise Unsupported("a component of a cooperative matrix in a function that is called for elements")
     instances = machine.instances(type_.scope)
@@ -215,7 +217,7 @@ def _places(machine: Machine, type_: MatrixType, index: Offset, mapping: str) ->
 
 
 def get_component(machine: Machine, type_: MatrixType, matrix: Value, index: Offset, mapping: str) -> Value:
-    """Component ``index`` of each invocation.
+    """Return component ``index`` of each invocation.
 
     Raises:
         Violation: an invocation has none.
@@ -232,7 +234,7 @@ def get_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
 
 
 def set_component(machine: Machine, type_: MatrixType, matrix: Value, index: Offset, value: Value, mapping: str) -> Value:
-    """The matrix with another component ``index`` in each invocation that executes.
+    """Return the matrix with component ``index`` replaced in each invocation that executes.
 
     Raises:
         Violation: an invocation has none.
@@ -255,7 +257,7 @@ def set_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
 
 
 def index_type(type_: Type) -> Number:
-    """The number type of an index.
+    """Return the number type of an index.
 
     Raises:
         Unsupported: not a number.

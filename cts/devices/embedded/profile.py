@@ -1,4 +1,4 @@
-"""Profiles: what the embedded device says of itself, so that it can stand in for any device."""
+"""Profiles: descriptions of the embedded device, with which it stands in for other devices."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_SIZE = 1 << 16
 _DIGITS = 6
 _OPERANDS = ("a", "b", "c", "result")
 _MOST_ROWS = 100_000
-"""Of a profile. Real devices have some dozens; an entry is a product of lists, which grows before one notices."""
+"""The most rows of a profile. Real devices have some dozens, but an entry is a product of lists, which grows fast."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Profile:
 
     @property
     def description(self) -> DeviceDescription:
-        """What the device says of itself."""
+        """The description of the device."""
         return DeviceDescription(
             name=self.name,
             driver=self.driver,
@@ -76,10 +76,10 @@ class Profile:
 
 @cache
 def load_profile(name_or_path: str) -> Profile:
-    """The profile of a name (one of cts/devices/embedded/profiles) or of a YAML file.
+    """Return the profile with a name (of a file in cts/devices/embedded/profiles) or of a YAML file.
 
     Raises:
-        DeviceError: no such profile, or it says something that a profile cannot.
+        DeviceError: there is no such profile, or it is malformed.
     """
     path = Path(name_or_path)
     if not path.suffix:
@@ -119,7 +119,7 @@ def _profile(document: Element) -> Profile:
 
 
 def _rows(entry: Element) -> list[MatrixRow]:
-    """The rows of an entry: the product of its lists."""
+    """Return the rows of an entry: the product of its lists."""
     keys = entry.fields(("sizes",), _ROW_KEYS)
     flexible = keys["flexible"].flag() if "flexible" in keys else False
     saturating = [flag.flag() for flag in keys["saturating"].items("true and false")] if "saturating" in keys else [False]
@@ -142,7 +142,7 @@ def _size(element: Element) -> tuple[int, int, int]:
 
 
 def _places(keys: Mapping[str, Element]) -> list[tuple[int, int]]:
-    """Scopes, and for each at workgroup scope the invocations (0 for any)."""
+    """Return the scopes, each with the invocations of a workgroup-scope row (0 for any)."""
     if "scopes" not in keys:
         return [(_SCOPES["subgroup"], 0)]
     invocations = [count.integer(0, _MOST_INVOCATIONS) for count in keys["invocations"].items("counts")] if "invocations" in keys else [0]
@@ -156,7 +156,7 @@ def _places(keys: Mapping[str, Element]) -> list[tuple[int, int]]:
 
 
 def _types(entry: Element, keys: Mapping[str, Element]) -> list[tuple[str, str, str, str]]:
-    """Component types of A, B, C and Result: those listed, or the product of the four lists."""
+    """Return the component types of A, B, C and Result: the ones listed, or the product of the four lists."""
     if "types" in keys:
         return [_combination(element) for element in keys["types"].items("types like f16.f16.f32.f32")]
     for key in _OPERANDS:

@@ -1,4 +1,4 @@
-"""Vulkan's property commands on a profile (Vulkan, "Cooperative Matrices")."""
+"""Answers Vulkan's property commands from a profile (Vulkan, "Cooperative Matrices")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from generators.types import COMPONENT_TYPES
 
 
 def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
-    """Lists the profile's rows of exact sizes, as many as the caller has room for."""
+    """List as many of the profile's rows of exact sizes as the caller has room for."""
     rows = [row for row in description.rows if not row.flexible]
     if call.capacity is None:
         return PropertyAnswer(SUCCESS, len(rows))

@@ -1,8 +1,8 @@
 """OpCooperativeMatrixReduceNV (SPV_NV_cooperative_matrix2, 3.49.13).
 
-In which order elements and intermediate results combine is free (facts.md C18). This device takes each element once (F-CM2-4): an
-invocation first combines the elements of a group that it holds, one after the other; then the invocations combine what they have,
-neighbours first. So another mapping of elements to invocations is another order and another grouping.
+A device may combine elements and intermediate results in any order (facts.md C18). This device takes each element once (F-CM2-4): an
+invocation first combines the elements of a group that it holds, one after the other; then the invocations combine their results,
+neighbours first. So another mapping of elements to invocations gives another order and another grouping.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _MODES = (_ROW, _COLUMN, _ROW | _COLUMN, _SQUARE)
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which values combine when. The values are numbered: first the elements, row after row, then what each step makes.
+    """The order in which values combine. The values are numbered: first the elements, row after row, then the results of each step.
 
     Attributes:
         steps: in order, each a pair of arrays of the same shape (pairs,): numbers of the values that combine.
-        totals: by group the number of the value that all its elements have become, shape (groups,).
+        totals: for each group the number of the value that all its elements combine to, shape (groups,).
     """
 
     steps: tuple[tuple[np.ndarray, np.ndarray], ...]
@@ -45,8 +45,10 @@ class Schedule:
 
 @remember_small(maxsize=64, elements=lambda _, rows, columns, *__: rows * columns)
 def schedule(mapping: str, rows: int, columns: int, lanes: int, mode: int) -> Schedule:
-    """How a matrix of rows x columns, held by ``lanes`` invocations, is reduced. Groups are numbered row by row, column by column, or
-    (2x2) row after row of the result."""
+    """Return how a matrix of rows x columns, held by ``lanes`` invocations, is reduced.
+
+    Groups are numbered row by row, column by column, or (2x2) row after row of the result.
+    """
     table = element_table(mapping, rows, columns, lanes)
     held: list[dict[int, list[int]]] = [{} for _ in range(_group_count(rows, columns, mode))]
     groups = _groups(rows, columns, mode)
@@ -67,7 +69,7 @@ def schedule(mapping: str, rows: int, columns: int, lanes: int, mode: int) -> Sc
 
     longer, place = [run for run in runs if len(run) > 1], 1
     while longer:
-        # The first of a run becomes what it and those before ``place`` have combined to.
+        # The first of a run is replaced by the combination of all elements before ``place``.
         for run, made in zip(longer, step([(run[0], run[place]) for run in longer]), strict=True):
             run[0] = made
         place += 1
@@ -84,7 +86,7 @@ def _group_count(rows: int, columns: int, mode: int) -> int:
 
 
 def _groups(rows: int, columns: int, mode: int) -> list[int]:
-    """By element its group."""
+    """Return the group of each element."""
     row, column = np.indices((rows, columns))
     square = row // 2 * (columns // 2) + column // 2
     group: list[int] = {_ROW: row, _COLUMN: column, _ROW | _COLUMN: 0 * row, _SQUARE: square}[mode].ravel().tolist()
@@ -114,7 +116,7 @@ def _reduce(translation: Translation, words: Words) -> Run:
     if not isinstance(result, MatrixType):
         raise Violation("CM2-RED-01", "the result is not a cooperative matrix")
     _check(result, matrix, mode)
-    callback = Callback(translation, words[4], "CM2-RED-07", "CombineFunc")
+    callback = Callback(translation, Op.CooperativeMatrixReduceEXT, matrix, words[4], "CM2-RED-07", "CombineFunc")
     if callback.type.result != matrix.number or callback.type.parameters != (matrix.number, matrix.number):
         raise Violation("CM2-RED-07", f"{callback.what} must take two values of the component type of a {matrix}, and return one")
     machine, values = translation.machine, translation.values
@@ -137,12 +139,12 @@ def _reduce(translation: Translation, words: Words) -> Run:
 
 
 def _totals_shape(result: MatrixType, mode: int) -> tuple[int, int]:
-    """Rows and columns of the distinct values of a result, the others of which repeat them."""
+    """Return the rows and columns of the distinct values of a result; all others repeat them."""
     return {_ROW: (result.rows, 1), _COLUMN: (1, result.columns), _ROW | _COLUMN: (1, 1), _SQUARE: (result.rows, result.columns)}[mode]
 
 
 def _totals(callback: Callback, plan: Schedule, elements: np.ndarray, matrix: MatrixType, active: np.ndarray) -> np.ndarray:
-    """The combination of each group, shape (instances that execute, groups); ``elements`` has the shape (instances, elements)."""
+    """Return the combination of each group, shape (instances that execute, groups); ``elements`` has the shape (instances, elements)."""
     end = elements.shape[1]
     pool = np.empty((active.size, end + sum(left.size for left, _ in plan.steps)), matrix.number.dtype)
     pool[:, :end] = elements

@@ -1,13 +1,14 @@
-"""What the ids that an instruction mentions must be, and where in a module it may stand. Without an entry here it is an instruction of
-a function whose ids are values.
+"""The kinds of ids that an instruction may mention, and the sections of a module where it may be.
 
-* ``value``: a result with a type, that has been computed where it is used; ``constant``: a constant or undefined value of the module.
-* ``type``: declared before; ``member``: likewise, or announced by OpTypeForwardPointer; ``pointee``: declared anywhere.
+An instruction without an entry is one of a function, and its ids are values.
+
+* ``value``: a result with a type that has been computed before its use; ``constant``: a constant or undefined value of the module.
+* ``type``: declared before; ``member``: also, or announced by OpTypeForwardPointer; ``pointee``: declared anywhere.
 * ``function`` and ``label``: declared anywhere, a label in the same function; ``set``, ``string``: declared before.
 * ``initializer``: a constant, or a variable of the module.
-* ``any``: an id below the bound; whoever needs more asks for it.
+* ``any``: an id below the bound; its users check the rest.
 
-The last word stands for all ids that follow.
+The last word applies to all ids that follow.
 """
 
 from __future__ import annotations
@@ -72,11 +73,11 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.SizeOf: "any",
     }
 )
-"""By opcode, for the ids other than result type and result, in order."""
+"""By opcode, the kinds of the ids other than result type and result, in order."""
 
 
 class Place(enum.IntEnum):
-    """Where in a module an instruction stands, in order (SPIR-V 2.4)."""
+    """The sections of a module, in order (SPIR-V 2.4)."""
 
     CAPABILITY = 0
     EXTENSION = 1
@@ -127,7 +128,7 @@ _PLACES: Mapping[Op, Place] = MappingProxyType(
 
 
 def place_of(op: Op) -> Place:
-    """Where ``op`` stands; ``ANYWHERE`` are those that stand both among the declarations and in functions, or are of no consequence."""
+    """Return the section of ``op``. ``ANYWHERE`` is for instructions of declarations and functions alike, or without effect."""
     if op in _PLACES:
         return _PLACES[op]
     return Place.DECLARATION if op.name.startswith(("Type", "Constant", "SpecConstant")) else Place.FUNCTION
@@ -141,7 +142,7 @@ _PLAIN = frozenset(
 )
 
 TERMINATORS = frozenset({Op.Branch, Op.BranchConditional, Op.Switch, Op.Return, Op.ReturnValue, Op.Kill, Op.Unreachable})
-"""What ends a block."""
+"""Instructions that end a block."""
 
 UNDERSTOOD = frozenset(USES) | frozenset(_PLACES) | TERMINATORS | _PLAIN
-"""The instructions of which this module knows what they mention. Of others, only those of functions that mention values can be checked."""
+"""The instructions whose ids this module knows. Of all others it can only check those in functions that mention values."""

@@ -1,4 +1,4 @@
-"""Results that are kept for the next time, as long as they are small."""
+"""Keeps small results of functions for the next call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
 LARGEST = 1 << 12
-"""Elements of a matrix up to which what is computed of it is kept: arrays of larger ones would add up to gigabytes."""
+"""The most elements of a matrix whose results are kept. Arrays of larger matrices would add up to gigabytes."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -18,7 +18,7 @@ def remember_small(maxsize: int, elements: Callable[..., int]) -> Callable[[Call
 
     Args:
         maxsize: how many.
-        elements: from the arguments, of how many elements they are; with more than LARGEST a result is computed each time.
+        elements: gives the number of elements from the arguments. With more than LARGEST the result is computed at each call.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:

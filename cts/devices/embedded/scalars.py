@@ -25,7 +25,7 @@ def _signed(type_: Number) -> Callable[[Value], Value]:
 
 
 def _back(type_: Number) -> Callable[[Value], Value]:
-    """From a signed result to its bits."""
+    """Return the bits of a signed result."""
     mask, dtype = type_.mask, type_.dtype
     return lambda x: x.view(dtype) if isinstance(x, np.ndarray) else x & mask
 
@@ -49,7 +49,7 @@ def _bitwise_not(_: Machine, type_: Number) -> Function:
 
 
 def _divisor(machine: Machine, y: Value, what: str) -> Value:
-    """A divisor, 1 where it is zero and nobody may look."""
+    """Return a divisor, with 1 for each zero: the result there is not used."""
     zero = y == 0
     if happens(machine, zero):
         machine.forbid("SPIR-V 3.42.13", f"{what} by zero")

@@ -1,4 +1,4 @@
-"""The types of a module, with their places in memory."""
+"""The types of a module, and their layout in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from cts.devices.embedded.diagnostics import Violation
+from cts.devices.embedded.diagnostics import Malformed, Violation
 from generators.spirv.enumerants import StorageClass, TensorClampMode
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, Use
 
@@ -30,7 +30,7 @@ class Number:
 
     Attributes:
         component: the suite's name for it.
-        dtype: of values: unsigned for every integer (only instructions have signedness), else the component's own.
+        dtype: of values: unsigned for every integer, because only instructions have signedness; else the component's own.
         mask: all bits.
     """
 
@@ -54,7 +54,7 @@ class Number:
 
 @cache
 def number(name: str) -> Number:
-    """The type of the component ``name``."""
+    """Return the type of the component ``name``."""
     component = COMPONENT_TYPES[name]
     dtype = component.dtype if component.is_float else component.bits_dtype
     return Number(component, dtype, np.dtype(f"i{component.bytes}"), (1 << component.bits) - 1)
@@ -125,7 +125,7 @@ class TensorLayoutType:
 
     @property
     def state(self) -> Struct:
-        """blockSize, layoutDimension, stride, offset, span, clampValue."""
+        """The struct of blockSize, layoutDimension, stride, offset, span, clampValue."""
         return _state(5, self.dim, 1)
 
 
@@ -139,7 +139,7 @@ class TensorViewType:
 
     @property
     def state(self) -> Struct:
-        """viewDimension, viewStride, clipRowOffset, clipRowSpan, clipColOffset, clipColSpan."""
+        """The struct of viewDimension, viewStride, clipRowOffset, clipRowSpan, clipColOffset, clipColSpan."""
         return _state(2, self.dim, 4)
 
 
@@ -157,7 +157,7 @@ ADDRESS_BYTES = 8
 
 @cache
 def size_of(type_: Type) -> int:
-    """Bytes that a value of the type takes in memory; of a runtime array 0."""
+    """Return the bytes that a value of the type takes in memory; 0 for a runtime array."""
     match type_:
         case Number():
             return type_.bytes
@@ -177,7 +177,7 @@ def size_of(type_: Type) -> int:
 
 @cache
 def alignment_of(type_: Type) -> int:
-    """Bytes to which a value of the type is aligned: its largest scalar."""
+    """Return the alignment of a value of the type in bytes: the size of its largest scalar."""
     match type_:
         case Vector() | Array():
             return alignment_of(type_.element)
@@ -188,7 +188,7 @@ def alignment_of(type_: Type) -> int:
 
 
 def natural_offsets(members: tuple[Type, ...]) -> tuple[int, ...]:
-    """Offsets of the members of a struct without decorations, each at its own alignment."""
+    """Return the offsets of the members of a struct without decorations, each at its own alignment."""
     offsets, end = [], 0
     for member in members:
         if has_no_bytes(member):
@@ -202,7 +202,7 @@ def natural_offsets(members: tuple[Type, ...]) -> tuple[int, ...]:
 
 @cache
 def has_matrix(type_: Type) -> bool:
-    """Whether the type is or contains a cooperative matrix."""
+    """Return whether the type is or contains a cooperative matrix."""
     match type_:
         case MatrixType():
             return True
@@ -216,7 +216,7 @@ def has_matrix(type_: Type) -> bool:
 
 @cache
 def has_no_bytes(type_: Type) -> bool:
-    """Whether the type is or contains what has no place in memory: a cooperative matrix, a tensor layout or a tensor view."""
+    """Return whether the type is or contains one without bytes: a cooperative matrix, a tensor layout or a tensor view."""
     match type_:
         case MatrixType() | TensorLayoutType() | TensorViewType():
             return True
@@ -228,27 +228,30 @@ def has_no_bytes(type_: Type) -> bool:
             return False
 
 
-def member_type(type_: Type, index: int) -> Type:
-    """The type of a composite's constituent.
+def constituent_type(type_: Type, index: int) -> Type:
+    """Return the type of constituent ``index`` of a composite. A matrix takes any index, because a device chooses how many it has.
 
     Raises:
+        Malformed: there is none.
         Violation: the type is opaque.
     """
     match type_:
-        case Vector() | Array():
+        case Vector() if index < type_.count:
             return type_.element
-        case Struct():
+        case Array() if type_.length is None or index < type_.length:
+            return type_.element
+        case Struct() if index < len(type_.members):
             return type_.members[index]
         case MatrixType():
             return type_.number
         case TensorLayoutType() | TensorViewType():
             raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
-            raise TypeError(f"{type_} is no composite")
+            raise Malformed(f"constituent {index} of a {type_text(type_)}")
 
 
-def member_count(type_: Type) -> int:
-    """How many constituents a composite has that is kept as a tuple."""
+def constituent_count(type_: Type) -> int:
+    """Return how many constituents a composite has whose value is a tuple."""
     match type_:
         case Vector():
             return type_.count
@@ -261,3 +264,24 @@ def member_count(type_: Type) -> int:
             raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
             raise TypeError(f"{type_} is no composite")
+
+
+def type_text(type_: Type) -> str:
+    """Return a type in a few words."""
+    match type_:
+        case Number():
+            return type_.component.name
+        case Bool():
+            return "boolean"
+        case Vector():
+            return f"vector of {type_.count} {type_text(type_.element)}"
+        case Array():
+            return f"array of {'any number of' if type_.length is None else type_.length} {type_text(type_.element)}"
+        case Struct():
+            return f"structure of {len(type_.members)} members"
+        case PointerType():
+            return f"pointer to {type_.storage.name} storage"
+        case MatrixType():
+            return str(type_)
+        case _:
+            return type(type_).__name__.removesuffix("Type").lower()

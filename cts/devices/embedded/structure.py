@@ -1,6 +1,6 @@
-"""Whether the instructions of a module hang together: operands by the grammar, ids that are what is asked for, functions made of blocks.
+"""Checks the structure of a module: operands by the grammar, ids of the right kinds, functions made of blocks.
 
-Everything that reads a module after this relies on it and asks again for nothing of it.
+Everything that reads a module later relies on it and does not check this again.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _ANY = ("any",)
 
 
 class _Shape(NamedTuple):
-    """What is known of an instruction by its opcode.
+    """The form of an instruction, by its opcode.
 
     Attributes:
-        place: where it stands. ``structural``: whether functions and blocks begin, end or branch by it, or literals are of its width.
+        place: its section. ``structural``: whether functions and blocks begin, end or branch with it, or literals have its width.
         typed: whether it has a result type and a result.
         result: index of the result among the operands, -1 if there is none.
-        least, most: how many operands it has where all are single words, and the ids among them follow each other.
-        first, last: those ids, without type and result: from and up to.
+        least, most: how many operands it has if all are single words and the ids among them are neighbours.
+        first, last: the range of these ids, without type and result: the first, and the one after the last.
         deciding: index of the operand that decides how many follow, 0 if there is none; -1 if only the grammar can tell.
-        uses: what the ids must be; None if all are values.
+        uses: the kinds of the ids; None if all are values.
     """
 
     place: Place
@@ -62,7 +62,7 @@ def _shape(op: Op) -> _Shape:
         if kind == "id":
             last = most
     uses = tuple(USES[op].split()) if op in USES else None
-    # What names and decorates has no result, and asks nothing more of its ids.
+    # Names and decorations have no result, and their ids need no further check.
     uses = _ANY if uses == _ANY and result < 0 and op is not Op.TypeForwardPointer else uses
     return _Shape(place_of(op), op in _STRUCTURAL, typed, result, least, most, first, last, _deciding(pattern), uses)
 
@@ -86,10 +86,10 @@ _WORDS = {"type": "type", "member": "type", "function": "function", "set": "set 
 
 @lru_cache(maxsize=1024)
 def _id_places(op: Op, count: int, deciding: int) -> tuple[int, ...]:
-    """Which of ``count`` operands are ids, where the one that decides has the value ``deciding``.
+    """Return which of ``count`` operands are ids, if the operand that decides has the value ``deciding``.
 
     Raises:
-        NotSpirv: that many operands are too few or too many.
+        NotSpirv: these are too few or too many operands.
     """
     words = [0] * count
     if _shape(op).deciding < count:
@@ -98,7 +98,7 @@ def _id_places(op: Op, count: int, deciding: int) -> tuple[int, ...]:
 
 
 def _ids(instruction: Instruction, shape: _Shape, widths: LiteralWidths) -> list[int]:
-    """The ids that an instruction mentions, without type and result.
+    """Return the ids that an instruction mentions, without type and result.
 
     Raises:
         NotSpirv: its operands do not fit the grammar.
@@ -120,20 +120,20 @@ _CONSTANTS = frozenset({Op.Constant, Op.SpecConstant})
 
 
 def check_structure(instructions: Sequence[Instruction], bound: int) -> None:
-    """Checks a module's instructions.
+    """Check a module's instructions.
 
     Raises:
-        NotSpirv: what is wrong, and at which word.
+        NotSpirv: something is wrong; the message says what, and at which word.
     """
     _Structure(bound).check(instructions)
 
 
 class _Structure:
-    """What the instructions so far have declared.
+    """Everything that the instructions so far have declared.
 
     Attributes:
         _kinds: id -> ``type``, ``function``, ``label``, ``set``, ``string`` or ``group``; results with a type are not among them.
-        _homes: id of a value -> number of the block that computes it; 0 for what all functions see.
+        _homes: id of a value -> number of the block that computes it; 0 if all functions see it.
         _constants: ids of constants and undefined values of the module.
         _later: ids that must be of a kind at the end: kind, id, instruction.
         _forward: ids that OpTypeForwardPointer announced.
@@ -154,7 +154,7 @@ class _Structure:
         self._plain = False
 
     def check(self, instructions: Sequence[Instruction]) -> None:
-        """Checks them all."""
+        """Check all instructions."""
         kinds, homes, values, bound = self._kinds, self._homes, self._widths.values, self._bound
         for instruction in instructions:
             op, words, _ = instruction
@@ -207,7 +207,7 @@ class _Structure:
         _refuse(instruction, f"the id {id_} is not from 1 to below the bound {self._bound}")
 
     def _elsewhere(self, id_: int, home: int | None, instruction: Instruction) -> None:
-        """A value of another block."""
+        """Note a use of a value of another block."""
         if home is None:
             _refuse(instruction, f"%{id_} is no value computed before")
         if self._flow is None:
@@ -253,7 +253,7 @@ class _Structure:
                     self._later.append(("type", id_, instruction))
 
     def _stands(self, place: Place, instruction: Instruction) -> None:
-        """Checks that an instruction may stand here; functions are asked apart."""
+        """Check that an instruction is in the right section; functions have checks of their own."""
         op = instruction.op
         if place is Place.ANYWHERE:
             if op not in _NOWHERE and not self._block and self._place is Place.FUNCTION:
@@ -269,7 +269,7 @@ class _Structure:
         self._place = place
 
     def _structure(self, instruction: Instruction, ids: Sequence[int]) -> None:
-        """Functions and blocks begin and end."""
+        """Note where functions and blocks begin and end."""
         op, words = instruction.op, instruction.operands
         flow = self._flow
         if op in (Op.TypeInt, Op.TypeFloat):

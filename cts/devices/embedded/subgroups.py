@@ -1,4 +1,4 @@
-"""Instructions among the active invocations of a subgroup (OpGroupNonUniform*)."""
+"""Instructions of the active invocations of a subgroup (OpGroupNonUniform*)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Groups = list[np.ndarray]
 
 
 def _groups(translation: Translation) -> _Groups:
-    """The active invocations of each subgroup that has some."""
+    """Return the active invocations of each subgroup that has any."""
     machine = translation.machine
     lanes = np.flatnonzero(machine.mask)
     return [g for s in range(machine.subgroups) if (g := lanes[lanes // machine.subgroup_size == s]).size]
@@ -39,7 +39,7 @@ def _scalar(translation: Translation, id_: int) -> Number | Bool:
 
 
 def _per_group(function: Callable[[np.ndarray, np.ndarray], Value]) -> Handler:
-    """An instruction whose result is one value for each subgroup."""
+    """Return the handler of an instruction with one result for each subgroup."""
 
     def handler(translation: Translation, words: Words) -> Run:
         _check_scope(translation, words)
@@ -72,8 +72,10 @@ def _elect(translation: Translation, words: Words) -> Run:
 
 
 def _from_lane(pick: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Handler:
-    """An instruction that reads the value of another invocation: ``pick`` gives its number in the subgroup from the own number and the
-    operand."""
+    """Return the handler of an instruction that reads the value of another invocation.
+
+    ``pick`` gives that invocation's number in the subgroup, from the reader's number and the operand.
+    """
 
     def handler(translation: Translation, words: Words) -> Run:
         _check_scope(translation, words)
@@ -136,7 +138,7 @@ _COMBINE: Mapping[Op, tuple[Callable[[Value, Value], Value], bool]] = MappingPro
         Op.GroupNonUniformLogicalXor: (operator.xor, False),
     }
 )
-"""By opcode: how two values combine, and whether as signed integers."""
+"""By opcode: the function that combines two values, and whether they are signed integers."""
 
 
 def _arithmetic(combine: Callable[[Value, Value], Value], signed: bool) -> Handler:

@@ -11,13 +11,14 @@ import numpy as np
 
 from cts.devices.embedded.decode import Decode
 from cts.devices.embedded.diagnostics import UndefinedUse, Unsupported, Violation
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.load_store import robust_load, robust_store
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.shapes import SHARED_STORAGE
-from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, member_type
+from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, constituent_type
 from cts.devices.embedded.tensor_addressing import Layout, Places, View, tensor_places
 from cts.devices.embedded.tensor_state import layout_state, view_state, wide_signed
 from cts.devices.embedded.translation import Handler, Translation, Words
@@ -29,7 +30,7 @@ from generators.spirv.grammar import GRAMMAR
 from generators.types import Scope
 
 POINTER_ALIGNMENT = 16
-"""Bytes to which the pointer of a tensor load or store is aligned (CM2-LT-06)."""
+"""Alignment of the pointer of a tensor load or store, in bytes (CM2-LT-06)."""
 
 _VIEW = int(TensorAddressingOperands.TensorView)
 _DECODE = int(TensorAddressingOperands.DecodeFunc)
@@ -42,7 +43,7 @@ _CHAINS = frozenset({Op.AccessChain, Op.InBoundsAccessChain})
 
 @dataclass(frozen=True)
 class _Extent:
-    """An array of known length that the pointer points into: id and type of the index that leads there."""
+    """An array of known length that the pointer points into, with id and type of the index that leads there."""
 
     index: int
     index_type: Number
@@ -51,12 +52,12 @@ class _Extent:
 
 @dataclass(frozen=True)
 class _Operands:
-    """What a load and a store have in common, known before it runs.
+    """The operands that a load and a store have in common, as known before it runs.
 
     Attributes:
         pointer, layout, view: ids; ``view`` is 0 if there is none. ``view_type``: None if there is none.
         decode, decode_vector: ids of the decode functions, 0 if there is none.
-        extent: the array, None where its length or the index is not known.
+        extent: the array; None if its length or the index is not known.
         access: alignment and ordering.
     """
 
@@ -73,7 +74,7 @@ class _Operands:
 
 
 def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: int, layout: int, masks: Words, writes: bool) -> _Operands:
-    """``masks`` are the Memory Operands and the Tensor Addressing Operands, with what they ask for."""
+    """Read and check the operands; ``masks`` are the Memory Operands and the Tensor Addressing Operands, with their own operands."""
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
         raise Unsupported(f"a tensor access to {storage.name} storage")
@@ -104,14 +105,14 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
 
 
 def _extent(translation: Translation, pointer: int) -> _Extent | None:
-    """The array that an access chain ends in; None where the chain does not say, or the array's length is not known before it runs."""
+    """Return the array that an access chain ends in; None if there is no chain, or the length is not known before it runs."""
     chain = next((i for i in translation.instructions if i.op in _CHAINS and i.operands[1] == pointer), None)
     if chain is None:
         return None
     base, *indices = chain.operands[2:]
     type_ = translation.pointee(base)
     for index in indices[:-1]:
-        type_ = member_type(type_, translation.constant(index) if isinstance(type_, Struct) else 0)
+        type_ = constituent_type(type_, translation.constant(index) if isinstance(type_, Struct) else 0)
     if not indices or not isinstance(type_, Array):
         raise Violation("CM2-LT-04", "the pointer does not point into an array")
     if type_.length is None:
@@ -120,32 +121,33 @@ def _extent(translation: Translation, pointer: int) -> _Extent | None:
 
 
 def _by_instance(machine: Machine, numbers: Sequence[Value], scope: Scope, what: str) -> list[tuple[int, ...]]:
-    """Numbers that are uniform within each instance of a scope, as each instance has them."""
+    """Return for each instance of a scope its values of numbers, which must be uniform within the instance."""
     uniform = [machine.uniform(number, scope, what, _UNIFORM) for number in numbers]
     count = machine.instances(scope)
     columns = [u.tolist() if isinstance(u, np.ndarray) else [u] * count for u in uniform]
     return list(zip(*columns, strict=True))
 
 
-def _layouts(machine: Machine, operands: _Operands, value: Value) -> list[Layout]:
-    type_ = operands.layout_type
+@replaceable
+def layouts_of(machine: Machine, scope: Scope, type_: TensorLayoutType, value: Value) -> list[Layout]:
+    """Return the tensor layout that each instance of a scope has in ``value``."""
     state, dim = layout_state(machine, type_, value), type_.dim
     before, after = (*state.block_size, *state.dimension, *state.stride), (*state.span, state.clamp_value)
     numbers = [*map(wide, before), *map(wide_signed, state.offset), *map(wide, after)]
     found = []
-    for instance in _by_instance(machine, numbers, operands.matrix.scope, "the tensor layout"):
+    for instance in _by_instance(machine, numbers, scope, "the tensor layout"):
         block_size, dimension, stride, offset, span = (instance[i * dim : (i + 1) * dim] for i in range(5))
         found.append(Layout(type_.clamp_mode, block_size, dimension, stride, offset, span, instance[-1]))
     return found
 
 
-def _views(machine: Machine, operands: _Operands, value: Value) -> list[View]:
-    type_ = operands.view_type
-    assert type_ is not None
+@replaceable
+def views_of(machine: Machine, scope: Scope, type_: TensorViewType, value: Value) -> list[View]:
+    """Return the tensor view that each instance of a scope has in ``value``."""
     state, dim = view_state(machine, type_, value), type_.dim
     numbers = [wide(number) for number in (*state.dimension, *state.stride, *state[2:])]
     found = []
-    for instance in _by_instance(machine, numbers, operands.matrix.scope, "the tensor view"):
+    for instance in _by_instance(machine, numbers, scope, "the tensor view"):
         dimension, stride = instance[:dim], instance[dim : 2 * dim]
         row_offset, row_span, col_offset, col_span = instance[2 * dim :]
         clip = (row_offset, row_span), (col_offset, col_span)
@@ -155,7 +157,7 @@ def _views(machine: Machine, operands: _Operands, value: Value) -> list[View]:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where one instance of the scope accesses memory: a byte of ``memory``, and the bytes that it may access, from and up to."""
+    """The byte of ``memory`` where one instance of the scope accesses it, and the bytes from ``low`` up to ``high`` that it may access."""
 
     memory: Memory
     start: int
@@ -192,20 +194,44 @@ def _check_place(machine: Machine, operands: _Operands, place: _Place) -> None:
         machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment}")
 
 
-def _places(machine: Machine, operands: _Operands, layout: Layout, view: View | None, store: bool) -> Places:
-    """Where the elements lie, in one instance of the scope.
+@replaceable
+def places_of(machine: Machine, matrix: MatrixType, layout: Layout, view: View | None, store: bool) -> Places:
+    """Return where the elements of one scope instance are in the tensor.
 
     Raises:
         Violation: the addressing calculation breaks a rule.
     """
-    places = tensor_places(layout, view, operands.matrix.rows, operands.matrix.columns, store)
+    places = tensor_places(layout, view, matrix.rows, matrix.columns, store)
     for rule, text in places.broken:
         machine.forbid(rule, text)
     return places
 
 
+class _Addressing:
+    """How an access finds its elements: layouts and views of all scope instances, and the places of one instance's elements."""
+
+    def __init__(self, translation: Translation, operands: _Operands, store: bool) -> None:
+        self._machine, self._operands, self._store = translation.machine, operands, store
+        faults = translation.faults
+        self._layouts_of, self._views_of = faults.performing(layouts_of), faults.performing(views_of)
+        self._places_of = faults.performing(places_of)
+
+    def layouts(self) -> list[Layout]:
+        operands = self._operands
+        return self._layouts_of(self._machine, operands.matrix.scope, operands.layout_type, self._machine.values[operands.layout])
+
+    def views(self) -> list[View] | list[None]:
+        operands, machine = self._operands, self._machine
+        if operands.view_type is None:
+            return [None] * machine.instances(operands.matrix.scope)
+        return self._views_of(machine, operands.matrix.scope, operands.view_type, machine.values[operands.view])
+
+    def places(self, layout: Layout, view: View | None) -> Places:
+        return self._places_of(self._machine, self._operands.matrix, layout, view, self._store)
+
+
 def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Places) -> np.ndarray:
-    """Bytes from the start of the memory to each element that is reached, int64 of shape (elements,)."""
+    """Return the bytes from the start of the memory to each element that is reached, int64 of shape (elements,)."""
     size, reached = operands.matrix.number.bytes, places.reached
     distance = places.index[reached] * size
     offsets: np.ndarray = place.start + distance
@@ -224,12 +250,12 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
 
 
 def _touched(offsets: np.ndarray, size: int) -> np.ndarray:
-    """The bytes of elements, each once."""
+    """Return the bytes of elements, each once."""
     return (np.unique(offsets)[:, None] + np.arange(size)).ravel()
 
 
 def _clamp_value(machine: Machine, operands: _Operands, layout: Layout) -> Any:
-    """The low bits of the clamp value, as a component (F-TA-16)."""
+    """Return the low bits of the clamp value, as a component (F-TA-16)."""
     number = operands.matrix.number
     if number.bits > _CLAMP_VALUE_BITS and layout.clamp_value:
         machine.forbid("F-TA-16", f"a clamp value of 32 bits for components of {number.bits}")
@@ -245,6 +271,7 @@ def _load(translation: Translation, words: Words) -> Run:
         raise Violation("CM2-LT-01", "the object is not of the result's type")
     operands = _operands(translation, what, matrix, words[2], words[4], words[5:], writes=False)
     fetch = (_decoded if operands.decode or operands.decode_vector else _from_memory)(translation, operands)
+    addressing = _Addressing(translation, operands, store=False)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     shape = (instances, matrix.rows, matrix.columns)
@@ -252,12 +279,11 @@ def _load(translation: Translation, words: Words) -> Run:
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
         memory_places = _memory_places(machine, operands, values)
-        layouts = _layouts(machine, operands, values[operands.layout])
-        views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
+        layouts, views = addressing.layouts(), addressing.views()
         result, defined = _object(values[object_], shape, number)
         for i in range(instances) if active is None else active:
             _check_place(machine, operands, memory_places[i])
-            places = _places(machine, operands, layouts[i], views[i], store=False)
+            places = addressing.places(layouts[i], views[i])
             if places.clamped.any():
                 result[i][places.clamped] = _clamp_value(machine, operands, layouts[i])
             if places.reached.any():
@@ -267,7 +293,7 @@ def _load(translation: Translation, words: Words) -> Run:
         if defined is None:
             return result
         if active is not None:
-            # Nobody asks what an instance that does not execute has.
+            # The result is not used in instances that do not execute.
             defined[np.setdiff1d(np.arange(instances), active)] = True
         return partly(result, defined)
 
@@ -275,14 +301,16 @@ def _load(translation: Translation, words: Words) -> Run:
 
 
 _Fetch = Callable[[int, _Place, Layout, Places], np.ndarray]
-"""From the number of a scope instance, its place in memory, its layout and its places of elements: the elements that are reached, in
-row-major order, an array of shape (elements,) of the component's dtype."""
+"""Gives the elements that are reached, in row-major order: an array of shape (elements,) of the component's dtype.
+
+Its arguments are the number of a scope instance, its place in memory, its layout and the places of its elements."""
 
 
 def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
     machine, number, manner = translation.machine, operands.matrix.number, operands.access.manner
     instances = machine.instances(operands.matrix.scope)
     whole_workgroup = instances == 1 and machine.subgroups > 1
+    load_elements = translation.faults.performing(robust_load)
 
     def fetch(instance: int, place: _Place, _: Layout, places: Places) -> np.ndarray:
         memory, offsets = place.memory, _offsets(machine, operands, place, places)
@@ -291,7 +319,7 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
             memory.check_defined(touched)
             if memory.traced:
                 memory.record_read(touched, machine.clock.matrix(instances, manner, whole_workgroup)[instance], machine.clock, manner)
-        return robust_load(memory, offsets, number)
+        return load_elements(memory, offsets, number)
 
     return fetch
 
@@ -307,7 +335,7 @@ def _decoded(translation: Translation, operands: _Operands) -> _Fetch:
 
 
 def _object(value: Value, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray | None]:
-    """A copy of a matrix, and which of its elements are defined; None if all are (CM2-VW-01)."""
+    """Return a copy of a matrix, and which of its elements are defined; None if all are (CM2-VW-01)."""
     if value is UNDEFINED:
         return np.zeros(shape, number.dtype), np.zeros(shape, bool)
     if isinstance(value, Partly):
@@ -320,6 +348,8 @@ def _store(translation: Translation, words: Words) -> Run:
     pointer, object_ = words[0], words[1]
     matrix = translation.matrix_type(object_, "CM2-ST-04", "the object")
     operands = _operands(translation, what, matrix, pointer, words[2], words[3:], writes=True)
+    addressing = _Addressing(translation, operands, store=True)
+    store_elements = translation.faults.performing(robust_store)
     forbidden = not_writable(translation, pointer)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
@@ -331,14 +361,13 @@ def _store(translation: Translation, words: Words) -> Run:
         if forbidden:
             machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
         memory_places = _memory_places(machine, operands, values)
-        layouts = _layouts(machine, operands, values[operands.layout])
-        views = _views(machine, operands, values[operands.view]) if operands.view else [None] * instances
+        layouts, views = addressing.layouts(), addressing.views()
         data, defined = _object(settle(values[object_], machine.mask), shape, number)
         manner = operands.access.manner
         for i in range(instances) if active is None else active:
             place, memory = memory_places[i], memory_places[i].memory
             _check_place(machine, operands, place)
-            places = _places(machine, operands, layouts[i], views[i], store=True)
+            places = addressing.places(layouts[i], views[i])
             reached = places.reached
             if not reached.any():
                 continue
@@ -354,7 +383,7 @@ def _store(translation: Translation, words: Words) -> Run:
                 if memory.traced:
                     memory.record_write(inside, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
                 memory.define(inside)
-            robust_store(memory, offsets, data[i][reached])
+            store_elements(memory, offsets, data[i][reached])
 
     return run
 

@@ -1,8 +1,8 @@
 """Where the elements of a matrix lie in a tensor: matrixCoordToTensorElement and matrixCoordToTensorElementWithView of
 SPV_NV_cooperative_matrix2, 3.X Tensor Layout and View, for all elements of a matrix at once.
 
-The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits; where that is not
-enough for the number it means, the calculation is taken to be broken (F-TA-6, F-TA-7).
+The functions of the specification appear here by their names and in their order. Its arithmetic has 32 bits. A calculation whose
+numbers need more counts as broken (F-TA-6, F-TA-7).
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class View:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the elements lie. The arrays are of shape (rows, columns), or (dimensions of the layout, rows, columns), and read-only.
+    """The places of elements. The arrays have the shape (rows, columns), or (dimensions of the layout, rows, columns), and are read-only.
 
     Attributes:
-        skipped: outside of the view's clip region: neither loaded nor stored.
-        clamped: out of the bounds of the layout, so that a load gives the clamp value, and a store is discarded.
-        block_coord, coord_in_block: int64; of no meaning for elements that are skipped or clamped.
-        index: int64, likewise: from the pointer, in units of the component type or of what the decode function points to.
-        broken: rules that the calculation breaks, and what happened.
+        skipped: elements outside of the view's clip region, which are neither loaded nor stored.
+        clamped: elements out of the bounds of the layout. A load gives the clamp value, and a store is discarded.
+        block_coord, coord_in_block: int64, without meaning for elements that are skipped or clamped.
+        index: int64, with the same exception: from the pointer, in units of the component type or of the decode function's pointee.
+        broken: rules that the calculation breaks, each with what happened.
     """
 
     skipped: np.ndarray
@@ -65,16 +65,16 @@ class Places:
 
     @property
     def reached(self) -> np.ndarray:
-        """Which elements have a place in memory, a bool array."""
+        """A bool array: the elements that have a place in memory."""
         reached: np.ndarray = ~(self.skipped | self.clamped)
         return reached
 
 
 @remember_small(maxsize=256, elements=lambda _, __, rows, columns, ___: rows * columns)
 def tensor_places(layout: Layout, view: View | None, rows: int, columns: int, store: bool) -> Places:
-    """The place of each element of a matrix of ``rows`` x ``columns`` in a load, or a ``store``.
+    """Return the place of each element of a matrix of ``rows`` x ``columns`` in a load, or a ``store``.
 
-    A calculation that breaks a rule goes on with some numbers, so that a device that is not strict has a result.
+    A calculation that breaks a rule goes on with some numbers, so a device that is not strict has a result.
     """
     return _Calculation(layout, view, rows, columns, store).run()
 
@@ -104,7 +104,7 @@ class _Calculation:
         return Places(*arrays, tuple(self._broken.items()))
 
     def _forbid(self, rule: str, what: str, where: np.ndarray | None = None) -> None:
-        """Notes that a rule is broken by the elements of ``where`` that take part, or else by any that does."""
+        """Note that a rule is broken if elements of ``where`` take part (None: if any element does)."""
         taking_part = ~(self._skipped | self._clamped)
         if where is not None:
             taking_part &= where
@@ -113,7 +113,7 @@ class _Calculation:
             self._broken.setdefault(rule, f"element ({row}, {column}): {what}")
 
     def _clip(self, view: View) -> np.ndarray:
-        """matrixCoordToLinear with a view."""
+        """Compute matrixCoordToLinear with a view."""
         ends = []
         for what, (offset, span) in (("rows", view.clip_rows), ("columns", view.clip_columns)):
             if offset + span > _U32:
@@ -160,7 +160,7 @@ class _Calculation:
         return coord
 
     def _split(self, index: np.ndarray, size: int, what: str, dim: int) -> tuple[np.ndarray, np.ndarray]:
-        """Remainder and quotient of two unsigned numbers."""
+        """Return remainder and quotient of two unsigned numbers."""
         if size == 0:
             self._forbid("F-TA-12", f"{what} {dim} is 0, and the index modulo it is asked for")
         quotient, remainder = np.divmod(index, max(size, 1))
@@ -188,7 +188,7 @@ class _Calculation:
         return block_coord, coord_in_block
 
     def _clamp(self, dim: int, c: np.ndarray, outside: np.ndarray) -> np.ndarray:
-        """Coordinates in dimension ``dim``, those of ``outside`` as the clamp mode makes them."""
+        """Return coordinates in dimension ``dim``, with the clamp mode applied to those in ``outside``."""
         size, mode = self._layout.dimension[dim], self._layout.clamp_mode
         if self._store and mode is not TensorClampMode.Undefined:
             mode = TensorClampMode.Constant
@@ -206,7 +206,7 @@ class _Calculation:
             return c
         if mode is TensorClampMode.ClampToEdge:
             return np.where(outside, np.minimum(np.maximum(c, 0), size - 1), c)
-        # numpy's remainder of integers has the sign of the divisor, as OpSMod's (F-TA-4).
+        # numpy's remainder of integers has the sign of the divisor, like OpSMod's (F-TA-4).
         if mode is TensorClampMode.Repeat:
             return np.where(outside, c % size, c)
         if size == 1:
@@ -219,7 +219,7 @@ class _Calculation:
         return np.where(outside, np.where(folded >= size, period - folded, folded), c)
 
     def _dot(self, coord: Sequence[np.ndarray], stride: Sequence[int], what: str) -> np.ndarray:
-        """The sum of coordinates times strides (tensorCoordToLinear), modulo 2^32."""
+        """Return the sum of coordinates times strides (tensorCoordToLinear), modulo 2^32."""
         total = np.zeros_like(self._row)
         beyond = np.zeros_like(self._skipped)
         for c, s in zip(coord, stride, strict=True):
@@ -231,7 +231,7 @@ class _Calculation:
         return total & _U32
 
     def _check_distinct(self, index: np.ndarray) -> None:
-        """Which of two elements a place keeps is not specified."""
+        """Note it if two elements are stored to one place: the specification does not say which one stays."""
         stored = ~(self._skipped | self._clamped)
         found, first, count = np.unique(index[stored], return_index=True, return_counts=True)
         if (count > 1).any():

@@ -1,7 +1,7 @@
 """Instructions that make tensor layouts and views (SPV_NV_tensor_addressing, 3.X Tensor Layout and View Instructions).
 
 Each makes a copy with other contents: values are never changed in place (TA-CPY-01). All numbers are kept as u32 bits, as in ``values``;
-only the offsets of a layout are read as signed. They may differ between invocations until a load or store asks for uniform ones.
+only the offsets of a layout are read as signed. They may differ between invocations until a load or store needs uniform ones.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cts.devices.embedded.diagnostics import UndefinedUse, Violation
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.spirv_types import TensorLayoutType, TensorViewType, Type
 from cts.devices.embedded.tensor_types import is_int32
@@ -27,7 +28,7 @@ S32_MAX = (1 << 31) - 1
 
 
 class LayoutState(NamedTuple):
-    """What a tensor layout holds: tuples of one number for each dimension, and the clamp value."""
+    """The contents of a tensor layout: tuples of one number for each dimension, and the clamp value."""
 
     block_size: Numbers
     dimension: Numbers
@@ -38,7 +39,7 @@ class LayoutState(NamedTuple):
 
 
 class ViewState(NamedTuple):
-    """What a tensor view holds: tuples of one number for each dimension, and the clip region."""
+    """The contents of a tensor view: tuples of one number for each dimension, and the clip region."""
 
     dimension: Numbers
     stride: Numbers
@@ -49,7 +50,7 @@ class ViewState(NamedTuple):
 
 
 def layout_state(machine: Machine, type_: TensorLayoutType, value: Value) -> LayoutState:
-    """A tensor layout as the invocations that execute see it.
+    """Return a tensor layout as the invocations that execute see it.
 
     Raises:
         UndefinedUse: it is undefined. Single numbers of it may be.
@@ -59,7 +60,7 @@ def layout_state(machine: Machine, type_: TensorLayoutType, value: Value) -> Lay
 
 
 def view_state(machine: Machine, type_: TensorViewType, value: Value) -> ViewState:
-    """A tensor view as the invocations that execute see it.
+    """Return a tensor view as the invocations that execute see it.
 
     Raises:
         UndefinedUse: it is undefined. Single numbers of it may be.
@@ -79,7 +80,7 @@ def _settled(machine: Machine, numbers: Value, count: int) -> Numbers:
 
 
 def wide_signed(value: Value) -> Value:
-    """As ``wide``, of the same bits read as an s32."""
+    """Return what ``wide`` does for the same bits read as an s32."""
     if isinstance(value, np.ndarray):
         return value.astype(np.uint32).view(np.int32).astype(np.int64)
     return int(value) - (1 << 32) if value > S32_MAX else int(value)
@@ -90,7 +91,7 @@ def _narrow(value: Value) -> Value:
 
 
 def _any(machine: Machine, condition: Value) -> bool:
-    """Whether a condition holds in an invocation that executes."""
+    """Return whether a condition holds in an invocation that executes."""
     return bool((condition & machine.mask).any()) if isinstance(condition, np.ndarray) else bool(condition)
 
 
@@ -104,7 +105,7 @@ def _operands(translation: Translation, operands: Words, count: int, rule: str, 
 
 
 def _layout_operand(translation: Translation, words: Words, rule: str) -> TensorLayoutType:
-    """The type of both the result and the operand that is copied."""
+    """Return the type of both the result and the operand that is copied."""
     type_ = _result_type(translation, words)
     if not isinstance(type_, TensorLayoutType) or translation.type_ids[words[2]] != words[0]:
         raise Violation(rule, "the result is not a tensor layout of the operand's type")
@@ -137,14 +138,15 @@ def _set_block_size(translation: Translation, words: Words) -> Run:
     machine, values = translation.machine, translation.values
 
     def run() -> Value:
-        # The strides stay what they are, although they count blocks from now on (F-TA-14).
+        # The strides do not change, although they count blocks from now on (F-TA-14).
         return layout_state(machine, type_, values[source])._replace(block_size=tuple(values[o] for o in operands))
 
     return run
 
 
-def _blocks(machine: Machine, dimension: Value, block_size: Value) -> Value:
-    """How many blocks a dimension has, the last of which may be incomplete (F-TA-13)."""
+@replaceable
+def block_count(machine: Machine, dimension: Value, block_size: Value) -> Value:
+    """Return how many blocks a dimension has, the last of which may be incomplete (F-TA-13)."""
     size = wide(block_size)
     if _any(machine, size == 0):
         machine.forbid("F-TA-12", "the block size of a dimension is 0, and its number of blocks is asked for")
@@ -152,7 +154,7 @@ def _blocks(machine: Machine, dimension: Value, block_size: Value) -> Value:
 
 
 def _product(machine: Machine, stride: Value, count: Value) -> Value:
-    """A default stride: ``stride`` times ``count``."""
+    """Return a default stride: ``stride`` times ``count``."""
     if _any(machine, (count > 0) & (wide(stride) > U32_MAX // _at_least_one(count))):
         machine.forbid("F-TA-7", "the default stride of a dimension is beyond 32 bits")
     return _narrow(wide(stride) * count)
@@ -166,13 +168,14 @@ def _set_dimension(translation: Translation, words: Words) -> Run:
     type_ = _layout_operand(translation, words, "TA-DIM-04")
     source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-DIM-04", f"a layout of {type_.dim} dimensions")
     machine, values = translation.machine, translation.values
+    blocks_of = translation.faults.performing(block_count)
 
     def run() -> Value:
         state = layout_state(machine, type_, values[source])
         dimension = tuple(values[o] for o in operands)
         stride: list[Value] = [1] * type_.dim
         for i in reversed(range(type_.dim - 1)):
-            stride[i] = _product(machine, stride[i + 1], _blocks(machine, dimension[i + 1], state.block_size[i + 1]))
+            stride[i] = _product(machine, stride[i + 1], blocks_of(machine, dimension[i + 1], state.block_size[i + 1]))
         return state._replace(dimension=dimension, span=dimension, offset=(0,) * type_.dim, stride=tuple(stride))
 
     return run
@@ -182,13 +185,14 @@ def _set_stride(translation: Translation, words: Words) -> Run:
     type_ = _layout_operand(translation, words, "TA-STR-03")
     source, operands = words[2], _operands(translation, words[3:], type_.dim, "TA-STR-03", f"a layout of {type_.dim} dimensions")
     machine, values = translation.machine, translation.values
+    blocks_of = translation.faults.performing(block_count)
 
     def run() -> Value:
         state = layout_state(machine, type_, values[source])
         stride = tuple(values[o] for o in operands)
         for i in range(type_.dim - 1):
-            blocks = _blocks(machine, state.dimension[i + 1], state.block_size[i + 1])
-            # The quotient instead of the product, which may not fit.
+            blocks = blocks_of(machine, state.dimension[i + 1], state.block_size[i + 1])
+            # Compare quotients, because the product may not fit.
             if _any(machine, (blocks > 0) & (wide(stride[i]) // _at_least_one(blocks) < wide(stride[i + 1]))):
                 machine.forbid("TA-STR-02", f"stride {i} is less than stride {i + 1} times the blocks of dimension {i + 1}")
         return state._replace(stride=stride)

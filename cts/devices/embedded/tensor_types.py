@@ -1,4 +1,4 @@
-"""OpTypeTensorLayoutNV and OpTypeTensorViewNV (SPV_NV_tensor_addressing, 3.49.6), checked."""
+"""Reads and checks OpTypeTensorLayoutNV and OpTypeTensorViewNV (SPV_NV_tensor_addressing, 3.49.6)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from generators.spirv.enumerants import TensorClampMode
 MAX_DIM = 5
 
 _Operand = tuple[Type, Any]
-"""Type and value of a constant; the value is None if the id is no constant."""
+"""Type and value of a constant; the value is None if the id is not a constant."""
 
 
 def tensor_layout_type(*operands: _Operand) -> TensorLayoutType:
-    """The type of a tensor layout from Dim and ClampMode.
+    """Return the type of a tensor layout from Dim and ClampMode.
 
     Raises:
         Violation: it breaks TA-TL-01 or TA-TL-02.
@@ -28,7 +28,7 @@ def tensor_layout_type(*operands: _Operand) -> TensorLayoutType:
 
 
 def tensor_view_type(*operands: _Operand) -> TensorViewType:
-    """The type of a tensor view from Dim, HasDimensions and the permutation.
+    """Return the type of a tensor view from Dim, HasDimensions and the permutation.
 
     Raises:
         Violation: it breaks TA-TV-01, TA-TV-02 or TA-TV-03.
@@ -57,5 +57,5 @@ def _is_constant_integer(operand: _Operand) -> bool:
 
 
 def is_int32(type_: Type) -> bool:
-    """Whether a type is a scalar 32-bit integer, of either signedness."""
+    """Return whether a type is a scalar 32-bit integer, of either signedness."""
     return isinstance(type_, Number) and not type_.is_float and type_.bits == 32

@@ -1,4 +1,4 @@
-"""A module made ready for one kernel: what its declarations say (see ``declarations``), and what its instructions become.
+"""A module made ready for one kernel: its declarations (see ``declarations``), and the functions that its instructions become.
 
 Each group of instructions is a module with a table ``HANDLERS``: opcode -> a function that checks the static rules of one
 instruction and returns what executes it, a callable without arguments that gives the result.
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Malformed, NotSupported, Unsupported, Violation
+from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.limits import Budget, Extent, Limits
 from cts.devices.embedded.machine import Function, Machine, Run
 from cts.devices.embedded.memory import AddressSpace
@@ -29,8 +30,8 @@ from cts.devices.embedded.spirv_types import (
     TensorViewType,
     Type,
     Vector,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
 )
 from cts.devices.embedded.structure import check_structure
 from cts.devices.embedded.values import Value
@@ -46,7 +47,7 @@ from generators.spirv.reader import Instruction, read_header, read_instructions,
 Words = tuple[int, ...]
 Handler = Callable[["Translation", Words], Run]
 Rule = Callable[["Translation", Words], None]
-"""Checks the static rules of an instruction. Raises Malformed, Violation or Unsupported."""
+"""Checks the static rules of an instruction; raises Malformed, Violation or Unsupported."""
 
 RESULT_OPS = frozenset(op for op in Op if GRAMMAR.instructions[op].is_typed)
 
@@ -57,26 +58,27 @@ class Translation:
     """One kernel's module, specialized.
 
     Attributes:
-        kernel: whose module it is. ``strict``: see Machine.
-        machine: what runs it; ``values``: the machine's.
-        instructions: of the whole module; ``function_instructions``: from ``first_function``, the place of the first function, on.
-        names: by id the words of its debug name.
+        kernel: the kernel that has the module. ``strict``: see Machine.
+        machine: runs it; ``values``: the machine's.
+        instructions: of the whole module. ``first_function``: where functions begin. ``function_instructions``: from there.
+        names: by id, the words of its debug name.
         index: number of the instruction that is being translated, for messages.
         instruction_sets: names of extended instruction sets by id.
         entry: id of the entry point's function.
-        types: by id. ``type_of``: by id of a value its type. ``type_ids``: by id of a value the id of its type.
-        decorations: by id, then by decoration its parameters; ``member_decorations``: by (id, member).
+        types: by id. ``type_of``: by id of a value, its type. ``type_ids``: by id of a value, the id of its type.
+        decorations: by id, then by decoration, its parameters; ``member_decorations``: by (id, member).
         variables: module-scope variables: id, storage class, type of the contents, id of the initializer or 0.
-        extents: by id of a type how large it is.
+        extents: by id of a type, how large it is.
         functions: by id; filled when they are prepared. ``function_types``: by id of a function.
-        limits: what the kernel may take. ``budget``: the memory that is left of it.
+        limits: how much the kernel may take. ``budget``: the memory that is left.
         read_only: ids of pointers through which nothing may be written.
-        specialized: by SpecId the value of the kernel. ``local_size``: invocations in x, y, z.
+        specialized: by SpecId, the kernel's value. ``local_size``: invocations in x, y, z.
         private_model: whether accesses are private unless they say otherwise (the Vulkan memory model).
         space: the buffers with addresses. ``cells``: variables without bytes, by id.
         fences: semantics of the memory barriers since the last control barrier.
         mapping: name of the mapping of matrix elements to invocations.
         capabilities: those that the module declares.
+        faults: how the device is wrong.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Translation:
         handlers: Mapping[Op, Handler],
         rules: Mapping[Op, Rule],
         limits: Limits,
+        faults: Faults,
     ) -> None:
         self.kernel = kernel
         self.mapping = mapping
@@ -121,10 +124,13 @@ class Translation:
         self.fences: dict[str, int] = {}
         self.index = 0
         self.entry = 0
+        self.faults = faults
         self._handlers = handlers
         self._rules = rules
-        # Constants of specialization need a machine to be computed on before its size is known.
-        self.machine = Machine(self._bound, 1, 1, strict, limits.steps)
+        self._null = faults.performing(null)
+        self._filled = faults.performing(filled)
+        # Specialization constants need a machine to compute them before its size is known.
+        self.machine = Machine(self._bound, 1, 1, strict, limits.steps, faults)
         self.values = self.machine.values
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
         self.specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
@@ -133,15 +139,15 @@ class Translation:
         self.function_instructions: list[Instruction] = []
 
     def resize(self, lanes: int, subgroup_size: int) -> None:
-        """Give the machine its size; the values that it has stay."""
+        """Give the machine its size. Its values stay."""
         self._bytes.clear()
         early = self.values
-        self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps)
+        self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps, self.faults)
         self.values = self.machine.values
         self.values[:] = early
 
     def prepare(self, op: Op, words: Words) -> Run:
-        """What executes an instruction.
+        """Return what executes an instruction.
 
         Raises:
             Malformed: its operands do not have the types that it needs.
@@ -157,15 +163,15 @@ class Translation:
         return handler(self, words)
 
     def constant(self, id_: int) -> Value:
-        """The value of a constant, or None if ``id_`` is not one."""
+        """Return the value of a constant, or None if ``id_`` is not one."""
         return self.machine.constants[id_] if self.machine.constants else self.values[id_]
 
     def pointee(self, pointer: int) -> Type:
-        """The type that a pointer value points to."""
+        """Return the type that a pointer value points to."""
         return self.types[self.pointee_id(pointer)]
 
     def target(self, pointer: PointerType) -> Type:
-        """The type that a pointer type points to.
+        """Return the type that a pointer type points to.
 
         Raises:
             Malformed: it is declared later.
@@ -175,10 +181,10 @@ class Translation:
         return self.types[pointer.pointee]
 
     def pointee_id(self, pointer: int) -> int:
-        """The id of the type that a pointer value points to.
+        """Return the id of the type that a pointer value points to.
 
         Raises:
-            Malformed: it is no pointer.
+            Malformed: it is not a pointer.
         """
         type_ = self.type_of[pointer]
         if not isinstance(type_, PointerType):
@@ -186,26 +192,26 @@ class Translation:
         return type_.pointee
 
     def value_bytes(self, type_id: int) -> int:
-        """Bytes that a value of a type takes at most."""
+        """Return the bytes that a value of a type takes at most."""
         found = self._bytes.get(type_id)
         if found is None:
             found = self._bytes[type_id] = self.extents[type_id].value_bytes(self.machine.lanes, self.machine.subgroups)
         return found
 
     def name(self, id_: int) -> str:
-        """The debug name of an id, for messages."""
+        """Return the debug name of an id, for messages."""
         words = self.names.get(id_)
         return f"%{id_}" if words is None else read_string(words)[0]
 
     def storage(self, pointer: int) -> StorageClass:
-        """The storage class of a pointer value."""
+        """Return the storage class of a pointer value."""
         type_ = self.type_of[pointer]
         if not isinstance(type_, PointerType):
             raise Malformed(f"%{pointer} is no pointer")
         return type_.storage
 
     def matrix_type(self, id_: int, rule: str, what: str) -> MatrixType:
-        """The matrix type of a value.
+        """Return the matrix type of a value.
 
         Raises:
             Violation: it is not a matrix; ``rule`` and ``what`` say so.
@@ -216,7 +222,7 @@ class Translation:
         return type_
 
     def number_of(self, type_: Type) -> Number:
-        """The number type of a scalar, vector or matrix."""
+        """Return the number type of a scalar, vector or matrix."""
         while isinstance(type_, Vector):
             type_ = type_.element
         if isinstance(type_, MatrixType):
@@ -226,40 +232,56 @@ class Translation:
         raise Unsupported(f"arithmetic on {type_}")
 
     def manner(self, mask: int, available: Reach, visible: Reach) -> Manner:
-        """How an access with Memory Operands ``mask`` takes part in ordering."""
+        """Return how an access with Memory Operands ``mask`` takes part in ordering."""
         if not self.private_model:
             return Manner(False, Reach.BEYOND, Reach.BEYOND)
         return Manner(not mask & _NON_PRIVATE, available, visible)
 
     def zero(self, type_: Type) -> Value:
-        """The null value of a type (OpConstantNull)."""
-        match type_:
-            case Number():
-                return type_.dtype.type(0) if type_.is_float else 0
-            case Bool():
-                return False
-            case MatrixType():
-                return np.zeros((self.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
-            case Vector() | Array() | Struct():
-                return tuple(self.zero(member_type(type_, i)) for i in range(member_count(type_)))
-            case TensorLayoutType() | TensorViewType():
-                return self.zero(type_.state)
-            case _:
-                raise Unsupported(f"a null {type_}")
+        """Return the null value of a type (OpConstantNull)."""
+        return self._null(self, type_)
 
     def number_value(self, type_: Number, bits: int) -> Value:
-        """A number from its bits."""
+        """Return a number from its bits."""
         bits &= type_.mask
         return np.array(bits, type_.component.bits_dtype).view(type_.dtype)[()] if type_.is_float else bits
 
     def splat(self, type_: MatrixType, value: Value) -> Value:
-        """A matrix of one value, or of one for each instance (shape (instances,))."""
-        shape = (self.machine.instances(type_.scope), type_.rows, type_.columns)
-        if isinstance(value, np.ndarray):
-            return np.broadcast_to(value[:, None, None], shape)
-        return np.full(shape, value, type_.number.dtype)
+        """Return a matrix of one value, or of one value for each instance (shape (instances,))."""
+        return self._filled(self, type_, value)
 
     def set_type(self, id_: int, type_id: int) -> None:
-        """Notes the type of a value."""
+        """Note the type of a value."""
         self.type_ids[id_] = type_id
         self.type_of[id_] = self.types[type_id]
+
+
+@replaceable
+def null(translation: Translation, type_: Type) -> Value:
+    """Return the null value of a type.
+
+    Raises:
+        Unsupported: the interpreter has none.
+    """
+    match type_:
+        case Number():
+            return type_.dtype.type(0) if type_.is_float else 0
+        case Bool():
+            return False
+        case MatrixType():
+            return np.zeros((translation.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
+        case Vector() | Array() | Struct():
+            return tuple(translation.zero(constituent_type(type_, i)) for i in range(constituent_count(type_)))
+        case TensorLayoutType() | TensorViewType():
+            return translation.zero(type_.state)
+        case _:
+            raise Unsupported(f"a null {type_}")
+
+
+@replaceable
+def filled(translation: Translation, type_: MatrixType, value: Value) -> Value:
+    """Return a matrix of one value, or of one value for each instance (shape (instances,))."""
+    shape = (translation.machine.instances(type_.scope), type_.rows, type_.columns)
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value[:, None, None], shape)
+    return np.full(shape, value, type_.number.dtype)

@@ -1,12 +1,11 @@
-"""The types that a module declares, checked."""
+"""Reads and checks the types that a module declares."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.devices.embedded.limits import MAX_ELEMENTS, MAX_PARTS, Exhausted, extent_of
-from cts.devices.embedded.shapes import type_text
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
@@ -22,10 +21,10 @@ from cts.devices.embedded.spirv_types import (
     natural_offsets,
     number,
     size_of,
+    type_text,
 )
 from cts.devices.embedded.tensor_types import tensor_layout_type, tensor_view_type
 from cts.devices.embedded.translation import Translation, Words
-from cts.devices.embedded.type_rules import need
 from generators.spirv.enumerants import (
     Capability,
     Decoration,
@@ -44,11 +43,11 @@ _FLOATS = {
     (8, FPEncoding.Float8E4M3EXT): "e4m3",
     (8, FPEncoding.Float8E5M2EXT): "e5m2",
 }
-"""By width and encoding."""
+"""Component names of floats, by width and encoding."""
 
 
 def declared_type(translation: Translation, op: Op, words: Words) -> Type:
-    """What an OpType… instruction declares.
+    """Return the type that an OpType… instruction declares.
 
     Raises:
         Malformed: there is no such type.
@@ -98,7 +97,7 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
 
 
 def _forward_pointer(translation: Translation, id_: int) -> PointerType:
-    """The pointer type that a later instruction declares."""
+    """Return the pointer type that a later instruction declares."""
     for op, words, _ in translation.instructions[translation.index :]:
         if op is Op.TypePointer and words[0] == id_:
             return PointerType(_storage(words[1]), words[2])
@@ -132,13 +131,13 @@ def _array(translation: Translation, op: Op, words: Words) -> Array:
 
 
 def _is_part(type_: Type) -> bool:
-    """Whether arrays and structures may have such elements and members; runtime arrays are asked apart."""
+    """Return whether arrays and structures may have parts of a type; runtime arrays have a check of their own."""
     return not (isinstance(type_, Void | FunctionType) or (isinstance(type_, Array) and type_.length is None))
 
 
 def _struct(translation: Translation, id_: int, member_ids: Words) -> Struct:
     members = tuple(translation.types[w] for w in member_ids)
-    # The hash of a type is that of all its parts: their number is asked before anything is looked up by it.
+    # Hashing a type hashes all its parts, so their number is checked before the first look-up.
     extent_of(Struct(members, ()), [translation.extents[w] for w in member_ids])
     last = members[-1] if members else None
     ends_open = isinstance(last, Array) and last.length is None

@@ -1,4 +1,4 @@
-"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV (SPV_NV_cooperative_matrix2, 3.49.11): elements move, unchanged."""
+"""OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV (SPV_NV_cooperative_matrix2, 3.49.11): moves elements, unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from generators.types import Use
 
 
 def _types(translation: Translation, words: Words, rule: str) -> tuple[MatrixType, MatrixType]:
-    """The types of the operand and of the result."""
+    """Return the types of the operand and of the result."""
     to = translation.types[words[0]]
     if not isinstance(to, MatrixType):
         raise Violation(rule, "the result is not a cooperative matrix")
@@ -69,7 +69,7 @@ def _transpose(translation: Translation, words: Words) -> Run:
 
 
 def _transposed(matrix: np.ndarray) -> np.ndarray:
-    """Row r, column c of each instance becomes row c, column r (CM2-TR-02)."""
+    """Return each instance with row r, column c moved to row c, column r (CM2-TR-02)."""
     return np.ascontiguousarray(matrix.swapaxes(1, 2))
 
 

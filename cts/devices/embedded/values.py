@@ -6,7 +6,7 @@
 * A cooperative matrix is an array of shape (instances, rows, columns).
 * A tensor layout or view is a tuple of what it holds (``tensor_state``), each number uniform or not by itself.
 * A pointer is a ``cts.devices.embedded.pointers`` object.
-* What is undefined is UNDEFINED, or Partly where only some invocations (or elements) have a value.
+* An undefined value is UNDEFINED, or Partly if some invocations (or elements) have a value.
 
 Values are never changed in place.
 """
@@ -30,8 +30,8 @@ from cts.devices.embedded.spirv_types import (
     Type,
     Vector,
     Void,
-    member_count,
-    member_type,
+    constituent_count,
+    constituent_type,
 )
 
 Value = Any
@@ -39,7 +39,7 @@ Mask = np.ndarray
 
 
 class Undefined:
-    """A value that may be moved but not used: whatever computes with it raises UndefinedUse, so that no instruction has to ask."""
+    """A value that may be moved but not used. Computing with it raises UndefinedUse, so instructions need not check for it."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UndefinedUse("an undefined value is used")
@@ -77,12 +77,12 @@ class Partly(Undefined):
 
 
 def varies(value: Value) -> bool:
-    """Whether a scalar differs (or may differ) between invocations."""
+    """Return whether a scalar differs (or may differ) between invocations."""
     return value.__class__ is np.ndarray
 
 
 def spread(type_: Number | Bool, value: Value, lanes: int) -> np.ndarray:
-    """A scalar as an array of shape (lanes,)."""
+    """Return a scalar as an array of shape (lanes,)."""
     if value.__class__ is np.ndarray:
         array: np.ndarray = value
         return array
@@ -90,19 +90,19 @@ def spread(type_: Number | Bool, value: Value, lanes: int) -> np.ndarray:
 
 
 def to_signed(value: Value, bits: int, dtype: np.dtype) -> Value:
-    """An integer with the sign that its bits have in two's complement."""
+    """Return an integer with the sign that its bits have in two's complement."""
     if value.__class__ is int:
         return value - (1 << bits) if value >> (bits - 1) else value
     return value.view(dtype)
 
 
 def wide(value: Value) -> Value:
-    """An unsigned integer as a Python int, or an int64 array; of a u32, sums and small products do not wrap there."""
+    """Return an unsigned integer as a Python int or an int64 array, where sums and small products of u32 values do not wrap."""
     return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value)
 
 
 def signed_index(value: Value, type_: Number) -> Value:
-    """An integer as an index or offset: a Python int, or an int64 array, by its type's own signedness."""
+    """Return an integer as an index or offset, a Python int or an int64 array, by the signedness of its type."""
     if value.__class__ is int:
         return to_signed(value, type_.bits, type_.signed_dtype) if type_.component.is_signed else value
     if type_.component.is_signed:
@@ -111,7 +111,7 @@ def signed_index(value: Value, type_: Number) -> Value:
 
 
 def instance_mask(mask: Mask, instances: int) -> Mask:
-    """Which scope instances a mask of invocations covers; each is covered wholly or not at all."""
+    """Return which scope instances a mask of invocations covers. It covers all of an instance or nothing."""
     covered: Mask = mask.reshape(instances, -1)[:, 0]
     return covered
 
@@ -124,7 +124,7 @@ def _same(new: Value, old: Value) -> bool:
 
 
 def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
-    """``new`` for the invocations of ``mask``, ``old`` for the others. ``old`` None: no other invocation has a value."""
+    """Return ``new`` for the invocations of ``mask`` and ``old`` for the others. If ``old`` is None, no other invocation has a value."""
     if old is None or isinstance(type_, Void) or _same(new, old):
         return new
     if isinstance(type_, Number | Bool):
@@ -141,9 +141,10 @@ def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
             return _blend_undefined(chosen, new, old, shape.shape, type_.number.dtype, chosen)
         return np.where(instance_mask(mask, new.shape[0])[:, None, None], new, old)
     if isinstance(type_, Vector | Array | Struct):
-        count = member_count(type_)
+        count = constituent_count(type_)
         return tuple(
-            blend(member_type(type_, i), mask, a, b) for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
+            blend(constituent_type(type_, i), mask, a, b)
+            for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
         )
     if isinstance(type_, PointerType):
         return new.blend(mask, old)
@@ -167,14 +168,14 @@ def _blend_undefined(chosen: Mask, new: Value, old: Value, shape: tuple[int, ...
 
 
 def partly(value: np.ndarray, defined: np.ndarray) -> Value:
-    """``value`` where ``defined``."""
+    """Return a value that is undefined except where ``defined``."""
     if defined.all():
         return value
     return Partly(value, defined) if defined.any() else UNDEFINED
 
 
 def settle(value: Value, mask: Mask) -> Value:
-    """A value that only some invocations have, as the invocations of ``mask`` see it."""
+    """Return a value that only some invocations have, as the invocations of ``mask`` see it."""
     if isinstance(value, Partly):
         chosen = mask if value.defined.ndim == 1 else instance_mask(mask, value.defined.shape[0])
         if value.defined[chosen].all():
@@ -183,7 +184,7 @@ def settle(value: Value, mask: Mask) -> Value:
 
 
 def expand(value: Value, count: int) -> tuple[Value, ...]:
-    """A composite as a tuple, also where it is undefined."""
+    """Return a composite as a tuple, even if it is undefined."""
     if value is UNDEFINED:
         return (UNDEFINED,) * count
     constituents: tuple[Value, ...] = value
@@ -191,7 +192,7 @@ def expand(value: Value, count: int) -> tuple[Value, ...]:
 
 
 def is_defined(value: Value) -> bool:
-    """Whether all of a value is defined."""
+    """Return whether all of a value is defined."""
     if isinstance(value, tuple):
         return all(map(is_defined, value))
     return not isinstance(value, Undefined)

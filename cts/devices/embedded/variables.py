@@ -12,17 +12,17 @@ from cts.devices.embedded.machine import Run
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, Offset
 from cts.devices.embedded.shapes import CELL_STORAGE
-from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, member_type, size_of
+from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, constituent_type, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import UNDEFINED, Partly, Value, settle, signed_index, varies
 from generators.spirv.enumerants import Decoration, Op, StorageClass
 
 _Step = tuple[int, Number, int, int | None]
-"""Id of an index, its type, bytes from one constituent to the next, and how many there are (None: unknown)."""
+"""Id of an index, its type, bytes from one constituent to the next, and the number of constituents (None: unknown)."""
 
 
 def variable(translation: Translation, words: Words) -> Run:
-    """OpVariable in a function: what makes it anew at each call."""
+    """Return what makes a function's variable (OpVariable) at each call."""
     id_, initializer = words[1], words[3] if len(words) > 3 else 0
     if words[2] != StorageClass.Function:
         raise Violation("SPIR-V 2.4", "a variable in a function must be of Function storage")
@@ -79,7 +79,7 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
             fixed += at * stride
         else:
             steps.append((index, number, stride, count))
-        type_ = member_type(type_, 0)
+        type_ = constituent_type(type_, 0)
     if not steps:
         return lambda: values[base].moved(fixed)
     machine = translation.machine
@@ -123,7 +123,7 @@ def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
 
 
 def _matrix_check(translation: Translation, type_: Type) -> None:
-    """A whole matrix is moved by instructions that all invocations of its scope execute together (KHR-UNI-01)."""
+    """Check that all invocations of the scope execute together, as moving a whole matrix needs (KHR-UNI-01)."""
     if isinstance(type_, MatrixType):
         translation.machine.active_instances(type_.scope)
 
@@ -178,7 +178,7 @@ def _store(translation: Translation, words: Words) -> Run:
 
 
 def not_writable(translation: Translation, pointer: int) -> str:
-    """Why nothing may be written through ``pointer``; empty if it may."""
+    """Return why nothing may be written through ``pointer``; empty if writing is allowed."""
     if pointer in translation.read_only:
         return "a store to what is decorated NonWritable"
     if translation.storage(pointer) in (StorageClass.PushConstant, StorageClass.Uniform, StorageClass.UniformConstant):

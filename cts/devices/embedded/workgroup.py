@@ -1,4 +1,4 @@
-"""Barriers, and what an invocation knows of its place."""
+"""Barriers, and built-in variables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, enumerant_text
+from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.ordering import Kind
-from cts.devices.embedded.shapes import element_of, shape_of, type_text
-from cts.devices.embedded.spirv_types import Type, Vector
+from cts.devices.embedded.shapes import element_of, shape_of
+from cts.devices.embedded.spirv_types import Type, Vector, type_text
 from cts.devices.embedded.tensor_types import is_int32
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value
@@ -63,8 +64,8 @@ def _memory_barrier(translation: Translation, words: Words) -> Run:
     machine, fences = translation.machine, translation.fences
 
     def run() -> Value:
-        # A fence orders nothing by itself: the control barrier that follows it synchronizes with it, if the same invocation executes
-        # both, which nothing says of a function that is called for elements.
+        # A fence alone orders nothing. The control barrier after it does, if the same invocation executes both; nothing says so in
+        # a function that is called for elements.
         if machine.callback:
             return
         if scope in (Scope.Workgroup, Scope.Device, Scope.QueueFamily) and _orders(semantics):
@@ -92,11 +93,11 @@ _VECTORS: Mapping[int, int] = MappingProxyType(
         BuiltIn.SubgroupLtMask: 4,
     }
 )
-"""By built-in of a compute shader, how many 32-bit integers it is a vector of; 0: it is a scalar."""
+"""By built-in of a compute shader, how many 32-bit integers its vector has; 0 for a scalar."""
 
 
 def check_built_in(which: int, type_: Type) -> None:
-    """Checks that a variable can be a built-in.
+    """Check that a variable can be a built-in.
 
     Raises:
         Unsupported: the interpreter has no such built-in.
@@ -109,11 +110,12 @@ def check_built_in(which: int, type_: Type) -> None:
         raise Malformed(f"built-in {BuiltIn(which).name} is a {type_text(type_)}")
 
 
+@replaceable
 def built_in(translation: Translation, which: int, type_: Type) -> Value:
-    """The value of a built-in variable in the workgroup that runs.
+    """Return the value of a built-in variable in the workgroup that runs.
 
     Raises:
-        Unsupported: not one of a compute shader's.
+        Unsupported: it is not a built-in of compute shaders.
     """
     machine = translation.machine
     x, y, _ = translation.local_size
@@ -170,7 +172,7 @@ def _subgroup_mask(machine: Machine, which: int, lane: np.ndarray) -> Value:
 
 
 def _simple(value: np.ndarray) -> Value:
-    """A Python int where all invocations agree."""
+    """Return a Python int if all invocations agree, else the array."""
     return int(value[0]) if (value == value[0]).all() else value.astype(np.uint32)
 
 

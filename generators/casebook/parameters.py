@@ -1,4 +1,4 @@
-"""The axes of a family, and their values."""
+"""The parameters of a family, with the labels and values that its YAML enumerates."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from generators.parameters.declaration import Declaration, NotAValue
 from generators.property_rows import check_property_row
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-"""What names a family or an axis."""
+"""What names a family or a parameter."""
 
 _LABEL = re.compile(r"[^\s,:/\[\]]+")
 
 
 @dataclass(frozen=True)
-class Axis:
-    """A named list of values.
+class Parameter:
+    """A parameter of a family: a name, and the values that the family enumerates.
 
     Attributes:
-        name: unique among the family's axes and subcase axes.
+        name: unique among the parameters of the family's cases and subcases.
         values: label -> value, in order.
         property_rows: whether the labels are property rows, to which a device may add.
         flexible: whether they are rows of flexible dimensions.
@@ -39,7 +39,7 @@ class Axis:
     flexible: bool = False
 
     def value(self, label: str) -> Any:
-        """Return the value of a label; a label that the axis does not have is a property row that a device added."""
+        """Return the value of a label; a label that the parameter does not have is a property row that a device added."""
         if label in self.values:
             return self.values[label]
         return self.declaration.value(label, label)
@@ -87,9 +87,9 @@ def _listed(items: Sequence[Element], declaration: Declaration) -> dict[str, Any
     return values
 
 
-def _axis(name: str, element: Element, declaration: Declaration) -> Axis:
+def _parameter(name: str, element: Element, declaration: Declaration) -> Parameter:
     if not NAME.fullmatch(name):
-        raise element.error(f"'{name}' cannot name an axis; expected lower-case letters, digits and underscores")
+        raise element.error(f"'{name}' cannot name a parameter; expected lower-case letters, digits and underscores")
     property_rows = flexible = False
     if element.is_sequence:
         values = _listed(element.items("values"), declaration)
@@ -106,40 +106,40 @@ def _axis(name: str, element: Element, declaration: Declaration) -> Axis:
         values = {_label(item, label): _value(item, label, declaration) for label, item in entries.items()}
     if not values:
         raise element.error("expected at least one value")
-    axis = Axis(name, MappingProxyType(values), declaration, property_rows, flexible)
+    parameter = Parameter(name, MappingProxyType(values), declaration, property_rows, flexible)
     if declaration.applies is not None and declaration.default not in values:
         raise element.error(f"'{name}' need not apply to a case, so its default, {declaration.default}, must be among its values")
-    return axis
+    return parameter
 
 
 def _row_kind(element: Element) -> tuple[bool, bool]:
-    """Whether an axis has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
+    """Whether a parameter has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
     flexible = element.data() == "flexible"
     return (True, True) if flexible else (element.flag(), False)
 
 
-def read_axes(element: Element, declared: Mapping[str, Declaration], taken: Sequence[Axis] = ()) -> tuple[Axis, ...]:
-    """Read the axes that ``element`` maps to their values.
+def read_parameters(element: Element, declared: Mapping[str, Declaration], taken: Sequence[Parameter] = ()) -> tuple[Parameter, ...]:
+    """Read the parameters that ``element`` maps to their values.
 
     Args:
         element: of the document.
-        taken: axes of the case, whose names those of a subcase cannot have.
+        taken: parameters of the case, whose names those of a subcase cannot have.
         declared: what the builder declares.
     """
-    names = {axis.name for axis in taken}
-    axes = []
-    for name, item in element.entries("a mapping from axis name to values").items():
+    names = {parameter.name for parameter in taken}
+    parameters = []
+    for name, item in element.entries("a mapping from parameter name to values").items():
         if name in names:
-            raise item.error(f"'{name}' is already an axis of the case")
+            raise item.error(f"'{name}' is already a parameter of the case")
         if name not in declared:
             # It would multiply the cases and change none of them.
             raise item.error(f"the builder declares no parameter '{name}'; it declares {', '.join(declared)}")
-        axes.append(_axis(name, item, declared[name]))
+        parameters.append(_parameter(name, item, declared[name]))
     for name, declaration in declared.items():
-        if not any(axis.name == name for axis in axes):
+        if not any(parameter.name == name for parameter in parameters):
             if declaration.default is None:
                 raise element.error(f"the builder declares a parameter '{name}' without a default, so it needs values here")
-            axes.append(Axis(name, MappingProxyType({declaration.default: declaration.default_value}), declaration))
-    if not axes:
-        raise element.error("expected at least one axis")
-    return tuple(axes)
+            parameters.append(Parameter(name, MappingProxyType({declaration.default: declaration.default_value}), declaration))
+    if not parameters:
+        raise element.error("expected at least one parameter")
+    return tuple(parameters)

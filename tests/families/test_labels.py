@@ -1,4 +1,4 @@
-"""The builders say which values their axes take, and the casebook holds the YAML against it."""
+"""The builders say which values their parameters take, and the casebook holds the YAML against it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,26 @@ CASES = Path(__file__).resolve().parents[2] / "cases"
             "muladd",
             "scope: [subgroup, workgroup]",
             "scope: [subgruop, workgroup]",
-            r"muladd.yaml:\d+: axes.scope\[0\]: .*'subgruop'.*workgroup",
+            r"muladd.yaml:\d+: parameters.scope\[0\]: .*'subgruop'.*workgroup",
         ),
-        ("muladd", "layouts: [rrrr,", "layouts: [rrr,", r"axes.layouts\[0\]: .*'rrr'"),
-        ("load_store", "shape: [16x16, 8x8,", "shape: [16x16, 8,", r"axes.shape\[1\]: .*'8'"),
+        ("muladd", "layouts: [rrrr,", "layouts: [rrr,", r"parameters.layouts\[0\]: .*'rrr'"),
+        ("load_store", "shape: [16x16, 8x8,", "shape: [16x16, 8,", r"parameters.shape\[1\]: .*'8'"),
         ("load_store", "pattern: [index,", "pattern: [idnex,", r"subcases.pattern\[0\]: .*'idnex'.*extremes"),
-        ("muladd", "  subgroups: [1,", "  subgroups: [true,", r"axes.subgroups\[0\]: .*does not take 'true'"),
+        ("muladd", "  subgroups: [1,", "  subgroups: [true,", r"parameters.subgroups\[0\]: .*does not take 'true'"),
         ("load_store", "  shape: ", "  flavour: [sweet]\n  shape: ", "declares no parameter 'flavour'; it declares "),
-        ("specialization", "use: [acc, a, b, a+b,", "use: [acc, a, b, a+c,", r"axes.use\[3\]: .*'a\+c': expected a, b, acc, or a\+b"),
-        ("specialization_muladd", "    - 16x8x16\n", "    - 16x8\n", r"axes.sizes\[2\]: .*'16x8': expected M, N and K"),
-        ("specialization_muladd", "    - f64.f64.f64.f64\n", "    - f64.f64.f46.f64\n", r"axes.types\[5\]: .*such as f16.f16.f32.f32"),
+        ("specialization", "use: [acc, a, b, a+b,", "use: [acc, a, b, a+c,", r"parameters.use\[3\]: .*'a\+c': expected a, b, acc, or a\+b"),
+        ("specialization_muladd", "    - 16x8x16\n", "    - 16x8\n", r"parameters.sizes\[2\]: .*'16x8': expected M, N and K"),
+        (
+            "specialization_muladd",
+            "    - f64.f64.f64.f64\n",
+            "    - f64.f64.f46.f64\n",
+            r"parameters.types\[5\]: .*such as f16.f16.f32.f32",
+        ),
         (
             "workgroup_shapes",
             "workgroups: [1x1x1, 3x1x1,",
             "workgroups: [1x1x1, 3x0x1,",
-            r"axes.workgroups\[1\]: .*'3x0x1': expected positive",
+            r"parameters.workgroups\[1\]: .*'3x0x1': expected positive",
         ),
         (
             "load_store",

@@ -1,0 +1,16 @@
+"""Checks operands that must be constants."""
+
+from __future__ import annotations
+
+from cts.devices.embedded.diagnostics import need
+from cts.devices.embedded.shapes import Kind, kind_of
+from cts.devices.embedded.translation import Translation
+
+
+def constant_integer(translation: Translation, id_: int, what: str) -> None:
+    """Refuse what is not the id of an integer constant.
+
+    Raises:
+        Malformed: with ``what``.
+    """
+    need(kind_of(translation.type_of[id_]) is Kind.INT and translation.constant(id_).__class__ is int, f"{what} is no constant integer")

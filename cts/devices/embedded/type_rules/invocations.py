@@ -1,0 +1,92 @@
+"""Types of operands and results of barriers and of operations of a subgroup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cts.devices.embedded.diagnostics import Unsupported, need
+from cts.devices.embedded.shapes import BOOL, FLOAT, INT, NUMBER, Kind, kind_of
+from cts.devices.embedded.spirv_types import Bool, Number, Vector, type_text
+from cts.devices.embedded.translation import Rule, Translation, Words
+from cts.devices.embedded.type_rules.constants import constant_integer
+from generators.spirv.enumerants import Op
+
+
+def _constants(translation: Translation, words: Words) -> None:
+    for id_ in words:
+        constant_integer(translation, id_, "scope or semantics")
+
+
+def _group(kinds: frozenset[Kind], result: frozenset[Kind] | None = None, index: bool = False) -> Rule:
+    """Return the rule of a group operation on a value of ``kinds``.
+
+    The result has the type of the value, or is of kind ``result``. ``index``: an operand is the number of an invocation.
+    """
+
+    def rule(translation: Translation, words: Words) -> None:
+        constant_integer(translation, words[2], "the scope")
+        type_, operand = translation.types[words[0]], translation.type_of[words[3]]
+        if not isinstance(operand, Number | Bool):
+            raise Unsupported("a group operation on what is not a scalar")
+        need(kind_of(operand) in kinds, f"a group operation on a {type_text(operand)}")
+        need(kind_of(type_) in result if result else type_ == operand, f"the result is a {type_text(type_)}")
+        need(not index or kind_of(translation.type_of[words[4]]) is Kind.INT, "the number of the invocation is no integer")
+
+    return rule
+
+
+def _elect(translation: Translation, words: Words) -> None:
+    constant_integer(translation, words[2], "the scope")
+    need(isinstance(translation.types[words[0]], Bool), "the result is no boolean")
+
+
+def _ballot(translation: Translation, words: Words) -> None:
+    constant_integer(translation, words[2], "the scope")
+    type_ = translation.types[words[0]]
+    fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
+    need(fits, f"the result is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
+    need(isinstance(translation.type_of[words[3]], Bool), "the predicate is no boolean")
+
+
+def _group_arithmetic(kinds: frozenset[Kind]) -> Rule:
+    def rule(translation: Translation, words: Words) -> None:
+        constant_integer(translation, words[2], "the scope")
+        type_, operand = translation.types[words[0]], translation.type_of[words[4]]
+        if not isinstance(operand, Number | Bool):
+            raise Unsupported("a group operation on what is not a scalar")
+        need(type_ == operand and kind_of(operand) in kinds, f"a {type_text(operand)} combines to a {type_text(type_)}")
+        if len(words) > 5:
+            raise Unsupported("a group operation in clusters")
+
+    return rule
+
+
+_GROUP_INTS = (
+    *(Op.GroupNonUniformIAdd, Op.GroupNonUniformIMul, Op.GroupNonUniformUMin, Op.GroupNonUniformUMax, Op.GroupNonUniformSMin),
+    *(Op.GroupNonUniformSMax, Op.GroupNonUniformBitwiseAnd, Op.GroupNonUniformBitwiseOr, Op.GroupNonUniformBitwiseXor),
+)
+_GROUP_FLOATS = (Op.GroupNonUniformFAdd, Op.GroupNonUniformFMul, Op.GroupNonUniformFMin, Op.GroupNonUniformFMax)
+_GROUP_BOOLS = (Op.GroupNonUniformLogicalAnd, Op.GroupNonUniformLogicalOr, Op.GroupNonUniformLogicalXor)
+_SHUFFLES = (
+    *(Op.GroupNonUniformBroadcast, Op.GroupNonUniformShuffle, Op.GroupNonUniformShuffleXor),
+    *(Op.GroupNonUniformShuffleUp, Op.GroupNonUniformShuffleDown),
+)
+
+RULES: Mapping[Op, Rule] = MappingProxyType(
+    {
+        Op.ControlBarrier: _constants,
+        Op.MemoryBarrier: _constants,
+        Op.GroupNonUniformElect: _elect,
+        Op.GroupNonUniformAll: _group(BOOL),
+        Op.GroupNonUniformAny: _group(BOOL),
+        Op.GroupNonUniformAllEqual: _group(NUMBER | BOOL, BOOL),
+        Op.GroupNonUniformBroadcastFirst: _group(NUMBER | BOOL),
+        **dict.fromkeys(_SHUFFLES, _group(NUMBER | BOOL, index=True)),
+        Op.GroupNonUniformBallot: _ballot,
+        **dict.fromkeys(_GROUP_INTS, _group_arithmetic(INT)),
+        **dict.fromkeys(_GROUP_FLOATS, _group_arithmetic(FLOAT)),
+        **dict.fromkeys(_GROUP_BOOLS, _group_arithmetic(BOOL)),
+    }
+)
+"""By opcode."""

@@ -1,0 +1,189 @@
+"""Types of pointers and their pointees, and of values that are loaded, stored and exchanged there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, need
+from cts.devices.embedded.shapes import CELL_STORAGE, FLOAT, INT, NUMBER, SHARED_STORAGE, Kind, is_physical, kind_of
+from cts.devices.embedded.spirv_types import (
+    Array,
+    Bool,
+    MatrixType,
+    Number,
+    PointerType,
+    Struct,
+    Type,
+    Vector,
+    Void,
+    constituent_type,
+    has_no_bytes,
+    type_text,
+)
+from cts.devices.embedded.translation import Rule, Translation, Words
+from cts.devices.embedded.type_rules.constants import constant_integer
+from generators.spirv.enumerants import Op
+
+
+def _pointer(translation: Translation, id_: int, what: str = "the pointer") -> PointerType:
+    type_ = translation.type_of[id_]
+    if not isinstance(type_, PointerType):
+        raise Malformed(f"{what} is a {type_text(type_)}")
+    return type_
+
+
+def _pointee(translation: Translation, id_: int, what: str = "the pointer") -> Type:
+    return translation.types[_pointer(translation, id_, what).pointee]
+
+
+def _movable(storage: object, type_: Type) -> None:
+    """Refuse types without values, and types without bytes in storage that has bytes."""
+    if isinstance(type_, Void):
+        raise Malformed("void has no value")
+    if storage not in CELL_STORAGE:
+        _in_bytes(type_)
+
+
+def _in_bytes(type_: Type) -> None:
+    match type_:
+        case Array() if type_.length is None:
+            raise Malformed("a whole runtime array is accessed")
+        case Array() | Vector():
+            _in_bytes(type_.element)
+        case Struct():
+            for member in type_.members:
+                _in_bytes(member)
+        case PointerType() if not is_physical(type_):
+            raise Unsupported(f"a pointer to {type_.storage.name} storage in memory")
+        case Number() | Bool() | PointerType():
+            return
+        case _:
+            raise Malformed(f"a {type_text(type_)} is accessed in memory that has bytes")
+
+
+def _load(translation: Translation, words: Words) -> None:
+    type_, pointee = translation.types[words[0]], _pointee(translation, words[2])
+    need(type_ == pointee, f"a {type_text(pointee)} is loaded as a {type_text(type_)}")
+    _movable(_pointer(translation, words[2]).storage, type_)
+
+
+def _store(translation: Translation, words: Words) -> None:
+    type_, pointee = translation.type_of[words[1]], _pointee(translation, words[0])
+    need(type_ == pointee, f"a {type_text(type_)} is stored where a {type_text(pointee)} is")
+    _movable(_pointer(translation, words[0]).storage, type_)
+
+
+def _copy_memory(translation: Translation, words: Words) -> None:
+    to, from_ = (_pointee(translation, id_) for id_ in words[:2])
+    need(to == from_, f"a {type_text(from_)} is copied to where a {type_text(to)} is")
+    for id_ in words[:2]:
+        _movable(_pointer(translation, id_).storage, to)
+
+
+def _access_chain(elements: int) -> Rule:
+    """Return the rule of an access chain; ``elements`` is how many indices come before the ones into the pointee."""
+
+    def rule(translation: Translation, words: Words) -> None:
+        base = _pointer(translation, words[2], "the base")
+        if elements:
+            need(kind_of(translation.type_of[words[3]]) is Kind.INT, "the element is no integer")
+            if base.storage in CELL_STORAGE:
+                raise Unsupported(f"a pointer to the neighbour of a variable of {base.storage.name} storage")
+            if has_no_bytes(translation.target(base)):
+                raise Malformed(f"{type_text(translation.target(base))} has no bytes")
+        type_ = translation.target(base)
+        for id_ in words[3 + elements :]:
+            need(kind_of(translation.type_of[id_]) is Kind.INT, "an index is no integer")
+            constant = translation.constant(id_)
+            if isinstance(type_, Struct):
+                need(constant.__class__ is int, "an index into a structure is no constant")
+                type_ = constituent_type(type_, constant)
+            elif isinstance(type_, Array | Vector | MatrixType):
+                type_ = constituent_type(type_, 0)
+            else:
+                raise Malformed(f"an index into a {type_text(type_)}")
+        result = translation.types[words[0]]
+        if not isinstance(result, PointerType) or result.storage != base.storage or translation.target(result) != type_:
+            raise Malformed(
+                f"the result is a {type_text(result)}, and not a pointer to a {type_text(type_)} in {base.storage.name} storage"
+            )
+
+    return rule
+
+
+def _array_length(translation: Translation, words: Words) -> None:
+    type_, member, result = _pointee(translation, words[2]), words[3], translation.types[words[0]]
+    fits = isinstance(type_, Struct) and member == len(type_.members) - 1
+    if not fits or not isinstance(type_, Struct) or not isinstance(array := type_.members[member], Array) or array.length is not None:
+        raise Malformed(f"member {member} of a {type_text(type_)} is no runtime array at its end")
+    need(array.stride > 0, "the array has stride 0")
+    need(isinstance(result, Number) and result.component.name == "u32", "the result is no unsigned 32-bit integer")
+
+
+def _variable(translation: Translation, words: Words) -> None:
+    pointer = translation.types[words[0]]
+    if not isinstance(pointer, PointerType) or pointer.storage != words[2]:
+        raise Malformed(f"the variable is a {type_text(pointer)}, and not a pointer to storage class {words[2]}")
+    if len(words) > 3:
+        initializer, contents = translation.type_of[words[3]], translation.target(pointer)
+        need(initializer == contents, f"a {type_text(contents)} begins as a {type_text(initializer)}")
+    _movable(pointer.storage, Bool() if pointer.storage in SHARED_STORAGE else translation.target(pointer))
+
+
+def _atomic(kinds: frozenset[Kind], operands: Sequence[int], numbers: Sequence[int], pointer: int = 2) -> Rule:
+    """Return the rule of an atomic instruction.
+
+    ``operands``: places of the values of the type in memory. ``numbers``: places of scopes and semantics.
+    """
+
+    def rule(translation: Translation, words: Words) -> None:
+        pointee = _pointee(translation, words[pointer])
+        need(kind_of(pointee) in kinds, f"an atomic access of a {type_text(pointee)}")
+        need(not pointer or translation.types[words[0]] == pointee, "the result is not of the type that the pointer leads to")
+        need(all(translation.type_of[words[o]] == pointee for o in operands), "an operand is not of the type that the pointer leads to")
+        for place in numbers:
+            constant_integer(translation, words[place], "scope or semantics")
+
+    return rule
+
+
+def _matrix_access(translation: Translation, words: Words) -> None:
+    _pointer(translation, words[2])
+
+
+def _matrix_store(translation: Translation, words: Words) -> None:
+    _pointer(translation, words[0])
+
+
+_ATOMIC_INTS = (
+    *(Op.AtomicIAdd, Op.AtomicISub, Op.AtomicAnd, Op.AtomicOr, Op.AtomicXor),
+    *(Op.AtomicUMin, Op.AtomicUMax, Op.AtomicSMin, Op.AtomicSMax),
+)
+
+RULES: Mapping[Op, Rule] = MappingProxyType(
+    {
+        Op.Variable: _variable,
+        Op.Load: _load,
+        Op.Store: _store,
+        Op.CopyMemory: _copy_memory,
+        Op.AccessChain: _access_chain(0),
+        Op.InBoundsAccessChain: _access_chain(0),
+        Op.PtrAccessChain: _access_chain(1),
+        Op.InBoundsPtrAccessChain: _access_chain(1),
+        Op.ArrayLength: _array_length,
+        Op.AtomicLoad: _atomic(NUMBER, (), (3, 4)),
+        Op.AtomicStore: _atomic(NUMBER, (3,), (1, 2), pointer=0),
+        Op.AtomicExchange: _atomic(NUMBER, (5,), (3, 4)),
+        Op.AtomicCompareExchange: _atomic(INT, (6, 7), (3, 4, 5)),
+        Op.AtomicIIncrement: _atomic(INT, (), (3, 4)),
+        Op.AtomicIDecrement: _atomic(INT, (), (3, 4)),
+        **dict.fromkeys(_ATOMIC_INTS, _atomic(INT, (5,), (3, 4))),
+        **dict.fromkeys((Op.AtomicFAddEXT, Op.AtomicFMinEXT, Op.AtomicFMaxEXT), _atomic(FLOAT, (5,), (3, 4))),
+        Op.CooperativeMatrixLoadKHR: _matrix_access,
+        Op.CooperativeMatrixStoreKHR: _matrix_store,
+        Op.CooperativeMatrixLoadTensorNV: _matrix_access,
+        Op.CooperativeMatrixStoreTensorNV: _matrix_store,
+    }
+)
+"""By opcode."""

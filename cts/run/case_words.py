@@ -1,0 +1,40 @@
+"""What a word of ``-k`` finds in a case."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from generators.casebook import Case, Family, Parameter
+
+
+def has_word(case: Case, word: str, id_: str) -> bool:
+    """Return whether ``-k WORD`` finds a case, whatever the case of its letters.
+
+    Args:
+        case: where it looks.
+        word: part of the id; or part of a ``name:label``, with the colon, of a parameter that the id leaves out because it has its default.
+        id_: the case's id.
+    """
+    return word.lower() in id_.lower() or has_default(case, word)
+
+
+def has_default(case: Case, word: str) -> bool:
+    """Return whether a word with a colon is part of ``name:label`` of a parameter that has its default and applies to the case."""
+    return any(
+        case.labels[place] == parameter.default
+        and (parameter.declaration.applies is None or parameter.declaration.applies(case.parameters))
+        for place, parameter in _defaults(case.definition, word)
+    )
+
+
+@cache
+def _defaults(family: Family, word: str) -> tuple[tuple[int, Parameter], ...]:
+    """The parameters of which ``word`` names the default, with their places among the labels of a case."""
+    if ":" not in word:
+        return ()
+    lowered = word.lower()
+    return tuple(
+        (place, parameter)
+        for place, parameter in enumerate(family.parameters)
+        if parameter.default is not None and lowered in f"{parameter.name}:{parameter.default}".lower()
+    )

@@ -1,0 +1,43 @@
+"""The seam for faults: what it takes, and that a device without faults does not notice it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.faults import NO_FAULTS, Faults, operations
+from cts.devices.embedded.instructions import HANDLERS, handlers_with
+from cts.devices.embedded.profile import load_profile
+from cts.devices.embedded.workgroup import built_in, check_built_in
+from generators.spirv.enumerants import Op
+
+CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
+
+
+def test_without_faults_a_device_has_its_own_functions():
+    assert handlers_with(NO_FAULTS) is HANDLERS
+    assert NO_FAULTS.performing(built_in) is built_in
+
+
+def test_a_fault_gets_what_is_right_and_takes_its_place():
+    faults = Faults({Op.IAdd: lambda right: ("instead of", right)}, {built_in: lambda right: ("instead of", right)})
+    assert handlers_with(faults) == {**HANDLERS, Op.IAdd: ("instead of", HANDLERS[Op.IAdd])}
+    assert faults.performing(built_in) == ("instead of", built_in)
+
+
+def test_a_function_that_no_fault_may_replace_is_refused():
+    with pytest.raises(ValueError, match=r"check_built_in.* is not an operation that faults may replace; these are: .*workgroup\.built_in"):
+        Faults(operations={check_built_in: lambda right: right})
+
+
+def test_an_instruction_that_the_interpreter_lacks_is_refused():
+    with pytest.raises(ValueError, match="OpImageWrite, which the interpreter does not have"):
+        EmbeddedDevice(load_profile("universal"), faults=Faults({Op.ImageWrite: lambda right: right}))
+
+
+def test_every_operation_is_documented():
+    section = CONTRIBUTING.read_text().partition("## A device that is wrong on purpose")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+\.\w+)` ", section, re.M)) == list(operations())

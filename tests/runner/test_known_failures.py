@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cts.defects.glossary import glossary
+from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.known_failures import KnownFailures, known_failures, load_file, load_files
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, Tier, expand, find_case
@@ -107,9 +109,11 @@ def test_where_some_cases_pass_a_pass_is_one(write, book):
 def test_a_wrong_value_is_known_only_if_the_diagnosis_names_a_listed_defect(write, book):
     text = ENTRY.replace("ends: [fail.call, crash.pipeline]", "ends: [fail.value]\n    defects: [load_store.layout_swapped]")
     known, wide = known_of(write(text), book), find_case(book, WIDE)
-    listed, other = ({"matches": [{"id": id_, "text": ""}]} for id_ in ("load_store.layout_swapped", "muladd.c_dropped"))
-    assert verdict(known, wide, "fail", "fail.value", failures=(listed, {"matches": []})) == (Verdict.KNOWN_FAIL, "wide-strides")
-    for failures in ((other,), (listed, other), ({"matches": []},), ()):
+    mismatch = Mismatch("wrong value", "d_out", "d", 0, 1, 4, "one element")
+    unexplained = Failure("first", mismatch)
+    listed, other = (replace(unexplained, matches=(Match(id_, ""),)) for id_ in ("load_store.layout_swapped", "muladd.c_dropped"))
+    assert verdict(known, wide, "fail", "fail.value", failures=(listed, unexplained)) == (Verdict.KNOWN_FAIL, "wide-strides")
+    for failures in ((other,), (listed, other), (unexplained,), ()):
         assert verdict(known, wide, "fail", "fail.value", failures=failures) == (Verdict.FAIL, "")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.verdict.codes import sentence
+from cts.verdict.failure import Match
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.verdicts import EXPLAINED, SEVERITY
 
@@ -79,7 +80,7 @@ class _Key:
 
 
 def _key(result: CaseResult) -> _Key:
-    ids = tuple(match["id"] for match in _matches(result))
+    ids = tuple(match.id for match in _matches(result))
     if ids and all(ids):
         return _Key(result.code, ids)
     return _Key(result.code, words="" if result.code else _words(result))
@@ -89,20 +90,20 @@ def _common(key: _Key) -> str:
     return "; ".join(key.defects) or key.words or sentence(key.code)
 
 
-def _matches(result: CaseResult) -> Sequence[Mapping[str, str]]:
+def _matches(result: CaseResult) -> Sequence[Match]:
     """Return what explains the first failing array that anything explains."""
-    return next((found for failure in result.failures if (found := failure.get("matches"))), ())
+    return next((failure.matches for failure in result.failures if failure.matches), ())
 
 
 def _words(result: CaseResult) -> str:
     """Return how a case failed."""
     if matches := _matches(result):
-        return "; ".join(match["text"] for match in matches)
+        return "; ".join(match.text for match in matches)
     if result.failures:
-        first = result.failures[0]
+        first = result.failures[0].mismatch
         # The pattern of bytes lists them, which no two cases have in common.
-        which = first.get("pattern") if first.get("shape") else first.get("what")
-        return ": ".join(str(part) for part in (first.get("kind"), which) if part)
+        which = first.pattern if first.matrix is not None else first.what
+        return ": ".join(part for part in (first.kind, which) if part)
     return result.reason or "no reason given"
 
 

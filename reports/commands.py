@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import CaseResult
 
 
-def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_files: Mapping[str, Path]) -> dict[str, str]:
+def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mapping[str, Path]) -> dict[str, str]:
     """What it is for -> command line. The pytest one is left out where the family's file is not at hand; it has the file's path as pytest
     is given it at the top of a checkout."""
     options = _options(result, metas)
@@ -25,11 +25,11 @@ def commands(result: CaseResult, metas: Sequence[Mapping[str, Any]], family_file
     return lines
 
 
-def _options(result: CaseResult, metas: Sequence[Mapping[str, Any]]) -> list[str]:
+def _options(result: CaseResult, metas: Sequence[RunRecord]) -> list[str]:
     options = []
     for meta in metas:
         device = meta.get("device")
-        if isinstance(device, Mapping) and device.get("name") == result.device:
+        if device is not None and device.get("name") == result.device:
             options = ["--device", str(meta.get("selector") or device.get("uuid") or result.device)]
     if result.front_end not in ("", "spirv"):
         options += ["--front-end", result.front_end]

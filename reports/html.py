@@ -20,7 +20,7 @@ from reports.causes import Cause
 from reports.context import Context, Headline
 from reports.journals import Key, Run, key_of
 from reports.neighbours import Neighbour
-from reports.picture import failing_array
+from reports.picture import allowed, failing_array
 from reports.requirement_texts import RequirementText
 from reports.summary import Summary
 from reports.verdicts import EXPLAINED, NUMBERS, SEVERITY, WORDING
@@ -145,6 +145,7 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.filters |= {
         "json": _embedded,
+        "allowed": allowed,
         "count": formats.count,
         "duration": formats.duration,
         "percent": formats.percent,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from cts.journal import journal
 from cts.journal.journal import Fault
+from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import CaseResult
 
 Key = tuple[str, int]
@@ -24,8 +24,7 @@ class Run:
 
     Attributes:
         journals: the files.
-        results: the last result of each attempt at a case, ordered by id and attempt. Their failures lack what grows with the matrix: see
-            whole_results.
+        results: the last result of each attempt at a case, ordered by id and attempt. Their failures are brief: see whole_results.
         metas: the ``meta.json`` of each journal that has one, in the order of the journals.
         dropped: how many lines hold no result; their cases count as not judged.
         faults: the first of what is wrong with journals and metas.
@@ -33,7 +32,7 @@ class Run:
 
     journals: tuple[Path, ...]
     results: tuple[CaseResult, ...]
-    metas: tuple[Mapping[str, Any], ...] = ()
+    metas: tuple[RunRecord, ...] = ()
     dropped: int = 0
     faults: tuple[Fault, ...] = ()
 
@@ -50,7 +49,7 @@ def read(journals: Path | Sequence[Path]) -> Run:
     given = [journals] if isinstance(journals, Path) else journals
     paths = tuple(path / journal.RESULTS if path.is_dir() else path for path in given)
     faults = Faults()
-    latest = {key_of(result): _light(result) for path in paths for result in journal.read(path, faults.line)}
+    latest = {key_of(result): _brief(result) for path in paths for result in journal.read(path, faults.line)}
     metas = tuple(meta for path in paths if (meta := journal.read_meta(path.parent, faults.other)))
     return Run(paths, tuple(latest[key] for key in sorted(latest)), metas, faults.lines, tuple(faults.first))
 
@@ -90,7 +89,5 @@ class Faults:
             self.first.append(fault)
 
 
-def _light(result: CaseResult) -> CaseResult:
-    if not result.failures:
-        return result
-    return replace(result, failures=tuple({key: failure[key] for key in failure.keys() - set(journal.BULK)} for failure in result.failures))
+def _brief(result: CaseResult) -> CaseResult:
+    return replace(result, failures=tuple(failure.brief for failure in result.failures)) if result.failures else result

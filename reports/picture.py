@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from cts.journal.record import MOST_SIDE
 from cts.pictures.drawing import draw
-from cts.printable import printable_line
 from cts.verdict.elements import number
+from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, Mismatch, WrongElement, bit_masks
+from cts.verdict.sizes import MOST_SIDE
 from cts.verdict.tensor_map import TensorMap
 from generators.errors import CtsError
 from generators.numerics.formats import values
@@ -35,9 +34,6 @@ INSTANCES = 4
 
 DRAWN_ELEMENTS = 1024
 """Elements of a tensor up to which a page shows it: each is a square with words of its own, and a run may have hundreds of pages."""
-
-MOST_WORDS = 200
-"""Characters of why an array cannot be drawn."""
 
 LISTED_ELEMENTS = 64
 """Wrong elements of an array that a page lists; the journal has more."""
@@ -74,152 +70,75 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class WrongElement:
-    """One wrong element, in text for people.
-
-    Attributes:
-        instance, row, column: where in the matrix. ``offset``: byte offset in the array.
-        expected, got: bits and value.
-        allowed: the interval of allowed values and what it comes from; empty where bits are compared.
-    """
-
-    instance: str
-    row: str
-    column: str
-    offset: str
-    expected: str
-    got: str
-    allowed: str
-
-
-@dataclass(frozen=True)
 class FailingArray:
-    """A Mismatch.record() of the comparator, with the keys that it lacks empty.
+    """A failure as a page shows it.
 
     Attributes:
-        kind: for example ``wrong value`` or ``not written``.
-        count, total: wrong elements or bytes, and all.
-        pattern: which ones, in words. ``matches``: the texts of the known defects that explain them.
+        failure: of the journal.
         elements: the first wrong ones.
-        pictures: of at most INSTANCES scope instances with wrong elements; none where bytes and no matrix are concerned.
+        pictures: of at most INSTANCES scope instances with wrong elements; none where bytes and not a matrix are concerned.
         hidden: how many more scope instances have wrong elements.
-        tensor: how the matrix of the first wrong instance lies in a tensor, its wrong elements marked, as an SVG document, of the first
+        tensor: how the matrix of the first wrong instance is in a tensor, its wrong elements marked, as an SVG document, of the first
             failing array of a page; empty where it is not known, or too large (``cts picture`` draws it).
-        unreadable: why nothing of its elements is shown; empty if they are.
     """
 
-    subcase: str
-    array: str
-    what: str
-    kind: str
-    count: int
-    total: int
-    pattern: str
-    matches: Sequence[str]
-    elements: Sequence[WrongElement]
-    pictures: Sequence[Picture]
+    failure: Failure
+    elements: tuple[WrongElement, ...]
+    pictures: tuple[Picture, ...]
     hidden: int
-    tensor: str = ""
-    unreadable: str = ""
+    tensor: str
+
+    @property
+    def mismatch(self) -> Mismatch:
+        """Return what the comparator found."""
+        return self.failure.mismatch
 
     @property
     def unit(self) -> str:
-        """What ``count`` counts."""
+        """Return what is counted."""
         return "element" if self.pictures else "byte"
 
 
-def failing_array(record: Mapping[str, Any], number: int = 0) -> FailingArray:
-    """The failing array that a record of the journal tells of; ``number`` is another one for each on a page.
-
-    What grows with the matrix is checked here, where it is used: see cts.journal.record.FAILURE for the rest.
-    """
-    array = FailingArray(
-        subcase=str(record.get("subcase") or "unnamed"),
-        array=str(record.get("array") or ""),
-        what=str(record.get("what") or ""),
-        kind=str(record.get("kind") or "wrong"),
-        count=int(record.get("count") or 0),
-        total=int(record.get("total") or 0),
-        pattern=str(record.get("pattern") or ""),
-        matches=tuple(str(match["text"]) for match in record.get("matches") or ()),
-        elements=(),
-        pictures=(),
-        hidden=0,
+def failing_array(failure: Failure, place: int = 0) -> FailingArray:
+    """Return what a page shows of a failure; ``place`` counts those of the page."""
+    mismatch = failure.mismatch
+    matrix = mismatch.matrix
+    if matrix is None:
+        return FailingArray(failure, (), (), 0, "")
+    return FailingArray(
+        failure,
+        mismatch.elements[:LISTED_ELEMENTS],
+        tuple(_picture(mismatch, matrix, instance) for instance in list(matrix.instances)[:INSTANCES]),
+        max(0, len(matrix.instances) - INSTANCES),
+        _tensor(failure.tensor, matrix, f"tensor{place}") if failure.tensor is not None and place == 0 else "",
     )
-    try:
-        instances = dict(record.get("instances") or {})
-        return replace(
-            array,
-            elements=[_element(element) for element in (record.get("elements") or ())[:LISTED_ELEMENTS]],
-            pictures=tuple(_picture(record, int(instance)) for instance in list(instances)[:INSTANCES]),
-            hidden=max(0, len(instances) - INSTANCES),
-            tensor=_tensor(record, f"tensor{number}") if "tensor" in record and number == 0 else "",
-        )
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # The elements of a journal that was damaged, or written by another version, have no shape that is known here.
-        return replace(array, unreadable=printable_line(f"{type(error).__name__}: {error}"[:MOST_WORDS]))
 
 
-def _masks(texts: Sequence[str], rows: int, columns: int) -> list[int]:
-    """The masks of a matrix's rows.
-
-    Raises:
-        ValueError: they are those of another matrix.
-    """
-    masks = [int(mask, 16) for mask in texts]
-    if len(masks) != rows or any(mask < 0 or mask.bit_length() > columns for mask in masks):
-        raise ValueError(f"the masks are not those of {rows} rows of {columns}")
-    return masks
+def allowed(bounds: Bounds) -> str:
+    """Return the interval of allowed values and what it comes from."""
+    text = f"allowed {number(bounds.low)} to {number(bounds.high)}, true value {number(bounds.center)}"
+    return f"{text}, bound {number(bounds.bound)}, S {number(bounds.magnitude)}" if isinstance(bounds, EnvelopeBounds) else text
 
 
-def _check(tensor: TensorMap, shape: Sequence[int]) -> None:
-    """Raise ValueError if the parts of a tensor's map do not fit each other, and drawing it might never end."""
-    ranks = {len(part) for part in (tensor.dimensions, tensor.offset, tensor.span, tensor.block_size)}
-    maps = tensor.in_slice, tensor.in_tensor
-    if (
-        tuple(tensor.shape) != tuple(shape)
-        or len(ranks) != 1
-        or any(not 1 <= size <= MOST_SIDE for part in (tensor.dimensions, tensor.span, tensor.block_size) for size in part)
-        or any(len(part) != math.prod(shape) for part in maps)
-    ):
-        raise ValueError("the parts of the tensor's map do not fit each other")
-
-
-def _tensor(record: Mapping[str, Any], name: str) -> str:
-    tensor = TensorMap.from_record(record["tensor"])
-    if math.prod(tensor.dimensions) > DRAWN_ELEMENTS:
+def _tensor(tensor: TensorMap, matrix: FailingMatrix, name: str) -> str:
+    columns = matrix.shape[1]
+    sizes = (*tensor.dimensions, *tensor.span, *tensor.block_size)
+    if math.prod(tensor.dimensions) > DRAWN_ELEMENTS or tensor.shape != matrix.shape or not all(1 <= size <= MOST_SIDE for size in sizes):
         return ""
-    _check(tensor, record["shape"])
-    columns = tensor.shape[1]
-    masks = _masks(record["wrong"], *tensor.shape)
-    wrong = frozenset(row * columns + column for row, mask in enumerate(masks) for column in range(columns) if mask >> column & 1)
+    wrong = frozenset(row * columns + column for row, mask in enumerate(bit_masks(matrix.wrong)) for column in _columns(mask, columns))
     try:
         return draw(tensor, wrong, name)
     except CtsError:
         return ""
 
 
-def _element(record: Mapping[str, Any]) -> WrongElement:
-    expected, got = (
-        f"{printable_line(str(record.get(f'{side}_bits', '')))} ({_text(record.get(side, 'unknown'))})".strip()
-        for side in ("expected", "got")
-    )
-    allowed = ""
-    if "low" in record and "high" in record:
-        allowed = f"allowed {_text(record['low'])} to {_text(record['high'])}"
-        parts = {"true value": "center", "bound": "bound", "S": "magnitude"}
-        allowed += "".join(f", {name} {_text(record[key])}" for name, key in parts.items() if key in record)
-    instance, row, column, offset = (printable_line(str(record.get(key, ""))) for key in ("instance", "row", "column", "offset"))
-    return WrongElement(instance, row, column, offset, expected, got, allowed)
+def _columns(mask: int, columns: int) -> list[int]:
+    return [column for column in range(columns) if mask >> column & 1]
 
 
-def _text(value: float | int | str) -> str:
-    return number(value) if isinstance(value, float) else printable_line(str(value))
-
-
-def _picture(record: Mapping[str, Any], instance: int) -> Picture:
-    rows, columns = record["shape"]
-    masks = _masks(record["instances"][str(instance)], rows, columns)
+def _picture(mismatch: Mismatch, matrix: FailingMatrix, instance: int) -> Picture:
+    rows, columns = matrix.shape
+    masks = bit_masks(matrix.instances[instance])
     wrong = sum(mask.bit_count() for mask in masks)
     cell = min(CELL_PIXELS, PICTURE_PIXELS / max(rows, columns))
     return Picture(
@@ -234,22 +153,21 @@ def _picture(record: Mapping[str, Any], instance: int) -> Picture:
         _ticks(columns, cell),
         cell >= LINES_PIXELS,
         cell < LINES_PIXELS and wrong * 20 <= rows * columns,
-        _titles(record, masks) if instance == record.get("instance") else (),
+        _titles(matrix, masks) if instance == mismatch.instance else (),
     )
 
 
-def _titles(record: Mapping[str, Any], masks: Sequence[int]) -> list[tuple[int, int, str, str]]:
-    """Both sides of the wrong elements of the first wrong instance, as far as the record has their bits."""
-    columns = record["shape"][1]
-    sides = record.get("expected") or (), record.get("got") or ()
-    recorded = min(map(len, sides))
+def _titles(matrix: FailingMatrix, masks: Sequence[int]) -> list[tuple[int, int, str, str]]:
+    """Return both sides of the wrong elements of the first wrong instance, as far as their bits are recorded."""
+    columns = matrix.shape[1]
+    recorded = min(len(matrix.expected), len(matrix.got))
     indices = [
         row * columns + column
         for row, mask in enumerate(masks[: -(-recorded // columns)])
-        for column in range(columns)
-        if mask >> column & 1 and row * columns + column < recorded
+        for column in _columns(mask, columns)
+        if row * columns + column < recorded
     ][:TITLED_ELEMENTS]
-    expected, got = (_words([side[index] for index in indices], record["component"]) for side in sides)
+    expected, got = (_words([side[index] for index in indices], matrix.component) for side in (matrix.expected, matrix.got))
     return [(*divmod(index, columns), want, have) for index, want, have in zip(indices, expected, got, strict=True)]
 
 

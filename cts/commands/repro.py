@@ -10,7 +10,7 @@ from pathlib import Path
 from cts.commands.context import casebook, root
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import DeviceHolder
-from cts.journal.journal import encode
+from cts.journal.record import encode
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import write_outcomes
 from cts.kinds.table import KINDS
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         if outcomes:
             write_outcomes(folder, arrange(build(case)), outcomes)
-        (folder / RESULT).write_text(json.dumps(json.loads(encode(result.record())), indent=2) + "\n", encoding="utf-8")
+        (folder / RESULT).write_text(json.dumps(json.loads(encode(result)), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
     why = f" ({result.code}): {result.reason}" if result.code else ""

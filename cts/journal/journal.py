@@ -14,39 +14,28 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, NoReturn, Self
-
-import numpy as np
+from typing import BinaryIO, NoReturn, Self
 
 from cts.journal.atomic import write_text
-from cts.journal.record import MOST_BYTES, WrongField, described, result_of
-from cts.journal.run_record import meta_of
+from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, result_of
+from cts.journal.run_record import Resumption, RunRecord, meta_of
+from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
+from cts.printable import printable_line
 from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
-
-SCHEMA = 3
-"""Version of the lines of ``results.jsonl``. Schemas 1 and 2 have no parameters; schema 1 has neither header lines nor codes, and calls
-known failures ``expected_fail``."""
 
 RESULTS = "results.jsonl"
 META = "meta.json"
 _TAIL = 1 << 16
-
-BULK = ("elements", "wrong", "expected", "got", "instances", "tensor")
-"""The keys of a failing array that grow with the matrix: a broken driver makes gigabytes of them."""
-
-_KEPT = 1 << 20
-"""Characters that are kept of the message of a record that is too long."""
 
 
 class JournalError(CtsError):
@@ -68,16 +57,16 @@ class Journal:
         except OSError as error:
             raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Adds one line, in the file when this returns.
+    def append(self, result: CaseResult) -> None:
+        """Add the line of a result; as append_line."""
+        self.append_line(encode(result))
+
+    def append_line(self, line: bytes) -> None:
+        """Add a line that cts.journal.record encoded. It is in the file when this returns.
 
         Raises:
             JournalError: the line could not be written whole (for example a full disk).
         """
-        self.append_line(encode(record))
-
-    def append_line(self, line: bytes) -> None:
-        """Adds a line that ``encode`` made; otherwise as ``append``."""
         try:
             with self._alone():
                 if self._is_torn():
@@ -114,47 +103,6 @@ class Journal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-def encode(record: Mapping[str, Any]) -> bytes:
-    """Return the line of ``record``: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings.
-
-    A record that is too long to be read again loses the bits of its failing arrays, then all but the reason.
-    """
-    line = _line(record)
-    if len(line) > MOST_BYTES:
-        failures = [{key: value for key, value in failure.items() if key not in BULK} for failure in record.get("failures", ())]
-        message = str(record.get("message", ""))[:_KEPT]
-        line = _line({**record, "message": message, "failures": failures})
-        if len(line) > MOST_BYTES:
-            line = _line({**record, "message": message, "failures": []})
-    return line
-
-
-def _line(record: Mapping[str, Any]) -> bytes:
-    try:
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
-    except ValueError:
-        text = json.dumps(_finite(record), ensure_ascii=False, separators=(",", ":"), default=_plain)
-    return (text + "\n").encode("utf-8", "backslashreplace")
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, np.generic):
-        return _finite(value.item())
-    if isinstance(value, np.ndarray):
-        return _finite(value.tolist())
-    return str(value)
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value
 
 
 @dataclass(frozen=True)
@@ -202,7 +150,7 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
                 try:
                     if not line.endswith(b"\n"):
                         _pass_over(line, file)
-                    record = parse(line)
+                    record = parse(line, SEVERAL_LINES)
                     if _is_header(record):
                         _check_schema(path, record["schema"])
                         continue
@@ -225,8 +173,8 @@ def _check_schema(path: Path, schema: object) -> None:
     """
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise JournalError(
-            f"{path} is of schema {described(schema)}, and this version of the suite reads schemas 1 to {SCHEMA}: "
-            "use the version of the suite that wrote it, or a later one"
+            f"{path} is of schema {printable_line(json.dumps(schema))[:_QUOTED]}, "
+            f"and this version of the suite reads schemas 1 to {SCHEMA}: use the version of the suite that wrote it, or a later one"
         )
 
 
@@ -367,20 +315,20 @@ def prepare(directory: Path, resume: bool) -> Path:
     except OSError as error:
         raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another --report-dir") from error
     with Journal(path) as journal:
-        journal.append({"schema": SCHEMA})
+        journal.append_line(encode_object({"schema": SCHEMA}))
     return path
 
 
-def write_meta(directory: Path, meta: Mapping[str, Any]) -> None:
+def write_meta(directory: Path, meta: RunRecord) -> None:
     """Writes ``meta.json``, whole or not at all."""
     path = directory / META
     try:
-        write_text(path, json.dumps(meta, indent=2, ensure_ascii=False, default=_plain) + "\n")
+        write_text(path, json.dumps(meta, indent=2, ensure_ascii=False, default=str) + "\n")
     except OSError as error:
         raise JournalError(f"cannot write {path}: {error.strerror}; name another --report-dir") from error
 
 
-def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> dict[str, Any]:
+def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> RunRecord:
     """Return what ``meta.json`` says, without what does not fit its schema; empty if there is none.
 
     Args:
@@ -415,7 +363,7 @@ _SAME = (
 """What all results of one journal have in common: in words, and the key in ``meta.json``."""
 
 
-def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+def resumed_meta(directory: Path, meta: RunRecord) -> RunRecord:
     """What ``meta.json`` of ``directory`` says once the run that ``meta`` describes goes on with its journal.
 
     Raises:
@@ -433,13 +381,13 @@ def resumed_meta(directory: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
                 f"{directory} holds results of another {name} ({was[:_QUOTED]}; now {now[:_QUOTED]}): "
                 "name another --report-dir, or run as before"
             )
-    resumption = {"command": meta["command"], "started": meta["started"]}
-    return {key: value for key, value in (dict(meta) | earlier).items() if key not in ("finished", "stopped")} | {
-        "tier": meta["tier"],
-        "resumed": [*earlier.get("resumed", []), resumption],
-    }
+    resumption: Resumption = {"command": meta["command"], "started": meta["started"]}
+    went_on: RunRecord = {**meta, **earlier, "tier": meta["tier"], "resumed": (*earlier.get("resumed", ()), resumption)}
+    went_on.pop("finished", None)
+    went_on.pop("stopped", None)
+    return went_on
 
 
-def _device(meta: Mapping[str, Any]) -> str:
+def _device(meta: RunRecord) -> str:
     description = meta.get("device") or {}
     return " ".join(str(description.get(key, "")) for key in ("name", "driver", "uuid")).strip()

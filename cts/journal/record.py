@@ -1,315 +1,198 @@
-"""The schema of a line of ``results.jsonl``, and how such a line becomes a CaseResult.
+"""The form of a result in a journal: a CaseResult becomes a line of JSON, and such a line a CaseResult.
 
-RESULT, TRY and FAILURE are the schema: by name of a field, what it may hold. A field that they do not name is ignored, one that is
-missing has its default: journals of other versions of the suite may have more or fewer.
+Fields of CaseResult and Try are the same in JSON. A failure is one object with the fields of its mismatch and of the mismatch's matrix;
+bits are hexadecimal, and what does not apply is left out. docs/results.md describes all of them.
+
+A field that is not known is ignored, and of a case one that is missing has its default: journals of other versions of the suite may have
+more or fewer.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from cts.printable import printable, printable_line, quoted
-from cts.verdict.verdict import CaseResult, Try, Verdict
+import msgspec
+
+from cts.journal.schema import WrongField, convert, each
+from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, WrongElement
+from cts.verdict.tensor_map import TensorMap
+from cts.verdict.verdict import CaseResult
+
+SCHEMA = 3
+"""Version of the lines. Schemas 1 and 2 have no parameters; schema 1 has neither header lines nor codes, calls known failures
+``expected_fail``, and says what explains a failure in words alone."""
 
 MOST_BYTES = 16 << 20
-"""Of a line. One that is longer is not read: JSON takes up to 25 times its size when it is."""
+"""Length of a line. A longer one is not read: JSON takes up to 25 times its size when it is."""
 
-MOST_SECONDS = 1e9
-"""Of a duration: thirty years."""
+Json = dict[str, Any]
 
-MOST_COUNT = 1 << 53
-"""Of a count: what any program that reads JSON can hold."""
+SEVERAL_LINES = frozenset({"message"})
+"""Fields whose text may have several lines."""
 
-MOST_SIDE = 1 << 16
-"""Rows or columns of a failing matrix."""
-
-MOST_ELEMENTS = 1 << 24
-"""Elements of a failing matrix."""
-
-Kind = Callable[[Any], Any]
-"""Takes a value of JSON and returns it as a record has it. Raises WrongField."""
+_KEPT = 1 << 20
+"""Characters that are kept of the message of a result that is too long."""
 
 
-class WrongField(Exception):
-    """A value does not fit the schema.
+def encode(result: CaseResult) -> bytes:
+    """Return the line of a result: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings.
 
-    Attributes:
-        field: where, for example ``tries[0].seconds``; empty for the whole record.
-        problem: what is wrong with it.
+    A result that is too long to be read again loses the elements of its failures, then all but the reason.
     """
-
-    def __init__(self, problem: str, field: str = "") -> None:
-        super().__init__(problem, field)
-        self.problem = problem
-        self.field = field
-
-    def under(self, name: str) -> WrongField:
-        """Return the same of a field that lies in ``name``."""
-        return WrongField(self.problem, name + (self.field if self.field.startswith("[") or not self.field else f".{self.field}"))
+    line = encode_object(_record(result))
+    if len(line) > MOST_BYTES:
+        brief = replace(result, message=result.message[:_KEPT], failures=tuple(failure.brief for failure in result.failures))
+        line = encode_object(_record(brief))
+        if len(line) > MOST_BYTES:
+            line = encode_object(_record(replace(brief, failures=())))
+    return line
 
 
-def _expected(what: str, value: object) -> NoReturn:
-    raise WrongField(f"expected {what}, found {described(value)}")
+def encode_object(record: Mapping[str, object]) -> bytes:
+    """Return the line of any object, for example the header."""
+    try:
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(record), ensure_ascii=False, separators=(",", ":"))
+    return (text + "\n").encode("utf-8", "backslashreplace")
 
 
-def described(value: object) -> str:
-    """Return a value of JSON in a few words, for messages."""
-    if isinstance(value, str):
-        return quoted(value)
+def _finite(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, Mapping):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:.6g}" if isinstance(value, float) else f"{value}" if abs(value) <= MOST_COUNT else "a huge number"
-    return json.dumps(value)
-
-
-def text(value: Any) -> str:
-    """Take text of any number of lines."""
-    if type(value) is not str:
-        _expected("text", value)
-    return value if value.isprintable() else printable(value)
-
-
-def line(value: Any) -> str:
-    """Take text of one line."""
-    if type(value) is not str:
-        _expected("text", value)
-    return value if value.isprintable() else printable_line(value)
-
-
-def name(value: Any) -> str:
-    """Take text that is not empty."""
-    found = line(value)
-    return found if found else _expected("text", value)
-
-
-_VERDICTS: Mapping[str, Verdict] = MappingProxyType({verdict.value: verdict for verdict in Verdict} | {"expected_fail": Verdict.KNOWN_FAIL})
-"""By name, and by the name in journals of schema 1."""
-
-
-def verdict(value: Any) -> Verdict:
-    """Take the name of a verdict."""
-    found = _VERDICTS.get(value) if type(value) is str else None
-    return found if found is not None else _expected("a verdict", value)
-
-
-def flag(value: Any) -> bool:
-    """Take true or false."""
-    return value if type(value) is bool else _expected("true or false", value)
-
-
-def count(value: Any) -> int:
-    """Take a whole number from 0 up."""
-    return value if type(value) is int and 0 <= value <= MOST_COUNT else _expected("a whole number from 0 up", value)
-
-
-def ordinal(value: Any) -> int:
-    """Take a whole number from 1 up."""
-    return value if type(value) is int and 1 <= value <= MOST_COUNT else _expected("a whole number from 1 up", value)
-
-
-def seconds(value: Any) -> float:
-    """Take a duration."""
-    if type(value) is float and 0.0 <= value <= MOST_SECONDS:
-        return value
-    return float(value) if type(value) is int and 0 <= value <= MOST_SECONDS else _expected("a duration in seconds", value)
-
-
-def each(kind: Kind) -> Kind:
-    """Build the kind of lists whose items are of ``kind``."""
-
-    def items(value: Any) -> tuple[Any, ...]:
-        if type(value) is not list:
-            _expected("a list", value)
-        try:
-            return tuple([kind(item) for item in value])
-        except WrongField:
-            return tuple(_checked(f"[{place}]", kind, item) for place, item in enumerate(value))
-
-    return items
-
-
-_lines_one_by_one = each(line)
-
-
-def lines(value: Any) -> tuple[str, ...]:
-    """Take a list of texts of one line: ``each(line)``, faster, as every record has several."""
-    try:
-        if type(value) is list and "".join(value).isprintable():
-            return tuple(value)
-    except TypeError:
-        # One of them is no text: which?
-        pass
-    found: tuple[str, ...] = _lines_one_by_one(value)
-    return found
-
-
-def steps(value: Any) -> dict[str, float]:
-    """Take durations by step. A step without a finite one, which ``cts.journal.journal.encode`` writes as text, is left out."""
-    if type(value) is not dict:
-        _expected("an object", value)
-    for time in value.values():
-        if type(time) is not float or not 0.0 <= time <= MOST_SECONDS:
-            break
-    else:
-        if "".join(value).isprintable():
-            found: dict[str, float] = value
-            return found
-    return {line(step): _checked(step, seconds, time) for step, time in value.items() if time not in ("nan", "inf", "-inf")}
-
-
-def labels(value: Any) -> dict[str, str]:
-    """Take labels of parameters by name."""
-    if type(value) is not dict:
-        _expected("an object", value)
-    try:
-        if "".join(value).isprintable() and "".join(value.values()).isprintable():
-            found: dict[str, str] = value
-            return found
-    except TypeError:
-        # One of the labels is not text: the loop below names it.
-        pass
-    return {line(name): _checked(name, line, label) for name, label in value.items()}
-
-
-def shape(value: Any) -> tuple[int, int]:
-    """Take rows and columns of a matrix."""
-    if type(value) is not list or len(value) != 2 or not all(type(side) is int and 1 <= side <= MOST_SIDE for side in value):
-        _expected(f"two sizes from 1 to {MOST_SIDE:,}", value)
-    if math.prod(value) > MOST_ELEMENTS:
-        raise WrongField(f"expected at most {MOST_ELEMENTS:,} elements, found {value[0]} rows of {value[1]}")
-    return value[0], value[1]
-
-
-def anything(value: Any) -> Any:
-    """Take what only the picture of a failing matrix needs, which checks it itself: see reports.picture."""
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
     return value
 
 
-def fields(schema: Mapping[str, Kind], value: Any, required: Iterable[str] = ()) -> dict[str, Any]:
-    """Return what ``value`` has of the fields of ``schema``.
+def _record(result: CaseResult) -> Json:
+    record: Json = msgspec.to_builtins(replace(result, failures=()))
+    record["failures"] = [failure_record(failure) for failure in result.failures]
+    return record
+
+
+def failure_record(failure: Failure) -> Json:
+    """Return the JSON object of a failure."""
+    mismatch = failure.mismatch
+    record: Json = msgspec.to_builtins(replace(mismatch, elements=(), matrix=None))
+    del record["matrix"]
+    for name in ("requirement", "position"):
+        if not record[name]:
+            del record[name]
+    record["elements"] = [_element_record(element) for element in mismatch.elements]
+    if mismatch.matrix is not None:
+        record |= msgspec.to_builtins(mismatch.matrix)
+    record |= {"subcase": failure.subcase, "matches": [{"id": match.id, "text": match.text} for match in failure.matches]}
+    if failure.tensor is not None:
+        record["tensor"] = msgspec.to_builtins(failure.tensor)
+    return record
+
+
+def _element_record(element: WrongElement) -> Json:
+    record: Json = msgspec.to_builtins(replace(element, others=(), bounds=None))
+    for name in ("component", "others", "bounds"):
+        del record[name]
+    record |= {name: element.hexadecimal(record[name]) for name in ("expected_bits", "got_bits")}
+    if element.others:
+        record["others"] = [element.hexadecimal(bits) for bits in element.others]
+    return record if element.bounds is None else record | msgspec.to_builtins(element.bounds)
+
+
+_DEFAULTS: Mapping[str, object] = {
+    "reason": "",
+    "device": "",
+    "driver": "",
+    "front_end": "",
+    "tier": "",
+    "requirements": (),
+    "subcases": 0,
+    "seconds": 0.0,
+}
+
+
+def result_of(record: object) -> CaseResult:
+    """Return the result that a record of any schema up to SCHEMA holds.
+
+    Args:
+        record: the value of a line, of printable text.
 
     Raises:
-        WrongField: it is no object, a required field is missing, or a field does not fit.
+        WrongField: the record does not fit.
     """
-    if type(value) is not dict:
-        _expected("an object", value)
-    for needed in required:
-        if needed not in value:
-            raise WrongField("is missing", needed)
-    try:
-        return {field: kind(value[field]) for field, kind in schema.items() if field in value}
-    except WrongField:
-        # Only who finds something wrong pays for knowing where.
-        return {field: _checked(field, kind, value[field]) for field, kind in schema.items() if field in value}
+    given = dict(convert(record, Json))
+    failures = given.pop("failures", [])
+    result = convert({**_DEFAULTS, **_of_this_schema(given)}, CaseResult)
+    if not result.id:
+        raise WrongField("is empty", "id")
+    return replace(result, failures=each(failures, failure_of, "failures")) if failures != [] else result
 
 
-def _checked(place: str, kind: Kind, value: Any) -> Any:
+def _of_this_schema(record: Json) -> Json:
+    """Return a record of any schema as one of SCHEMA, and without steps that took no finite time."""
+    if isinstance(id_ := record.get("id"), str) and "family" not in record:
+        record["family"] = id_.partition("[")[0]
+    tries = record.get("tries")
+    for part in (record, *(tries if isinstance(tries, list) else ())):
+        if isinstance(part, dict) and part.get("verdict") == "expected_fail":
+            part["verdict"] = "known_fail"
+    if isinstance(steps := record.get("steps"), dict):
+        record["steps"] = {name: seconds for name, seconds in steps.items() if seconds not in ("nan", "inf", "-inf")}
+    return record
+
+
+def failure_of(value: object, place: str = "failures[0]") -> Failure:
+    """Return the failure that an object holds. Elements that make no sense are left out, and cost nothing else.
+
+    Args:
+        value: of any schema up to SCHEMA.
+        place: where it is in the record, for messages.
+
+    Raises:
+        WrongField: anything else does not fit.
+    """
+    record = convert(value, Json, place)
+    matches = each(record.get("matches", []), _match, f"{place}.matches")
+    bare = Failure(convert(record.get("subcase", ""), str, f"{place}.subcase"), convert(_bare(record), Mismatch, place), matches)
     try:
-        return kind(value)
+        return _with_elements(bare, record)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return replace(bare, unreadable=f"{type(error).__name__}: {error}")
     except WrongField as wrong:
-        raise wrong.under(printable_line(place[:60])) from None
+        return replace(bare, unreadable=f"{wrong.field}: {wrong.problem}" if wrong.field else wrong.problem)
 
 
-MATCH: Mapping[str, Kind] = MappingProxyType({"id": line, "text": line})
-"""Of what explains a failure: the id of a defect (cts/defects/glossary.yaml), empty where there is none, and what a message says of it."""
+def _bare(record: Json) -> Json:
+    return {**record, "elements": (), "matrix": None}
 
 
-def match(value: Any) -> dict[str, str]:
-    """Take what explains a failure. Journals of suites whose defects had no ids have the text alone."""
-    if type(value) is str:
-        return {"id": "", "text": line(value)}
-    return {"id": "", **fields(MATCH, value, ("text",))}
+def _with_elements(bare: Failure, record: Json) -> Failure:
+    matrix = convert(record, FailingMatrix) if "shape" in record else None
+    elements = () if matrix is None else tuple(_element(element, matrix.component) for element in record.get("elements", ()))
+    tensor = convert(record["tensor"], TensorMap) if "tensor" in record else None
+    return replace(bare, mismatch=replace(bare.mismatch, elements=elements, matrix=matrix), tensor=tensor)
 
 
-TRY: Mapping[str, Kind] = MappingProxyType(
-    {"alone": flag, "verdict": verdict, "reason": line, "step": line, "seconds": seconds, "code": line}
-)
-"""Of a Try. All but ``code`` are required."""
-
-FAILURE: Mapping[str, Kind] = MappingProxyType(
-    {
-        "subcase": line,
-        "array": line,
-        "what": line,
-        "kind": line,
-        "pattern": line,
-        "grounds": line,
-        "matches": each(match),
-        "count": count,
-        "total": count,
-        "instance": count,
-        "shape": shape,
-        "component": line,
-        "elements": anything,
-        "wrong": anything,
-        "expected": anything,
-        "got": anything,
-        "instances": anything,
-        "tensor": anything,
-    }
-)
-"""Of a failing array, see cts.verdict.compare.Mismatch.record."""
+def _match(value: object, place: str) -> Match:
+    if isinstance(value, str):
+        return Match("", value)
+    record = convert(value, dict[str, str], place)
+    if "text" not in record:
+        raise WrongField("is missing", f"{place}.text")
+    return Match(record.get("id", ""), record["text"])
 
 
-def failure(value: Any) -> dict[str, Any]:
-    """Take a failing array."""
-    return fields(FAILURE, value)
-
-
-def one_try(value: Any) -> Try:
-    """Take a Try."""
-    return Try(**fields(TRY, value, tuple(name for name in TRY if name != "code")))
-
-
-RESULT: Mapping[str, Kind] = MappingProxyType(
-    {
-        "id": name,
-        "family": line,
-        "verdict": verdict,
-        "reason": line,
-        "device": line,
-        "driver": line,
-        "front_end": line,
-        "tier": line,
-        "requirements": lines,
-        "subcases": count,
-        "seconds": seconds,
-        "message": text,
-        "policy": line,
-        "steps": steps,
-        "failures": each(failure),
-        "positions": lines,
-        "step": line,
-        "attempt": ordinal,
-        "tries": each(one_try),
-        "code": line,
-        "known": line,
-        "parameters": labels,
-    }
-)
-"""Of a CaseResult."""
-
-REQUIRED = ("id", "verdict")
-
-_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"reason": "", "device": "", "driver": "", "front_end": "", "tier": "", "requirements": (), "subcases": 0, "seconds": 0.0}
-)
-
-
-def result_of(record: Any) -> CaseResult:
-    """Return the result that a record holds.
-
-    Raises:
-        WrongField: the record does not fit the schema.
-    """
-    found = fields(RESULT, record, REQUIRED)
-    if len(found) < len(RESULT):
-        found = {"family": found["id"].partition("[")[0], **_DEFAULTS, **found}
-    return CaseResult(**found)
+def _element(record: Json, component: str) -> WrongElement:
+    bits = {name: int(record[name], 16) for name in ("expected_bits", "got_bits")}
+    others = [int(one, 16) for one in record.get("others", ())]
+    element = convert({**record, **bits, "others": others, "bounds": None, "component": component}, WrongElement)
+    if "low" not in record:
+        return element
+    kind = EnvelopeBounds if "bound" in record else Bounds
+    # Numbers that JSON lacks are strings.
+    return replace(element, bounds=convert({name: float(record[name]) for name in kind.__dataclass_fields__}, kind))

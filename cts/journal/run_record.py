@@ -2,98 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypedDict, cast
 
-from cts.journal.record import Kind, WrongField, count, each, fields, flag, line, seconds, text
+from cts.journal.schema import WrongField, convert
+from cts.verdict.sizes import Count, Ordinal, Seconds
 
 MOST_LEVELS = 20
 """Of nesting in what the schema does not name."""
 
 
-def _words(value: Any) -> str | tuple[str, ...]:
-    """Take a command: one line, or its words."""
-    return each(line)(value) if isinstance(value, list) else line(value)
+class DeviceRecord(TypedDict, total=False):
+    """The part of what a device says of itself (cts.devices.device.DeviceDescription) that reports and a resumed run look at."""
+
+    name: str
+    driver: str
+    uuid: str
+    kind: str
+    api_version: str
+    subgroup_size: Count
+    property_rows: Count
 
 
-def _device(value: Any) -> dict[str, Any]:
-    known = fields(DEVICE, value)
-    return {**_plain(value), **known}
+class FindingRecord(TypedDict):
+    """Something that went wrong outside of every case, for example while the device was closed."""
+
+    step: str
+    what: str
+
+
+class Resumption(TypedDict, total=False):
+    """A later part of a run: its command, as one line or as words, and when it began."""
+
+    command: str | tuple[str, ...]
+    started: str
+
+
+class RunRecord(TypedDict, total=False):
+    """What ``meta.json`` holds.
+
+    Attributes:
+        fallback: why the embedded device stands in for a Vulkan device, a sentence; empty where it does not.
+        stopped: why the run ended early, a sentence.
+        known_failures: name of the file whose failures count as known, empty for none.
+        command: one line, or words.
+        repeat: how many judgements of each case were asked for. ``selected``: how many cases.
+    """
+
+    suite_version: str
+    device: DeviceRecord
+    selector: str
+    why: str
+    fallback: str
+    stopped: str
+    findings: tuple[FindingRecord, ...]
+    tier: str
+    front_end: str
+    validation: bool
+    embedded_mapping: str
+    isolated: bool
+    known_failures: str
+    command: str | tuple[str, ...]
+    started: str
+    finished: str
+    repeat: Ordinal
+    selected: Count
+    seconds: Seconds
+    resumed: tuple[Resumption, ...]
 
 
 def _plain(value: Any, levels: int = MOST_LEVELS) -> Any:
-    """Take anything: what a later version of the suite may say."""
+    """Return anything that the schema does not name: a later version of the suite may say more."""
     if levels == 0:
         raise WrongField(f"nested deeper than {MOST_LEVELS} levels")
     if isinstance(value, dict):
-        return {line(key): _plain(item, levels - 1) for key, item in value.items()}
+        return {key: _plain(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item, levels - 1) for item in value]
-    return text(value) if isinstance(value, str) else value
+    return value
 
 
-def _finding(value: Any) -> dict[str, Any]:
-    return fields(FINDING, value, FINDING)
-
-
-def _resumption(value: Any) -> dict[str, Any]:
-    return fields(RESUMPTION, value)
-
-
-DEVICE: Mapping[str, Kind] = MappingProxyType(
-    {"name": line, "driver": line, "uuid": line, "kind": line, "api_version": line, "subgroup_size": count, "property_rows": count}
-)
-"""Of what a device says of itself (cts.devices.device.DeviceDescription): what reports and a resumed run look at."""
-
-FINDING: Mapping[str, Kind] = MappingProxyType({"step": line, "what": line})
-"""Of something that went wrong outside of every case, for example while the device was closed."""
-
-RESUMPTION: Mapping[str, Kind] = MappingProxyType({"command": _words, "started": line})
-
-META: Mapping[str, Kind] = MappingProxyType(
-    {
-        "suite_version": line,
-        "device": _device,
-        "selector": line,
-        "why": line,
-        "fallback": line,
-        "stopped": line,
-        "findings": each(_finding),
-        "tier": line,
-        "front_end": line,
-        "validation": flag,
-        "embedded_mapping": line,
-        "isolated": flag,
-        "known_failures": line,
-        "command": _words,
-        "started": line,
-        "finished": line,
-        "selected": count,
-        "seconds": seconds,
-        "resumed": each(_resumption),
-    }
-)
-"""``known_failures``: name of the file whose failures count as known, empty for none; ``fallback``: why the embedded device stands in for a
-Vulkan device; ``stopped``: why the run ended early. The last two are sentences."""
-
-
-def meta_of(document: Any, wrong: Callable[[WrongField], None]) -> dict[str, Any]:
-    """Return the fields of ``document`` that fit the schema, and those that it does not name as they are.
+def meta_of(document: object, wrong: Callable[[WrongField], None]) -> RunRecord:
+    """Return the fields of ``document`` that fit the schema, and those that the schema does not name as they are.
 
     Args:
         document: what ``meta.json`` holds.
         wrong: called for each field that does not fit; it is left out.
 
     Raises:
-        WrongField: the document is no object.
+        WrongField: the document is not an object.
     """
-    if not isinstance(document, dict):
-        fields(META, document)
     found: dict[str, Any] = {}
-    for name, value in document.items():
+    for name, value in convert(document, dict[str, Any]).items():
         try:
-            found |= fields({name: META.get(name, _plain)}, {name: value})
+            found |= _field(name, value)
         except WrongField as error:
             wrong(error)
-    return found
+    return cast(RunRecord, found)
+
+
+def _field(name: str, value: Any) -> dict[str, Any]:
+    if name not in RunRecord.__annotations__:
+        try:
+            return {name: _plain(value)}
+        except WrongField as error:
+            raise WrongField(error.problem, name) from None
+    known = cast(dict[str, Any], convert({name: value}, RunRecord))
+    if name == "device":
+        known["device"] = {**_plain(value), **known["device"]}
+    return known

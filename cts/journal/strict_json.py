@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NoReturn
+
+from cts.printable import printable, printable_line
 
 
 class NotJson(Exception):
@@ -14,15 +17,21 @@ class NotJson(Exception):
         self.problem = problem
 
 
-def parse(data: bytes) -> Any:
-    """Return the value that ``data`` is the text of. The caller bounds its length.
+def parse(data: bytes, several_lines: frozenset[str] = frozenset()) -> Any:
+    """Return the value that ``data`` is the text of. Its strings can steer no terminal and break no file.
+
+    Args:
+        data: the caller bounds its length.
+        several_lines: the keys of strings that may have several lines; all others become one line.
 
     Raises:
         NotJson: it is not UTF-8, breaks the grammar, names a number that JSON lacks, is nested too deeply, has a number of thousands
             of digits, or gives a key of an object twice.
     """
     try:
-        return _DECODER.decode(data.decode("utf-8"))
+        text = data.decode("utf-8")
+        value = _DECODER.decode(text)
+        return value if text.rstrip("\n").isprintable() and not _ESCAPE.search(text) else _cleaned(value, several_lines, "")
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -31,6 +40,28 @@ def parse(data: bytes) -> Any:
         raise NotJson("nested too deeply") from None
     except ValueError:
         raise NotJson("a number has too many digits") from None
+
+
+_ESCAPE = re.compile(r'\\[^"\\/]')
+"""Finds each escape that can stand for a character that is not printable, and others."""
+
+
+def _cleaned(value: Any, several_lines: frozenset[str], name: str) -> Any:
+    if isinstance(value, str):
+        return value if value.isprintable() else (printable if name in several_lines else printable_line)(value)
+    if isinstance(value, dict):
+        return {key if key.isprintable() else printable_line(key): _cleaned(item, several_lines, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return value if _are_printable(value) else [_cleaned(item, several_lines, name) for item in value]
+    return value
+
+
+def _are_printable(values: list[Any]) -> bool:
+    """Tell whether all values are strings that can be printed."""
+    try:
+        return "".join(values).isprintable()
+    except TypeError:
+        return False
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

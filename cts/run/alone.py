@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from cts.devices.device import DeviceUnavailable
@@ -49,11 +50,11 @@ class Alone:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._waiting += map(SetAside.unwire, getattr(report, ASIDE, ()))
+        self._waiting += msgspec.convert(getattr(report, ASIDE, ()), list[SetAside])
         values = getattr(report, DIGEST, None)
         if values is None:
             return
-        digest = Digest.unwire(values)
+        digest = msgspec.convert(values, Digest)
         if digest.verdict is Verdict.PASS and self._casebook.families[digest.family].kind is CaseKind.KERNEL:
             self._control.passed(report.nodeid.partition("::")[2], digest.seconds)
 
@@ -87,7 +88,7 @@ class Alone:
                 self._control.confirm(result.id)
             result = self._settings.known.judged(result, find_case(self._casebook, aside.id))
             if self._journal is not None:
-                self._journal.append(result.record())
+                self._journal.append(result)
             session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start))
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)

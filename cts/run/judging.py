@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
 from cts.devices.device import DeviceError
 from cts.devices.holder import DeviceHolder
-from cts.journal.journal import Journal, JournalError, encode
+from cts.journal.journal import Journal, JournalError
+from cts.journal.record import encode
 from cts.run.collection import CaseItem, CasesFile, SuiteDirectory
 from cts.run.control import ControlCase, Proven
 from cts.run.runner import judge
@@ -24,13 +26,13 @@ from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import CaseKind, find_case
 
 DIGEST = "cts_digest"
-"""Attribute of a report: Digest.wire()."""
+"""Attribute of a report: the Digest of the result, in values that can be sent between processes."""
 
 RECORD = "cts_record"
 """Attribute of a report: the journal's line, where the process that judged cannot write the journal itself."""
 
 ASIDE = "cts_set_aside"
-"""Attribute of a report that gives no verdict: SetAside.wire() of each judgement that is to be made alone."""
+"""Attribute of a report that gives no verdict: the SetAside of each judgement that is to be made alone, in values that can be sent."""
 
 FINDINGS = "cts_findings"
 """Key of what a worker of pytest-xdist hands over at its end: step and words of each Finding."""
@@ -130,10 +132,10 @@ class Judging:
         result = settings.known.judged(result, item.case)
         if self._journal is not None:
             self._check_parent()
-            self._journal.append(result.record())
+            self._journal.append(result)
         report = make_report(item.nodeid, result, start)
         if self._send_records:
-            setattr(report, RECORD, encode(result.record()))
+            setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
 
     def _rerun(self, id_: str) -> Verdict:
@@ -182,7 +184,7 @@ def make_report(nodeid: str, result: CaseResult, start: float) -> pytest.TestRep
         start=start,
         stop=time.time(),
     )
-    setattr(report, DIGEST, Digest.of(result).wire())
+    setattr(report, DIGEST, msgspec.to_builtins(Digest.of(result)))
     return report
 
 
@@ -190,7 +192,7 @@ def unjudged_report(nodeid: str, asides: list[SetAside]) -> pytest.TestReport:
     """Return a report without a verdict: to pytest and its plugins a set-up that went well, after which the test is still to come."""
     path, _, id_ = nodeid.partition("::")
     report = pytest.TestReport(nodeid, (path, None, id_), {}, "passed", None, "setup")
-    setattr(report, ASIDE, [aside.wire() for aside in asides])
+    setattr(report, ASIDE, msgspec.to_builtins(asides))
     return report
 
 

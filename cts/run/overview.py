@@ -9,10 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from cts.devices.device import Finding, Step
-from cts.journal.journal import RESULTS, Journal, JournalError, encode, read, read_meta, write_meta
+from cts.journal.journal import RESULTS, Journal, JournalError, read, read_meta, write_meta
+from cts.journal.record import encode
+from cts.journal.run_record import FindingRecord
 from cts.printable import printable_line, printable_path
 from cts.run.attempts import Attempts
 from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, failure_text, unjudged_report
@@ -194,8 +197,8 @@ class Overview:
             attempt=left[0],
         )
         report.longrepr = failure_text(result)
-        setattr(report, DIGEST, Digest.of(result).wire())
-        self._keep(encode(result.record()))
+        setattr(report, DIGEST, msgspec.to_builtins(Digest.of(result)))
+        self._keep(encode(result))
 
     def _keep(self, line: bytes) -> None:
         """Write a line to the journal, if there is one; a run that cannot keep what it judges ends."""
@@ -222,10 +225,9 @@ class Overview:
         values = getattr(report, DIGEST, None)
         if values is not None:
             self._count(report, values)
-        for wire in getattr(report, ASIDE, ()):
+        for aside in msgspec.convert(getattr(report, ASIDE, ()), list[SetAside]):
             # The verdict will come from no worker: pytest's own --junitxml would see two tests.
             report.__dict__.pop("node", None)
-            aside = SetAside.unwire(wire)
             self._aside.add((aside.id, aside.attempt))
             if self._progress is not None:
                 self._progress.set_aside(aside)
@@ -248,7 +250,7 @@ class Overview:
                 kept[-1] = kept[0]
 
     def _count(self, report: pytest.TestReport, values: list[Any]) -> None:
-        digest = Digest.unwire(values)
+        digest = msgspec.convert(values, Digest)
         line = report.__dict__.pop(RECORD, None)
         if line is not None:
             self._keep(line)
@@ -274,7 +276,7 @@ class Overview:
         values = getattr(report, DIGEST, None)
         if values is None:
             return None
-        verdict = Digest.unwire(values).verdict
+        verdict = msgspec.convert(values, Digest).verdict
         # What the suite counts by reason has categories of its own, which -ra does not list once more.
         category = _CATEGORIES.get(verdict, "failed")
         if hasattr(report, UNEXPLAINED):
@@ -340,9 +342,11 @@ class Overview:
             selected = max(int(meta.get("selected") or 0), self._before.total + self._selected)
             # A run that goes on with fewer cases than were once selected does not end that one.
             ended = whole and self._before.total + self._tally.total >= selected
+            found: list[FindingRecord] = [{"step": one.step or "", "what": one.what} for one in self._findings]
             meta |= {"selected": selected, "seconds": self._elapsed, "stopped": self._stop_line()}
-            meta["findings"] = [*meta.get("findings", ()), *({"step": one.step or "", "what": one.what} for one in self._findings)]
-            meta |= {"finished": timestamp()} if ended else {}
+            meta["findings"] = (*meta.get("findings", ()), *found)
+            if ended:
+                meta["finished"] = timestamp()
             write_meta(directory, meta)
             report_writer()(directory / RESULTS, directory)
             self._reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"

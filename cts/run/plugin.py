@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
 
@@ -170,6 +170,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     """Sets up the only process, or the controller of pytest-xdist."""
     from cts.checkout import suite_version
     from cts.journal import journal
+    from cts.journal.run_record import DeviceRecord, RunRecord
     from cts.run.alone import Alone
     from cts.run.attempts import Attempts, by_id
     from cts.run.control import proven_by
@@ -207,9 +208,10 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         claim = journal.claim(reports)
         path = journal.prepare(reports, bool(options["resume"]))
         before = Digest.by_attempt(journal.read(path))
-        meta = {
+        device = asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)}
+        meta: RunRecord = {
             "suite_version": version,
-            "device": asdict(replace(settings.description, rows=())) | {"property_rows": len(settings.description.rows)},
+            "device": cast("DeviceRecord", device),
             "selector": settings.spec.selector,
             "why": settings.why,
             "fallback": settings.fallback,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
-from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder
+from cts.front_ends import FrontEnd
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code
-from cts.verdict.failure import to_json
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case
 
@@ -83,7 +83,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         message=judgement.message,
         policy=judgement.policy,
         steps=watch.steps,
-        failures=tuple(map(to_json, judgement.failures)),
+        failures=judgement.failures,
         positions=tuple(case.definition.positions),
         step=step,
         attempt=attempt,

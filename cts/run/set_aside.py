@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
@@ -33,21 +32,6 @@ class SetAside:
     def id(self) -> str:
         """The case's id."""
         return self.nodeid.partition("::")[2]
-
-    def wire(self) -> list[Any]:
-        """Return plain values, for another process."""
-        first = self.first
-        told = None if first is None else [first.alone, first.verdict.value, first.reason, first.step, first.seconds, first.code]
-        return [self.nodeid, self.attempt, told]
-
-    @classmethod
-    def unwire(cls, values: list[Any]) -> Self:
-        """Return the inverse of ``wire``."""
-        nodeid, attempt, told = values
-        if told is None:
-            return cls(nodeid, attempt, None)
-        alone, verdict, reason, step, seconds, code = told
-        return cls(nodeid, attempt, Try(alone, Verdict(verdict), reason, step, seconds, code))
 
 
 def tried(result: CaseResult, alone: bool) -> Try:

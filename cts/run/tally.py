@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Self
 
 from cts.devices.device import Step
 from cts.verdict.codes import Reason
@@ -59,17 +59,6 @@ class Digest:
     def by_attempt(cls, results: Iterable[CaseResult]) -> dict[tuple[str, int], Self]:
         """Return the digest of each case and attempt among results; of several for one, the last counts."""
         return {(result.id, result.attempt): cls.of(result) for result in results}
-
-    def wire(self) -> list[Any]:
-        """Return plain values, for another process."""
-        family, verdict, *rest = astuple(self)
-        return [family, verdict.value, *rest]
-
-    @classmethod
-    def unwire(cls, values: list[Any]) -> Self:
-        """Return the inverse of ``wire``."""
-        family, verdict, *rest = values
-        return cls(family, Verdict(verdict), *rest)
 
 
 @dataclass

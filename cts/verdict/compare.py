@@ -63,7 +63,7 @@ def _wrong_elements(placed: Placed, allowed: ValueSet, got: np.ndarray, wrong: n
         WrongElement(
             *placed.cell((i, r, c)),
             int(placed.offsets[i, r, c]),
-            component,
+            component.name,
             int(allowed.bits[i, r, c]),
             _json_number(expected_numbers[i, r, c]),
             int(got[i, r, c]),
@@ -88,9 +88,9 @@ def failing_matrix(component: ComponentType, wrong: np.ndarray, expected: np.nda
     def hexadecimal(bits: np.ndarray) -> tuple[str, ...]:
         return tuple(f"{value:0{digits}x}" for value in bits[found[0]].ravel()[:_RECORDED].tolist())
 
-    instances = {str(instance): masks(wrong[instance]) for instance in found}
+    instances = {instance: masks(wrong[instance]) for instance in found}
     shape = wrong.shape[1], wrong.shape[2]
-    return FailingMatrix(shape, component.name, instances[str(found[0])], hexadecimal(expected), hexadecimal(got), instances, len(wrong))
+    return FailingMatrix(shape, component.name, instances[found[0]], hexadecimal(expected), hexadecimal(got), instances, len(wrong))
 
 
 def _mismatch(kind: Kind, placed: Placed, allowed: ValueSet, got: np.ndarray, wrong: np.ndarray) -> Mismatch:

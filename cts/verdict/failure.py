@@ -1,17 +1,17 @@
-"""What a comparison finds, from the comparator to the journal: one set of dataclasses, and their form in JSON."""
+"""What a comparison finds, from the comparator to the reports. cts.journal.record has its form in the journal."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal
 
 from cts.verdict.elements import number, words
+from cts.verdict.sizes import MOST_ELEMENTS, Count, Ordinal, Side
 from cts.verdict.tensor_map import TensorMap
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.types import COMPONENT_TYPES
 
 Kind = Literal["wrong value", "not written", "padding overwritten", "stray write", "permitted, not expected"]
 """What is wrong with elements or bytes. The last one breaks no rule."""
@@ -55,27 +55,46 @@ class WrongElement:
 
     Attributes:
         instance, row, column: where in the matrix. ``offset``: byte offset in the array.
+        component: the name of the type.
         expected_bits, expected: allowed bits and their value; of an interval those nearest to the true value.
         got_bits, got: what came back.
         others: further allowed bits.
         bounds: of an element that is judged by an interval, else None.
     """
 
-    instance: int
-    row: int
-    column: int
-    offset: int
-    component: ComponentType
-    expected_bits: int
+    instance: Count
+    row: Count
+    column: Count
+    offset: Count
+    component: str
+    expected_bits: Count
     expected: Number
-    got_bits: int
+    got_bits: Count
     got: Number
-    others: tuple[int, ...] = ()
+    others: tuple[Count, ...] = ()
     bounds: Bounds | None = None
 
+    def __post_init__(self) -> None:
+        if max(self.expected_bits, self.got_bits, *self.others) >> COMPONENT_TYPES[self.component].bits:
+            raise ValueError(f"an element has more bits than {self.component}")
+
+    def hexadecimal(self, bits: int) -> str:
+        """Return bits in as many digits as the type has."""
+        return f"0x{bits:0{COMPONENT_TYPES[self.component].bits // 4}x}"
+
+    @property
+    def nearest(self) -> str:
+        """Return the expected bits and their value."""
+        return words(self.expected_bits, COMPONENT_TYPES[self.component])
+
+    @property
+    def returned(self) -> str:
+        """Return the bits that came back, and their value."""
+        return words(self.got_bits, COMPONENT_TYPES[self.component])
+
     def __str__(self) -> str:
-        wanted = " or ".join(words(bits, self.component) for bits in (self.expected_bits, *self.others))
-        got = words(self.got_bits, self.component)
+        wanted = " or ".join((self.nearest, *(words(bits, COMPONENT_TYPES[self.component]) for bits in self.others)))
+        got = self.returned
         if self.bounds is None:
             return f"expected {wanted}, got {got}"
         wanted = f"in [{number(self.bounds.low)}, {number(self.bounds.high)}], nearest {wanted}"
@@ -94,15 +113,48 @@ class FailingMatrix:
         expected, got: bits of that instance's first 4096 elements in hexadecimal, row by row.
         instances: by number of a wrong instance, its masks.
         instance_count: how many scope instances have the matrix.
+
+    Raises:
+        ValueError: the parts do not fit each other. ``wrong``, ``expected``, ``got`` and ``instances`` may be left out together.
     """
 
-    shape: tuple[int, int]
+    shape: tuple[Side, Side]
     component: str
-    wrong: tuple[str, ...]
-    expected: tuple[str, ...]
-    got: tuple[str, ...]
-    instances: Mapping[str, tuple[str, ...]]
-    instance_count: int = 1
+    wrong: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    got: tuple[str, ...] = ()
+    instances: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    instance_count: Ordinal = 1
+
+    def __post_init__(self) -> None:
+        if math.prod(self.shape) > MOST_ELEMENTS:
+            raise ValueError(f"expected at most {MOST_ELEMENTS:,} elements, found {self.shape[0]} rows of {self.shape[1]}")
+        if self.component not in COMPONENT_TYPES:
+            raise ValueError("expected the name of a component type")
+        for masks in (self.wrong, *self.instances.values()):
+            if masks and (len(masks) != self.shape[0] or any(row.bit_length() > self.shape[1] for row in bit_masks(masks))):
+                raise ValueError(f"the masks are not those of {self.shape[0]} rows of {self.shape[1]}")
+        widths = {len(bits) for bits in (*self.expected, *self.got)}
+        if widths and (widths != {COMPONENT_TYPES[self.component].bits // 4} or not _are_hexadecimal((*self.expected, *self.got))):
+            raise ValueError(f"the bits of an element are not those of {self.component}")
+
+
+_HEXADECIMAL = frozenset("0123456789abcdef")
+
+
+def _are_hexadecimal(texts: tuple[str, ...]) -> bool:
+    return _HEXADECIMAL.issuperset("".join(texts))
+
+
+def bit_masks(masks: tuple[str, ...]) -> list[int]:
+    """Return the masks of a matrix's rows as numbers.
+
+    Raises:
+        ValueError: one is not hexadecimal.
+    """
+    if not _are_hexadecimal(masks):
+        raise ValueError("a mask is not hexadecimal")
+    return [int(mask, 16) for mask in masks]
 
 
 @dataclass(frozen=True)
@@ -124,9 +176,9 @@ class Mismatch:
     kind: Kind
     array: str
     what: str
-    instance: int
-    count: int
-    total: int
+    instance: Count
+    count: Count
+    total: Count
     pattern: str
     elements: tuple[WrongElement, ...] = field(default=(), repr=False)
     matrix: FailingMatrix | None = field(default=None, repr=False, compare=False)
@@ -178,80 +230,18 @@ class Failure:
         mismatch: what the comparator found.
         matches: what explains it.
         tensor: how the matrix is in a tensor, where tensor addressing moves it.
+        unreadable: why a journal's elements are left out, where they make no sense; empty where the elements are those of the comparator.
     """
 
     subcase: str
     mismatch: Mismatch
     matches: tuple[Match, ...] = ()
     tensor: TensorMap | None = None
+    unreadable: str = ""
 
-
-def to_json(failure: Failure) -> dict[str, Any]:
-    """Return the JSON object for the journal: the fields of the mismatch and of its matrix at the top, without those that do not apply,
-    bits in hexadecimal."""
-    mismatch = failure.mismatch
-    record: dict[str, Any] = msgspec.to_builtins(replace(mismatch, elements=(), matrix=None))
-    del record["matrix"]
-    for name in ("requirement", "position"):
-        if not record[name]:
-            del record[name]
-    record["elements"] = [_element_to_json(element) for element in mismatch.elements]
-    if mismatch.matrix is not None:
-        record |= msgspec.to_builtins(mismatch.matrix)
-    record |= {"subcase": failure.subcase, "matches": [{"id": match.id, "text": match.text} for match in failure.matches]}
-    if failure.tensor is not None:
-        record["tensor"] = failure.tensor.record()
-    return record
-
-
-def _element_to_json(element: WrongElement) -> dict[str, Any]:
-    digits = element.component.bits // 4
-    names = ("instance", "row", "column", "offset", "expected_bits", "expected", "got_bits", "got")
-    record = {name: getattr(element, name) for name in names}
-    record |= {name: f"0x{record[name]:0{digits}x}" for name in ("expected_bits", "got_bits")}
-    if element.others:
-        record["others"] = [f"0x{bits:0{digits}x}" for bits in element.others]
-    return record if element.bounds is None else record | msgspec.to_builtins(element.bounds)
-
-
-_PLAIN: Mapping[str, Any] = {"kind": Kind, "array": str, "what": str, "instance": int, "count": int, "total": int, "pattern": str}
-"""Fields of a Mismatch that are the same in JSON."""
-
-
-def from_json(record: Mapping[str, Any]) -> Failure:
-    """Return the failure that ``to_json`` made ``record`` of.
-
-    Raises:
-        msgspec.ValidationError, LookupError, ValueError: it made it of none.
-    """
-    matrix = msgspec.convert(record, FailingMatrix) if "shape" in record else None
-    component = COMPONENT_TYPES[matrix.component] if matrix is not None else None
-    elements = tuple(_element_from_json(element, component) for element in record["elements"]) if component is not None else ()
-    plain = {name: msgspec.convert(record[name], type_) for name, type_ in _PLAIN.items()}
-    plain |= {name: record.get(name, "") for name in ("grounds", "requirement", "position")}
-    return Failure(
-        subcase=record.get("subcase", ""),
-        mismatch=replace(Mismatch(**plain), elements=elements, matrix=matrix),
-        matches=tuple(Match(match["id"], match["text"]) for match in record.get("matches", ())),
-        tensor=TensorMap.from_record(record["tensor"]) if "tensor" in record else None,
-    )
-
-
-def _element_from_json(record: Mapping[str, Any], component: ComponentType) -> WrongElement:
-    bounds: Bounds | None = None
-    if "low" in record:
-        bounds = msgspec.convert(record, EnvelopeBounds if "bound" in record else Bounds)
-    instance, row, column, offset = (msgspec.convert(record[name], int) for name in ("instance", "row", "column", "offset"))
-    return WrongElement(
-        instance,
-        row,
-        column,
-        offset,
-        component,
-        int(record["expected_bits"], 16),
-        record["expected"],
-        int(record["got_bits"], 16),
-        record["got"],
-        tuple(int(bits, 16) for bits in record.get("others", ())),
-        bounds,
-    )
+    @property
+    def brief(self) -> Failure:
+        """Return the failure without what grows with the matrix: a broken driver makes gigabytes of that."""
+        mismatch = self.mismatch
+        matrix = None if mismatch.matrix is None else FailingMatrix(mismatch.matrix.shape, mismatch.matrix.component)
+        return replace(self, mismatch=replace(mismatch, elements=(), matrix=matrix), tensor=None)

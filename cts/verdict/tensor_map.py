@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+import math
+from dataclasses import dataclass
+from typing import Literal
 
 NOWHERE = -1
 
@@ -21,6 +21,9 @@ class TensorMap:
         in_slice: by element, its number in the slice; NOWHERE where the view's clip window leaves the element out.
         in_tensor: by element, the number of the tensor's element, both counted with the last dimension innermost; NOWHERE where there is
             none, as a load takes the clamp value or a store discards the element.
+
+    Raises:
+        ValueError: the tuples do not fit each other.
     """
 
     access: Literal["load", "store"]
@@ -36,12 +39,7 @@ class TensorMap:
     in_slice: tuple[int, ...]
     in_tensor: tuple[int, ...]
 
-    def record(self) -> dict[str, Any]:
-        """The JSON object for the journal."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """What ``record`` made an object of."""
-        numbers = {name: tuple(map(int, value)) for name, value in record.items() if isinstance(value, list)}
-        return cls(**{**record, **numbers, "instance": int(record["instance"])})
+    def __post_init__(self) -> None:
+        ranks = {len(part) for part in (self.dimensions, self.offset, self.span, self.block_size)}
+        if len(ranks) != 1 or any(len(part) != math.prod(self.shape) for part in (self.in_slice, self.in_tensor)):
+            raise ValueError("the parts of the tensor's map do not fit each other")

@@ -1,12 +1,14 @@
-"""Verdicts, and the record of one judged case: the line of ``results.jsonl``."""
+"""Verdicts, and the result of one judged case. cts.journal.record has its form in the journal."""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from cts.printable import printable, printable_line
+from cts.verdict.failure import Failure
+from cts.verdict.sizes import Count, Ordinal, Seconds
 
 
 class Verdict(enum.StrEnum):
@@ -43,13 +45,13 @@ class Try:
     verdict: Verdict
     reason: str
     step: str
-    seconds: float
+    seconds: Seconds
     code: str = ""
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One line of ``results.jsonl``.
+    """What became of a case: one line of ``results.jsonl``.
 
     Attributes:
         id, family: of the case. ``tier``: the tier of the run that selected it.
@@ -61,7 +63,7 @@ class CaseResult:
         seconds: wall time of the case: total, and by step (``emit``, ``expect``, ``device``, ``compare``, and what the device
             tells of itself, for example ``pipeline``).
         policy: why the verdict rests on a policy of the suite; empty if it rests on the specification alone.
-        failures: for a failed case one record for each failing subcase (see cts.verdict.failure.to_json), for reports.
+        failures: of a failed case, what is not permitted, in the order of its subcases.
         positions: ids of what the suite holds where documents are ambiguous, on which verdicts of the family rest.
         step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
         attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.
@@ -81,19 +83,19 @@ class CaseResult:
     front_end: str
     tier: str
     requirements: tuple[str, ...]
-    subcases: int
-    seconds: float
+    subcases: Count
+    seconds: Seconds
     message: str = ""
     policy: str = ""
-    steps: dict[str, float] = field(default_factory=dict)
-    failures: tuple[dict[str, Any], ...] = ()
+    steps: Mapping[str, Seconds] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
     positions: tuple[str, ...] = ()
     step: str = ""
-    attempt: int = 1
+    attempt: Ordinal = 1
     tries: tuple[Try, ...] = ()
     code: str = ""
     known: str = ""
-    parameters: dict[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.
@@ -102,7 +104,3 @@ class CaseResult:
         for name, text in (("code", self.code), ("reason", self.reason), ("device", self.device), ("driver", self.driver)):
             if not text.isprintable():
                 object.__setattr__(self, name, printable_line(text))
-
-    def record(self) -> dict[str, Any]:
-        """The JSON object of the line."""
-        return asdict(self)

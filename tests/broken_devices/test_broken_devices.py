@@ -103,7 +103,7 @@ def test_the_double_passes_without_a_defect(case_id):
 
 def ids(result):
     """The ids of what explains a failed case, the likeliest first."""
-    return [match["id"] for match in result.failures[0]["matches"]]
+    return [match.id for match in result.failures[0].matches]
 
 
 def test_layouts_swapped_on_load():
@@ -135,7 +135,7 @@ def test_c_dropped(case_id):
 
 def test_an_explanation_of_one_subcase_alone_gives_way_to_one_of_all():
     result = judged(S8_MULADD, Broken(module=without_flag(MatrixOperands.A_SIGNED)))
-    listed = [failure["matches"] for failure in result.failures[:3]]
+    listed = [failure.matches for failure in result.failures[:3]]
     assert listed
     assert all(one == listed[0] for one in listed)
 
@@ -143,7 +143,7 @@ def test_an_explanation_of_one_subcase_alone_gives_way_to_one_of_all():
 def test_a_failed_float_says_why_it_has_one_value():
     result = judged(F16_MULADD.format("rrrr"), Broken(contents=with_array_zeroed("c")))
     assert re.search(r"exact under any order and grouping: every partial sum fits 24 bits, with 0\.\d\d bits to spare", result.message)
-    assert "bits to spare" in result.failures[0]["grounds"]
+    assert "bits to spare" in result.failures[0].mismatch.grounds
 
 
 def test_one_element_left_unwritten():

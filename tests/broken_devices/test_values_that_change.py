@@ -68,7 +68,7 @@ def changing_its_operand(insert):
 def test_a_loaded_matrix_that_changes_with_the_next_store(case_id):
     result = judged(case_id, Broken(faults=aliasing()))
     assert result.verdict is Verdict.FAIL
-    assert "variable.load_not_copied" in [match["id"] for match in result.failures[0]["matches"]]
+    assert "variable.load_not_copied" in [match.id for match in result.failures[0].matches]
 
 
 @pytest.mark.parametrize("case_id", INSERTIONS, ids=["component", "matrix"])

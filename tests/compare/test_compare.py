@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cts.journal.record import failure_of, failure_record
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, compare_quality, format_mismatch
 from cts.verdict.expected import Authority, Exact, Expectation, Expected, Interval, OneOf, Placed, one_set
-from cts.verdict.failure import Failure, Match, Mismatch, from_json, to_json
+from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.poison import background, initial_contents, poison
 from generators.errors import GeneratorError
 from generators.kernel import Outcome, StrayWrite
@@ -86,7 +87,7 @@ def test_nan_and_infinity_fail(exact: bool, pattern: int) -> None:
     outcome.outputs["d_out"].view(np.uint32)[70] = pattern
     (mismatch,) = compare(program, expected, before, outcome)
     assert (mismatch.elements[0].instance, mismatch.elements[0].row, mismatch.elements[0].column) == (1, 0, 6)
-    json.dumps(to_json(Failure("s", mismatch)), allow_nan=False)
+    json.dumps(failure_record(Failure("s", mismatch)), allow_nan=False)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -225,7 +226,7 @@ def test_a_message_lists_no_more_than_a_dozen() -> None:
 
 def test_the_record_draws_the_matrix() -> None:
     (mismatch,) = judged({4: 9, 2 * (1 + 6) + 6: 9})
-    record = json.loads(json.dumps(to_json(Failure("s", mismatch)), allow_nan=False))
+    record = json.loads(json.dumps(failure_record(Failure("s", mismatch)), allow_nan=False))
     assert record["shape"] == [4, 4]
     assert record["wrong"] == ["2", "8", "0", "0"]
     assert record["instances"] == {"0": ["2", "8", "0", "0"]}
@@ -299,15 +300,15 @@ def test_what_is_expected_is_permitted() -> None:
 @pytest.mark.parametrize("exact", [True, False])
 @given(st.lists(st.tuples(st.integers(0, 127), st.sampled_from([0x7FC00000, 0x42280000, 0])), min_size=1, max_size=9))
 @settings(max_examples=20)
-def test_a_failure_comes_back_from_json(exact: bool, changes: list[tuple[int, int]]) -> None:
+def test_a_failure_comes_back_failure_of(exact: bool, changes: list[tuple[int, int]]) -> None:
     program, subcase = float_case(exact)
     expected, before, outcome = perfect(program, subcase)
     for place, bits in changes:
         outcome.outputs["d_out"].view(np.uint32)[place] = bits
     for mismatch in compare(program, expected, before, outcome):
         failure = Failure("s", mismatch, (Match("multiply_add.without_c", "d without C"),))
-        record = to_json(failure)
-        back = from_json(json.loads(json.dumps(record, allow_nan=False)))
+        record = failure_record(failure)
+        back = failure_of(json.loads(json.dumps(record, allow_nan=False)))
         assert back == failure
         assert back.mismatch.matrix == mismatch.matrix
-        assert to_json(back) == record
+        assert failure_record(back) == record

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cts.journal.record import failure_record
 from cts.verdict.compare import failing_matrix
-from cts.verdict.failure import Failure, Kind, Mismatch, WrongElement, to_json
+from cts.verdict.failure import Failure, Kind, Mismatch, WrongElement
 from cts.verdict.pattern import pattern
 from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
@@ -70,13 +71,13 @@ def failure(rows: int, columns: int, wrong: Callable[[int, int], bool], kind: Ki
     places = [(int(i), int(r), int(c)) for i, r, c in np.argwhere(mask)[:12]]
     elements = tuple(
         WrongElement(
-            *at, 2 * int(np.ravel_multi_index(at, mask.shape)), f16, int(expected[at]), str(value[at]), int(got[at]), str(returned[at])
+            *at, 2 * int(np.ravel_multi_index(at, mask.shape)), "f16", int(expected[at]), str(value[at]), int(got[at]), str(returned[at])
         )
         for at in places
     )
     matrix = failing_matrix(f16, mask, expected, got)
     mismatch = Mismatch(kind, "D", "d", 1, int(mask.sum()), mask.size, pattern(mask), elements, matrix)
-    return to_json(Failure("first=far", mismatch)) | changes
+    return failure_record(Failure("first=far", mismatch)) | changes
 
 
 def write_journal(directory: Path, records: Iterable[dict[str, Any]], **meta: Any) -> Path:
@@ -151,7 +152,7 @@ def realistic(cases: int) -> list[dict[str, Any]]:
 def overwritten() -> dict[str, Any]:
     """Return the comparator's record of bytes between rows."""
     mismatch = Mismatch("padding overwritten", "D", "bytes that no store may touch", 0, 12, 96, "at byte 32 (0xa5 became 0x00) and 11 more")
-    return to_json(Failure("first=far", mismatch))
+    return failure_record(Failure("first=far", mismatch))
 
 
 def fail(line: dict[str, Any], *failures: dict[str, Any]) -> None:

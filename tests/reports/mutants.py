@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cts.journal import journal
+from cts.journal.record import encode_object
 from cts.run.tally import Digest
 from reports import write
 from tests import mutants
@@ -68,12 +69,12 @@ def _refuse(name: str) -> None:
 def _journal() -> bytes:
     tries = [{"alone": alone, "verdict": "crash", "reason": "SIGSEGV", "step": "pipeline", "seconds": 1.0} for alone in (False, True)]
     records = [*realistic(120)[:30], record("a[1]", "flaky", tries=tries, step="pipeline"), record("a[2]", "fail", attempt=2)]
-    return b"".join(journal.encode(one) for one in records)
+    return b"".join(encode_object(one) for one in records)
 
 
 def seeds() -> Sequence[Seed]:
     """Return a journal of every verdict, one of failures alone, and a meta.json."""
-    failures = b"".join(line for line in b"".join(map(journal.encode, realistic(120))).splitlines(True) if b'"failures":[{' in line)
+    failures = b"".join(line for line in b"".join(map(encode_object, realistic(120))).splitlines(True) if b'"failures":[{' in line)
     small = b"".join(sorted(failures.splitlines(True), key=len)[:4])
     return (
         Seed(journal.RESULTS, _journal(), _read_journal),

@@ -32,9 +32,9 @@ def test_what_grows_with_the_matrix_is_read_only_when_asked_for(example, tmp_pat
     line = example.record("a[1]")
     example.fail(line, example.failure(8, 8, lambda row, column: True))
     run = read(example.write_journal(tmp_path, [line, example.record("a[2]")]))
-    assert "elements" not in run.results[0].failures[0]
+    assert run.results[0].failures[0].mismatch.elements == ()
     (whole,) = whole_results(run, {("a[1]", 1)})
-    assert len(whole.failures[0]["elements"]) == 12
+    assert len(whole.failures[0].mismatch.elements) == 12
 
 
 def test_a_torn_last_line_is_no_result(example, tmp_path):
@@ -56,7 +56,7 @@ def test_a_line_that_does_not_fit_the_schema_is_dropped_and_named(tmp_path):
     run = read(tmp_path)
     assert [result.id for result in run.results] == ["muladd[f32]"]
     assert run.dropped == 1
-    assert [str(fault) for fault in run.faults] == ["results.jsonl:1: verdict: expected a verdict, found 'marvellous'"]
+    assert [str(fault) for fault in run.faults] == ["results.jsonl:1: verdict: Invalid enum value 'marvellous'"]
 
 
 def test_of_many_wrong_lines_the_first_are_named_and_all_counted(tmp_path):

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from cts.journal.record import failure_of
 from reports import read, summarise, write
 from reports.context import context, headline
 from reports.picture import failing_array
@@ -153,7 +154,9 @@ def test_nothing_of_a_driver_can_steer_a_terminal_or_break_a_report(written, exa
     "changes",
     [
         {"shape": None},
-        {"shape": (4, 10**4)},
+        {"shape": [1, 0]},
+        {"shape": [4, 10**4]},
+        {"shape": [65536, 65536]},
         {"instances": {"1": ["zz"]}},
         {"instances": {"x": []}},
         {"instances": ["1"]},
@@ -162,12 +165,13 @@ def test_nothing_of_a_driver_can_steer_a_terminal_or_break_a_report(written, exa
         {"elements": [3]},
         {"expected": [3]},
         {"component": "f17"},
+        {"component": "e4m3"},
         {"tensor": 3},
         {"tensor": {"shape": [8, 8]}},
     ],
 )
 def test_elements_that_make_no_sense_cost_their_picture_alone(example, changes):
-    array = failing_array(example.failure(8, 8, lambda row, column: True) | changes)
-    assert array.kind == "wrong value"
-    assert array.unreadable
+    array = failing_array(failure_of(example.failure(8, 8, lambda row, column: True) | changes))
+    assert array.mismatch.kind == "wrong value"
+    assert array.failure.unreadable
     assert not array.pictures

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cts.defects.glossary import glossary
+from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.known_failures import KnownFailures, known_failures, load_file, load_files
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, Tier, expand, find_case
@@ -19,6 +21,9 @@ from .conftest import REPOSITORY
 
 WIDE = "load_store[component:f16/source:buffer/integer:u64]"
 NARROW = WIDE.replace("u64", "u32")
+
+STRAIGHT = "muladd[row:8x8x8.f16.f16.f32.f32/data:exact]"
+LOOP = "muladd[row:8x8x8.f16.f16.f32.f32/data:exact/form:loop]"
 
 ENTRY = """\
 driver: Example
@@ -107,9 +112,11 @@ def test_where_some_cases_pass_a_pass_is_one(write, book):
 def test_a_wrong_value_is_known_only_if_the_diagnosis_names_a_listed_defect(write, book):
     text = ENTRY.replace("ends: [fail.call, crash.pipeline]", "ends: [fail.value]\n    defects: [load_store.layout_swapped]")
     known, wide = known_of(write(text), book), find_case(book, WIDE)
-    listed, other = ({"matches": [{"id": id_, "text": ""}]} for id_ in ("load_store.layout_swapped", "muladd.c_dropped"))
-    assert verdict(known, wide, "fail", "fail.value", failures=(listed, {"matches": []})) == (Verdict.KNOWN_FAIL, "wide-strides")
-    for failures in ((other,), (listed, other), ({"matches": []},), ()):
+    mismatch = Mismatch("wrong value", "d_out", "d", 0, 1, 4, "one element")
+    unexplained = Failure("first", mismatch)
+    listed, other = (replace(unexplained, matches=(Match(id_, ""),)) for id_ in ("load_store.layout_swapped", "muladd.c_dropped"))
+    assert verdict(known, wide, "fail", "fail.value", failures=(listed, unexplained)) == (Verdict.KNOWN_FAIL, "wide-strides")
+    for failures in ((other,), (listed, other), (unexplained,), ()):
         assert verdict(known, wide, "fail", "fail.value", failures=failures) == (Verdict.FAIL, "")
 
 
@@ -162,6 +169,7 @@ def test_a_checkout_without_files_knows_nothing(tmp_path, book):
         ("integer:u64]", "integer:u65]", "parameter 'integer' has no label 'u65'"),
         ("    what: wide strides are refused\n", "", "key 'what' is missing"),
         ("    ends:", "    end:", "unknown key"),
+        ("    what:", "    front_end: hlsl\n    what:", "there is no front end 'hlsl'; expected one of spirv, glsl"),
         ("cases: [{family: load_store, when: {integer: [u64, s64]}}]", "cases: []", "expected at least one case id"),
     ],
 )
@@ -182,6 +190,27 @@ def test_two_files_of_one_driver_are_refused(write, book):
     write(ENTRY)
     with pytest.raises(CasebookError, match="join them"):
         known_failures(write(ENTRY, "other.yaml"), book, "Example 1.2")
+
+
+def test_a_condition_on_a_parameter_that_a_case_does_not_have_selects_it_not(write, book):
+    text = ENTRY.replace("load_store, when: {integer: [u64, s64]}", "muladd, when: {trips: '*'}").replace(WIDE, LOOP)
+    known = known_of(write(text), book)
+    loop, straight = find_case(book, LOOP), find_case(book, STRAIGHT)
+    assert "trips" in loop.named
+    assert "trips" not in straight.named
+    assert verdict(known, loop, "fail", "fail.call") == (Verdict.KNOWN_FAIL, "wide-strides")
+    assert verdict(known, straight, "fail", "fail.call") == (Verdict.FAIL, "")
+    assert verdict(known, straight, "pass") == (Verdict.PASS, "")
+
+
+@pytest.mark.parametrize(("judged", "other"), [("spirv", "glsl"), ("glsl", "spirv")])
+def test_an_entry_of_one_front_end_says_nothing_of_the_other(write, book, judged, other):
+    known = known_of(write(ENTRY.replace("    what:", f"    front_end: {judged}\n    what:")), book)
+    wide = find_case(book, WIDE)
+    assert verdict(known, wide, "fail", "fail.call", front_end=judged) == (Verdict.KNOWN_FAIL, "wide-strides")
+    assert verdict(known, wide, "pass", front_end=judged) == (Verdict.UNEXPECTED_PASS, "wide-strides")
+    assert verdict(known, wide, "fail", "fail.call", front_end=other) == (Verdict.FAIL, "")
+    assert verdict(known, wide, "pass", front_end=other) == (Verdict.PASS, "")
 
 
 FILES = sorted(path.stem for path in (REPOSITORY / "golden" / "known_failures").glob("*.yaml"))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from cts.cli import main
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor_view import tensor_view_defects
+from cts.journal.record import failure_of
 from cts.kinds.kernel import WrongSubcase, _failed, arrange
 from cts.pictures.drawing import draw
 from cts.pictures.picture import picture_of_case, shown_pictures
 from cts.pictures.tracing import tensor_maps
 from cts.verdict.compare import compare
-from cts.verdict.failure import to_json
+from cts.verdict.failure import FailingMatrix, Failure, Mismatch
 from cts.verdict.tensor_map import NOWHERE, TensorMap
 from generators.casebook import build, find_case
 from generators.errors import CtsError
@@ -29,6 +32,9 @@ DOCS = REPOSITORY / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = {page.name: shown_pictures(page.read_text(encoding="utf-8")) for page in sorted(DOCS.glob("*.md"))}
 SHOWN = [(name, case) for pictures in PAGE.values() for name, case in pictures.items()]
+
+
+MISMATCH = {"kind": "wrong value", "array": "d_out", "what": "d", "instance": 0, "count": 8, "total": 64, "pattern": "column 0"}
 
 
 def tensor(**changes):
@@ -126,12 +132,15 @@ def test_a_tensor_too_large_to_draw_is_refused():
 
 def test_what_a_record_says_cannot_leave_the_picture():
     assert "<script>" not in draw(tensor(matrix="<script>", clamp="<script>"))
-    with pytest.raises(ValueError, match="invalid literal"):
-        TensorMap.from_record(tensor().record() | {"dimensions": ["<script>", "3"]})
+    record = {**MISMATCH, "shape": [2, 3], "component": "f16", "tensor": msgspec.to_builtins(tensor()) | {"dimensions": ["<script>", "3"]}}
+    assert failure_of(record).unreadable
+    assert failure_of(record).tensor is None
 
 
-def test_a_record_gives_the_same_map():
-    assert TensorMap.from_record(tensor().record()) == tensor()
+def test_a_map_whose_parts_do_not_fit_is_refused():
+    for changes in ({"offset": (1,)}, {"in_slice": (0,)}, {"shape": (2, 4)}):
+        with pytest.raises(ValueError, match="do not fit each other"):
+            tensor(**changes)
 
 
 def test_the_map_of_a_case_is_that_of_the_reference_model(casebook):
@@ -164,26 +173,28 @@ def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
     outcome = outcome_of(program, evaluate_defect(program, plan.subcases[0], defect.substitutes), plan.before[0])
     mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
     (failure,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "").failures
-    record = to_json(failure)
-    drawn = parsed(failing_array(record).tensor)
+    drawn = parsed(failing_array(failure).tensor)
     assert drawn.get("id") == "tensor0"
-    assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * record["count"]
+    assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * failure.mismatch.count
 
 
 def test_a_page_draws_one_tensor_and_none_that_would_make_it_heavy(casebook):
     one = find_case(casebook, view_case(shape="8x8", clip="inside"))
     built = build(one)
     program = built.program
-    record = {"shape": [8, 8], "component": "f16", "instances": {"0": ["1"] * 8}, "instance": 0, "wrong": ["1"] * 8}
-    record["tensor"] = tensor_maps(program, built.subcases()[0])[0].record()
-    assert failing_array(record).tensor
-    assert not failing_array(record, 1).tensor
-    record["tensor"]["dimensions"] = [64, 64]
-    assert not failing_array(record).tensor
+    masks = ("1",) * 8
+    matrix = FailingMatrix((8, 8), "f16", masks, instances={0: masks})
+    (tensor, *_) = tensor_maps(program, built.subcases()[0])
+    failure = Failure("s", replace(msgspec.convert(MISMATCH, Mismatch), matrix=matrix), tensor=tensor)
+    assert failing_array(failure).tensor
+    assert not failing_array(failure, 1).tensor
+    assert not failing_array(replace(failure, tensor=replace(tensor, dimensions=(64, 64)))).tensor
+    assert not failing_array(replace(failure, tensor=replace(tensor, span=(1 << 20, 8)))).tensor
 
 
 def test_a_matrix_that_no_tensor_has_gets_no_picture():
-    assert failing_array({"shape": [1, 1], "component": "f16", "instances": {"0": ["1"]}, "instance": 0}).tensor == ""
+    matrix = FailingMatrix((1, 1), "f16", ("1",), instances={0: ("1",)})
+    assert failing_array(Failure("s", replace(msgspec.convert(MISMATCH, Mismatch), matrix=matrix))).tensor == ""
 
 
 def test_the_command_writes_what_the_function_draws(casebook, tmp_path, capsys):

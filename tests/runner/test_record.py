@@ -4,24 +4,68 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from contextlib import suppress
+from dataclasses import fields, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts.devices.device import DeviceDescription
-from cts.journal.journal import encode
-from cts.journal.record import FAILURE, MOST_BYTES, RESULT, TRY, WrongField, result_of
+from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, failure_of, failure_record, result_of
+from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.printable import printable
+from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, WrongElement
+from cts.verdict.tensor_map import NOWHERE, TensorMap
 from cts.verdict.verdict import CaseResult, Try, Verdict
+from generators.types import COMPONENT_TYPES
+from tests.suite import REPOSITORY
 
 RECORD = {"id": "f[a]", "verdict": "pass"}
+BARE = {"kind": "wrong value", "array": "d_out", "what": "d", "instance": 0, "count": 1, "total": 2, "pattern": "one element"}
 
 LINES = st.text(max_size=20).filter(str.isprintable)
 SECONDS = st.floats(0, 1e6)
 TRIES = st.builds(Try, alone=st.booleans(), verdict=st.sampled_from(Verdict), reason=LINES, step=LINES, seconds=SECONDS, code=LINES)
+
+
+NUMBERS = st.floats(allow_nan=False) | st.sampled_from(["nan", "inf", "-inf"])
+ENDS = st.floats(allow_nan=False)
+BOUNDS = st.none() | st.builds(Bounds, ENDS, ENDS, ENDS) | st.builds(EnvelopeBounds, ENDS, ENDS, ENDS, ENDS, ENDS)
+
+
+@st.composite
+def failures(draw: st.DrawFn) -> Failure:
+    """Draw a failure of bytes, or of a matrix of 2 by 3 elements, in a tensor or not."""
+    name = draw(st.sampled_from(sorted(COMPONENT_TYPES)))
+    digits = COMPONENT_TYPES[name].bits // 4
+    bits = st.integers(0, 16**digits - 1)
+    mismatch = draw(
+        st.builds(Mismatch, st.just("wrong value"), LINES, LINES, *[st.integers(0, 9)] * 3, LINES, grounds=LINES, position=LINES)
+    )
+    matches = draw(st.lists(st.builds(Match, LINES, LINES), max_size=2))
+    failure = Failure(draw(LINES), mismatch, tuple(matches))
+    if draw(st.booleans()):
+        return failure
+    element = st.builds(
+        WrongElement, *[st.integers(0, 9)] * 4, st.just(name), bits, NUMBERS, bits, NUMBERS, st.lists(bits, max_size=2).map(tuple), BOUNDS
+    )
+    masks = st.tuples(*[st.integers(0, 7).map("{:x}".format)] * 2)
+    sides = st.lists(bits.map(f"{{:0{digits}x}}".format), max_size=6).map(tuple)
+    matrix = draw(
+        st.builds(
+            FailingMatrix, st.just((2, 3)), st.just(name), masks, sides, sides, st.dictionaries(st.integers(0, 9), masks), st.integers(1, 9)
+        )
+    )
+    mismatch = replace(mismatch, elements=tuple(draw(st.lists(element, max_size=2))), matrix=matrix)
+    places = (0, 1, 2, NOWHERE, 4, 5)
+    tensor = TensorMap("load", draw(LINES), draw(LINES), 0, (2, 3), (4, 3), (1, 1), (2, 3), (1, 1), "CONSTANT", places, places)
+    return replace(failure, mismatch=mismatch, tensor=draw(st.sampled_from([None, tensor])))
+
+
+FAILURES = failures()
 RESULTS = st.builds(
     CaseResult,
     id=LINES.filter(bool),
@@ -38,7 +82,7 @@ RESULTS = st.builds(
     message=st.text(),
     policy=LINES,
     steps=st.dictionaries(LINES, SECONDS, max_size=3),
-    failures=st.just(({"kind": "wrong value", "count": 3, "matches": ({"id": "load_store.layout_swapped", "text": "a layout"},)},)),
+    failures=st.lists(FAILURES, max_size=2).map(tuple),
     positions=st.lists(LINES).map(tuple),
     step=LINES,
     attempt=st.integers(1, 5),
@@ -49,19 +93,64 @@ RESULTS = st.builds(
 
 
 @given(RESULTS)
+@settings(max_examples=50)
 def test_what_the_suite_writes_it_reads_back(result):
-    assert result_of(parse(encode(result.record()))) == result
+    read = result_of(parse(encode(result), SEVERAL_LINES))
+    assert read == result
+    # FailingMatrix takes no part in comparisons.
+    assert [failure.mismatch.matrix for failure in read.failures] == [failure.mismatch.matrix for failure in result.failures]
 
 
-def test_the_schema_names_every_field_of_a_record():
-    attempt = Try(True, Verdict.PASS, "", "", 0.0)
-    record = CaseResult("a", "a", Verdict.PASS, "", "", "", "", "", (), 0, 0.0, tries=(attempt,)).record()
-    assert set(record) == set(RESULT)
-    assert set(record["tries"][0]) == set(TRY)
+def names(kind: type) -> set[str]:
+    """Return the fields of a dataclass."""
+    return {field.name for field in fields(kind)}
+
+
+BYTES = Mismatch("padding overwritten", "d_out", "bytes", 0, 1, 2, "at byte 3")
+ELEMENT = WrongElement(0, 0, 1, 2, "f16", 0x3C00, 1.0, 0, 0.0, (0x3C01,), EnvelopeBounds(0.5, 1.5, 1.0, 0.5, 2.0))
+MATRIX = FailingMatrix((1, 2), "f16", ("2",), ("0000", "3c00"), ("0000", "0000"), {0: ("2",)})
+TENSOR = TensorMap("load", "m", "t", 0, (1, 2), (2,), (0,), (2,), (1,), "UNDEFINED", (0, 1), (0, 1))
+WHOLE = Failure(
+    "s",
+    replace(BYTES, kind="wrong value", elements=(ELEMENT,), matrix=MATRIX, requirement="KHR-MAD-04", position="F-CM2-4"),
+    (Match("multiply_add.without_c", "d without C"),),
+    TENSOR,
+)
+TRY = Try(True, Verdict.FAIL, "", "", 0.0)
+EXAMPLE = CaseResult("a", "a", Verdict.FAIL, "", "", "", "", "", (), 0, 0.0, tries=(TRY,), failures=(WHOLE,))
+
+
+def test_the_fields_of_a_line_are_those_of_the_classes():
+    record = json.loads(encode(EXAMPLE))
+    assert set(record) == names(CaseResult)
+    assert set(record["tries"][0]) == names(Try)
+    (failure,) = record["failures"]
+    assert set(failure) == (names(Failure) | names(Mismatch) | names(FailingMatrix)) - {"mismatch", "matrix", "unreadable"}
+    assert set(failure["elements"][0]) == (names(WrongElement) | names(EnvelopeBounds)) - {"component", "bounds"}
+    assert set(failure["tensor"]) == names(TensorMap)
+    assert set(failure["matches"][0]) == {"id", "text"}
+
+
+def test_the_page_about_results_documents_every_field():
+    page = (REPOSITORY / "docs" / "results.md").read_text(encoding="utf-8")
+    assert f'{{"schema":{SCHEMA}}}' in page
+    record = json.loads(encode(EXAMPLE))
+    (failure,) = record["failures"]
+    written = {
+        "result": record,
+        "failing array": failure,
+        "wrong element": failure["elements"][0],
+        "tensor": failure["tensor"],
+        "try": record["tries"][0],
+    }
+    for name, fields_ in written.items():
+        (table,) = re.findall(rf"\n\| {name}: field \| meaning \|\n\|---\|---\|\n((?:\|.*\|\n)+)", page)
+        documented = [field for row in table.splitlines() for field in re.findall(r"`(\w+)`", row.split("|")[1])]
+        assert sorted(documented) == sorted(fields_), name
 
 
 def test_a_step_that_took_no_finite_time_costs_its_time_alone():
-    line = encode(RECORD | {"steps": {"pipeline": math.nan, "device": 1.0}})
+    line = encode_object(RECORD | {"steps": {"pipeline": math.nan, "device": 1.0}})
     assert result_of(parse(line)).steps == {"device": 1.0}
 
 
@@ -76,30 +165,32 @@ def test_a_field_that_the_schema_does_not_name_is_ignored():
 @pytest.mark.parametrize(
     ("changes", "field", "problem"),
     [
-        ({"id": 3}, "id", "expected text, found 3"),
-        ({"id": ""}, "id", "expected text, found ''"),
-        ({"family": ["f"]}, "family", "expected text, found a list"),
-        ({"verdict": "maybe"}, "verdict", "expected a verdict, found 'maybe'"),
-        ({"verdict": None}, "verdict", "expected a verdict, found null"),
-        ({"seconds": "nan"}, "seconds", "expected a duration in seconds, found 'nan'"),
-        ({"seconds": -1}, "seconds", "expected a duration in seconds, found -1"),
-        ({"seconds": 1e300}, "seconds", "expected a duration in seconds, found 1e+300"),
-        ({"seconds": True}, "seconds", "expected a duration in seconds, found true"),
-        ({"subcases": 1.5}, "subcases", "expected a whole number from 0 up, found 1.5"),
-        ({"subcases": 10**400}, "subcases", "expected a whole number from 0 up, found a huge number"),
-        ({"attempt": 0}, "attempt", "expected a whole number from 1 up, found 0"),
-        ({"requirements": "KHR"}, "requirements", "expected a list, found 'KHR'"),
-        ({"requirements": ["a", {}]}, "requirements[1]", "expected text, found an object"),
-        ({"steps": {"device": [1]}}, "steps.device", "expected a duration in seconds, found a list"),
-        ({"parameters": ["scope"]}, "parameters", "expected an object, found a list"),
-        ({"parameters": {"scope": "subgroup", "trips": 3}}, "parameters.trips", "expected text, found 3"),
-        ({"failures": {}}, "failures", "expected a list, found an object"),
-        ({"failures": [{"shape": [1, 0]}]}, "failures[0].shape", "expected two sizes from 1 to 65,536, found a list"),
-        ({"failures": [{"shape": [65536, 65536]}]}, "failures[0].shape", "expected at most 16,777,216 elements, found 65536 rows of 65536"),
-        ({"failures": [{}, {"matches": [1]}]}, "failures[1].matches[0]", "expected an object, found 1"),
-        ({"tries": [{"alone": True}]}, "tries[0].verdict", "is missing"),
-        ({"message": "x" * 100, "tier": ["x" * 100]}, "tier", "expected text, found a list"),
-        ({"reason": {"x" * 1000: 1}}, "reason", "expected text, found an object"),
+        ({"id": 3}, "id", "Expected `str`, got `int`"),
+        ({"id": ""}, "id", "is empty"),
+        ({"family": ["f"]}, "family", "Expected `str`, got `array`"),
+        ({"verdict": "maybe"}, "verdict", "Invalid enum value 'maybe'"),
+        ({"verdict": None}, "verdict", "Expected `str`, got `null`"),
+        ({"seconds": "nan"}, "seconds", "Expected `float`, got `str`"),
+        ({"seconds": -1}, "seconds", "Expected `float` >= 0.0"),
+        ({"seconds": 1e300}, "seconds", "Expected `float` <= 1000000000.0"),
+        ({"seconds": True}, "seconds", "Expected `float`, got `bool`"),
+        ({"subcases": 1.5}, "subcases", "Expected `int`, got `float`"),
+        ({"subcases": 10**400}, "subcases", "Expected `int` <= 9007199254740992"),
+        ({"attempt": 0}, "attempt", "Expected `int` >= 1"),
+        ({"requirements": "KHR"}, "requirements", "Expected `array`, got `str`"),
+        ({"requirements": ["a", {}]}, "requirements[1]", "Expected `str`, got `object`"),
+        ({"steps": {"device": [1]}}, "steps[...]", "Expected `float`, got `array`"),
+        ({"parameters": ["scope"]}, "parameters", "Expected `object`, got `array`"),
+        ({"parameters": {"scope": "subgroup", "trips": 3}}, "parameters[...]", "Expected `str`, got `int`"),
+        ({"failures": {}}, "failures", "Expected `array`, got `object`"),
+        ({"failures": [BARE | {"count": -1}]}, "failures[0].count", "Expected `int` >= 0"),
+        ({"failures": [BARE | {"kind": "odd"}]}, "failures[0].kind", "Invalid enum value 'odd'"),
+        ({"failures": [BARE, BARE | {"matches": [1]}]}, "failures[1].matches[0]", "Expected `object`, got `int`"),
+        ({"failures": [BARE | {"matches": [{"id": "a"}]}]}, "failures[0].matches[0].text", "is missing"),
+        ({"tries": [{"alone": True}]}, "tries[0]", "Object missing required field `verdict`"),
+        ({"tries": 3}, "tries", "Expected `array`, got `int`"),
+        ({"message": "x" * 100, "tier": ["x" * 100]}, "tier", "Expected `str`, got `array`"),
+        ({"reason": {"x" * 1000: 1}}, "reason", "Expected `str`, got `object`"),
     ],
 )
 def test_what_does_not_fit_is_named(changes, field, problem):
@@ -109,30 +200,37 @@ def test_what_does_not_fit_is_named(changes, field, problem):
 
 
 def test_what_explains_a_failure_in_a_journal_without_ids_is_text_alone():
-    result = result_of(RECORD | {"failures": [{"matches": ["matrix a loaded transposed"]}]})
-    assert result.failures[0]["matches"] == ({"id": "", "text": "matrix a loaded transposed"},)
+    result = result_of(RECORD | {"failures": [BARE | {"matches": ["matrix a loaded transposed"]}]})
+    assert result.failures[0].matches == (Match("", "matrix a loaded transposed"),)
 
 
 @pytest.mark.parametrize("record", [3, None, "pass", ["f[a]", "pass"]])
 def test_a_record_is_an_object(record):
-    with pytest.raises(WrongField, match="expected an object"):
+    with pytest.raises(WrongField, match="Expected `object`"):
         result_of(record)
 
 
 @pytest.mark.parametrize("missing", ["id", "verdict"])
 def test_a_record_has_an_id_and_a_verdict(missing):
-    with pytest.raises(WrongField, match="is missing"):
+    with pytest.raises(WrongField, match="missing required field"):
         result_of({key: value for key, value in RECORD.items() if key != missing})
 
 
+KEYS = st.sampled_from([*failure_record(WHOLE), *names(Try), "x"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*FAILURE, *TRY, "x"]), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=8,
 )
 
 
-@given(st.dictionaries(st.sampled_from([*RESULT, "later"]), JSON))
+@given(st.dictionaries(st.sampled_from(sorted(failure_record(WHOLE))), JSON))
+def test_no_failure_ends_in_another_error(changes):
+    with suppress(WrongField):
+        assert isinstance(failure_of(failure_record(WHOLE) | changes), Failure)
+
+
+@given(st.dictionaries(st.sampled_from([*names(CaseResult), "later"]), JSON))
 def test_no_record_ends_in_another_error(changes):
     with suppress(WrongField):
         assert isinstance(result_of(RECORD | changes).verdict, Verdict)
@@ -157,21 +255,31 @@ def test_what_is_no_json_is_named(data, problem):
     assert wrong.value.problem.startswith(problem)
 
 
-def test_a_record_that_is_too_long_to_read_loses_the_bits_of_its_failures():
-    failure = {"kind": "wrong value", "expected": ["00000000"] * 4096, "shape": [64, 64]}
-    record = RECORD | {"verdict": "fail", "message": "m", "failures": [failure] * 500}
-    line = encode(record)
+def test_a_result_that_is_too_long_to_read_loses_the_elements_of_its_failures():
+    matrix = FailingMatrix((64, 64), "f32", ("0",) * 64, ("00000000",) * 4096, ("00000000",) * 4096, {0: ("0",) * 64})
+    failure = replace(WHOLE, mismatch=replace(WHOLE.mismatch, matrix=matrix))
+    line = encode(replace(EXAMPLE, message="m", failures=(failure,) * 500))
     assert len(line) <= MOST_BYTES
     result = result_of(parse(line))
     assert result.message == "m"
-    assert result.failures == ({"kind": "wrong value", "shape": (64, 64)},) * 500
+    assert result.failures == (failure.brief,) * 500
+    assert result.failures[0].mismatch.matrix == FailingMatrix((64, 64), "f32")
 
 
-def test_a_record_that_is_too_long_even_then_keeps_its_verdict_and_the_beginning_of_its_message():
-    record = RECORD | {"verdict": "fail", "message": "m" * 2 * MOST_BYTES, "failures": [{"pattern": "p" * MOST_BYTES}]}
-    result = result_of(parse(encode(record)))
-    assert result.verdict is Verdict.FAIL
+def test_a_result_that_is_too_long_even_then_keeps_its_verdict_and_the_beginning_of_its_message():
+    failure = replace(WHOLE, mismatch=replace(BYTES, pattern="p" * MOST_BYTES))
+    result = result_of(parse(encode(replace(EXAMPLE, message="m" * 2 * MOST_BYTES, failures=(failure,)))))
+    assert (result.verdict, result.failures) == (Verdict.FAIL, ())
     assert result.message.startswith("mmm")
+
+
+def test_what_a_journal_says_cannot_steer_a_terminal():
+    odd = "\x1b[2J\n\u202e"
+    record = RECORD | {"tier": odd, "message": odd, "failures": [BARE | {"what": odd, "matches": [odd]}], "parameters": {odd: odd}}
+    result = result_of(parse(encode_object(record), SEVERAL_LINES))
+    shown = "\\x1b[2J\\n\\u202e"
+    assert (result.tier, result.message, result.parameters) == (shown, "\\x1b[2J\n\\u202e", {shown: shown})
+    assert (result.failures[0].mismatch.what, result.failures[0].matches[0].text) == (shown, shown)
 
 
 def test_a_driver_cannot_steer_a_terminal_by_its_name_or_its_words():
@@ -189,7 +297,7 @@ def test_printable_text_is_left_alone_and_can_be_written_anywhere(text):
 
 
 def test_a_journal_is_plain_json(tmp_path):
-    assert json.loads(encode(RECORD)) == RECORD
+    assert json.loads(encode_object(RECORD)) == RECORD
 
 
 def test_a_device_cannot_steer_a_terminal_by_its_name():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from cts.devices.device import (
@@ -22,6 +23,7 @@ from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import after
 from cts.run.runner import OURS, judge
 from cts.run.set_aside import SetAside, tried
+from cts.run.tally import Digest
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import build
@@ -76,8 +78,8 @@ def test_a_flipped_bit_fails_with_place_and_record(case, right):
     assert (result.verdict, result.code) == (Verdict.FAIL, "fail.value")
     assert "\n" not in result.reason
     assert case.subcases[-1][0] in result.message
-    assert result.failures[0]["subcase"] == case.subcases[-1][0]
-    assert result.failures[0]["matches"] is not None
+    assert result.failures[0].subcase == case.subcases[-1][0]
+    assert result.failures[0].mismatch.count == 1
 
 
 def test_not_supported_names_what_is_missing_before_anything_is_computed(case, monkeypatch):
@@ -127,7 +129,9 @@ def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdic
 def test_where_a_device_failed_can_be_sent_to_another_process(case):
     result = judge(case, holding(Scripted(raising(DeviceLost("lost", step=Step.DISPATCH)))), "spirv", "smoke")
     # execnet sends no subclass of str.
-    assert [type(value) for value in SetAside("path::id", 1, tried(result, alone=False)).wire()[2]] == [bool, str, str, str, float, str]
+    sent = msgspec.to_builtins(SetAside("path::id", 1, tried(result, alone=False)))
+    assert [type(value) for value in sent["first"].values()] == [bool, str, str, str, float, str]
+    assert {type(value) for value in msgspec.to_builtins(Digest.of(result)).values()} == {str, float, int}
 
 
 def test_the_case_after_a_lost_device_has_a_fresh_one(case, right):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import msgspec
+
 from cts.run.set_aside import SetAside, settle
 from cts.verdict.verdict import CaseResult, Try, Verdict
 
@@ -52,5 +54,5 @@ def test_a_first_try_of_which_nothing_is_known_settles_nothing():
 def test_what_is_set_aside_crosses_between_processes_whole():
     for first in (LOST, None):
         aside = SetAside("cases/a.yaml::a[1]", 2, first)
-        assert SetAside.unwire(aside.wire()) == aside
+        assert msgspec.convert(msgspec.to_builtins(aside), SetAside) == aside
         assert aside.id == "a[1]"

@@ -1,0 +1,61 @@
+"""How values that others wrote as JSON become typed ones, and what is said of those that do not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from cts.printable import printable_line
+
+T = TypeVar("T")
+
+MOST_WORDS = 200
+"""Characters of what is said of a value that does not fit."""
+
+_AT = re.compile(r"(?P<problem>.*) - at (?:`key` in )?`\$\.?(?P<field>.*)`", re.DOTALL)
+
+
+class WrongField(Exception):
+    """A value does not fit the schema.
+
+    Attributes:
+        field: where, for example ``tries[0].seconds``; empty for the whole record.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, problem: str, field: str = "") -> None:
+        super().__init__(problem, field)
+        self.problem = problem
+        self.field = field
+
+
+def convert(value: object, kind: type[T], place: str = "") -> T:
+    """Return a value of JSON as one of a type.
+
+    Args:
+        value: as the parser returns it.
+        kind: a type that msgspec can convert to. Keys of an object that it does not have are ignored.
+        place: where the value is in the record, for messages.
+
+    Raises:
+        WrongField: the value does not fit.
+    """
+    try:
+        return msgspec.convert(value, kind, str_keys=True)
+    except msgspec.ValidationError as error:
+        found = _AT.fullmatch(str(error))
+        problem, field = (found["problem"], found["field"]) if found else (str(error), "")
+        joint = "." if place and field and not field.startswith("[") else ""
+        raise WrongField(printable_line(problem[:MOST_WORDS]), f"{place}{joint}{field}") from None
+
+
+def each(values: object, kind: Callable[[object, str], T], place: str) -> tuple[T, ...]:
+    """Return a list of JSON as values that ``kind`` makes of the items and of their places.
+
+    Raises:
+        WrongField: it is not a list, or ``kind`` raises it.
+    """
+    return tuple(kind(value, f"{place}[{number}]") for number, value in enumerate(convert(values, list[object], place)))

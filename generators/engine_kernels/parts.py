@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from generators.inputs.patterns import tame_bits
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
-from generators.layouts.tile_arrays import tame_bits
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, tensor_in, tensor_out
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
+from generators.layouts.tensor_tiles import contents, tensor_in, tensor_out
 from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase

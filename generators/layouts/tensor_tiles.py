@@ -1,4 +1,4 @@
-"""Whole matrices and whole tensors in memory, for families that address tensors."""
+"""Tensors in arrays, for families that address them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.inputs.patterns import index_coded, pattern_bits
+from generators.inputs.patterns import pattern_bits
 from generators.layouts.placement import Target, stage_in, stage_out
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.tensor_access import POINTER_ALIGNMENT
-from generators.program.values import Matrix, MatrixType, ScalarValue
-from generators.types import ComponentType, Layout, StorageClass
+from generators.program.values import ScalarValue
+from generators.types import ComponentType, StorageClass
 
 
 @dataclass(frozen=True)
@@ -98,51 +98,9 @@ def _extent(builder: ProgramBuilder, component: ComponentType, elements: int, po
     return _Extent(pointee, first, pitch, first + pitch * builder.instances)
 
 
-def matrix_in(builder: ProgramBuilder, name: str, type_: MatrixType) -> Matrix:
-    """Load a matrix from an input of its own, for each scope instance another one."""
-    stride, pitch = _stride_and_pitch(type_)
-    array = builder.array(name, Pointee(type_.component), pitch * builder.instances, StorageClass.STORAGE_BUFFER, "input")
-    return builder.load(f"{name}_matrix", type_, array, _matrix_begin(builder, name, pitch), builder.literal(stride), Layout.ROW_MAJOR)
-
-
-def matrix_out(builder: ProgramBuilder, name: str, matrix: Matrix) -> None:
-    """Store a matrix to an output of its own, for each scope instance at another element."""
-    stride, pitch = _stride_and_pitch(matrix.type)
-    array = builder.array(name, Pointee(matrix.type.component), pitch * builder.instances, StorageClass.STORAGE_BUFFER, "output")
-    builder.store(matrix, array, _matrix_begin(builder, name, pitch), builder.literal(stride), Layout.ROW_MAJOR)
-
-
-def _stride_and_pitch(type_: MatrixType) -> tuple[int, int]:
-    """Return stride and pitch: rows with a gap of 16 bytes or more, aligned as a plain access needs."""
-    rows, columns = type_.shape
-    granule = POINTER_ALIGNMENT // type_.component.bytes
-    stride = (-(-columns // granule) + 1) * granule
-    return stride, rows * stride
-
-
-def _matrix_begin(builder: ProgramBuilder, name: str, pitch: int) -> ScalarValue:
-    zero = builder.literal(0)
-    return zero if builder.instances == 1 else builder.offset(f"{name}_begin", zero, builder.instance_index(), pitch)
-
-
 def contents(array: Array, component: ComponentType, pattern: str, rng: np.random.Generator) -> np.ndarray:
     """Return contents of an input array: elements of ``component`` in a pattern, up to its last whole one; uint8."""
     count = array.bytes // component.bytes
     data = np.zeros(array.bytes, np.uint8)
     data[: count * component.bytes] = pattern_bits(pattern, component, count, rng).view(np.uint8)
     return data
-
-
-def matrix_contents(array: Array, type_: MatrixType, values: np.ndarray) -> np.ndarray:
-    """Return contents of an array of ``matrix_in`` with the matrices ``values``: uint8.
-
-    Args:
-        array: of the input.
-        type_: of the matrices.
-        values: the component's dtype, (instances, rows, columns). Between the rows are bits that name their positions.
-    """
-    stride, pitch = _stride_and_pitch(type_)
-    bits = index_coded(type_.component, array.count)
-    lines = bits.reshape(len(values), pitch // stride, stride)
-    lines[:, :, : values.shape[2]] = np.ascontiguousarray(values).view(type_.component.bits_dtype)
-    return bits.view(np.uint8)

@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 
 from generators.errors import GeneratorError
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.placement import fills
 from generators.layouts.tensor_slices import matrix_spans
-from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
+from generators.layouts.tensor_tiles import contents, tensor_elements, tensor_in, tensor_out
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank

@@ -100,7 +100,7 @@ def _advance(functions: PointerWriter) -> None:
     def body() -> None:
         functions.set(c, writer.muladd(functions.get(a), functions.get(b), functions.get(c)))
         for pointer, kind, first in ((a, "a", first_a), (b, "b", first_b)):
-            functions.set(pointer, writer.load(kind, 0, None, builder.literal(writer.squares[kind].stride), first))
+            functions.set(pointer, writer.load(kind, 0, None, builder.literal(writer.tiles[kind].stride), first))
 
     advance = functions.function("advance", [a, b, c, first_a, first_b], body)
     variables = functions.variables(0, "abc")

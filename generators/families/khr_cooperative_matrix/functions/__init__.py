@@ -93,7 +93,7 @@ def _memory(functions: FunctionWriter) -> None:
     """Load and store in functions; first element and stride are parameters."""
     writer, builder = functions.writer, functions.writer.builder
     fetch_a, fetch_b = _load_function(functions, "a"), _load_function(functions, "b")
-    strides = {operand: builder.literal(writer.squares[operand].stride) for operand in "ab"}
+    strides = {operand: builder.literal(writer.tiles[operand].stride) for operand in "ab"}
     total = writer.load("c", 0)
     for tile in (0, 3):
         a = functions.call(fetch_a, writer.first("a", tile), strides["a"])
@@ -103,10 +103,10 @@ def _memory(functions: FunctionWriter) -> None:
     (matrix,) = functions.parameters("d")
 
     def put() -> None:
-        builder.store(matrix, writer.arrays["d0"], first, stride, writer.layouts["d"])
+        writer.arrays["d0"].store(matrix, first, stride)
 
     keep = functions.function("keep", [matrix, first, stride], put)
-    functions.run(keep, total, writer.first("d", 0), builder.literal(writer.squares["d"].stride))
+    functions.run(keep, total, writer.first("d", 0), builder.literal(writer.tiles["d"].stride))
 
 
 def _in_loop(functions: FunctionWriter) -> None:

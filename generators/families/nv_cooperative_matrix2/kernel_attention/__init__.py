@@ -11,7 +11,7 @@ import numpy as np
 from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, opened, shared_tensor, sliced, transposing
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions, powers_kept
 from generators.inputs import kernels
-from generators.layouts.tensor_tiles import matrix_out
+from generators.layouts.matrix_arrays import matrix_out
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped

@@ -13,7 +13,8 @@ from generators.families.nv_cooperative_matrix2.tensor_block.parameters import P
 from generators.families.nv_cooperative_matrix2.tensor_block.tensors import block_of, blocked_tensor, slice_of
 from generators.layouts.block_decoders import Decoder, block_type, decode_function
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
-from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, tensor_in
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
+from generators.layouts.tensor_tiles import contents, tensor_in
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built

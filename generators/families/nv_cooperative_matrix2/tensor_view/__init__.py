@@ -23,8 +23,9 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     window_elements,
     window_numbers,
 )
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.placement import Target, fills
-from generators.layouts.tensor_tiles import Tensor, contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
+from generators.layouts.tensor_tiles import Tensor, contents, tensor_elements, tensor_in, tensor_out
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built

@@ -176,18 +176,15 @@ class _StagedProduct:
             return writer.literal(0), writer.literal(0)
         index = builder.built_in_index("workgroup")
         width = writer.number("grid_width", self.grid_n, signed=False)
-        tile_m = builder.arithmetic("tile_m", "divide", index, width)
-        tile_n = builder.arithmetic("tile_n", "modulo", index, width)
+        tile_m, tile_n = writer.divided(index, width, ("tile_m", "tile_n"))
         return writer.scaled("row0", tile_m, self.sizes.rows), writer.scaled("column0", tile_n, self.sizes.columns)
 
     def _own_tile(self) -> tuple[ScalarValue, ScalarValue]:
         """Return the first row and column of this subgroup's tile in the workgroup's part."""
-        writer, builder = self.writer, self.builder
+        writer = self.writer
         if self.parameters.split == "depth" or self.parameters.subgroup_count == 1:
             return writer.literal(0), writer.literal(0)
-        width = writer.literal(self.across)
-        down = builder.arithmetic("subgroup_m", "divide", self.subgroup, width)
-        across = builder.arithmetic("subgroup_n", "modulo", self.subgroup, width)
+        down, across = writer.divided(self.subgroup, writer.literal(self.across), ("subgroup_m", "subgroup_n"))
         return writer.scaled("subgroup_row", down, self.row.m), writer.scaled("subgroup_column", across, self.row.n * self.accumulators)
 
     def _starts(self) -> list[Matrix]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -30,8 +29,6 @@ Tail = Literal["none", "m", "n", "k", "all"]
 GAPS: Mapping[str, bool] = MappingProxyType({"none": False, "some": True})
 """Whether elements of no matrix follow each line."""
 
-_PAIR = re.compile(r"[1-9]x[1-9]")
-
 
 @dataclass(frozen=True, kw_only=True)
 class LoopParameters:
@@ -42,18 +39,6 @@ class LoopParameters:
     hint: Hint = parameter(
         "whether the loop asks for unrolling, or against it", default="none", applies=lambda parameters: parameters.carry != "unrolled"
     )
-
-
-def parse_pair(text: str) -> tuple[int, int]:
-    """Return the counts down and across that a label such as ``2x3`` names.
-
-    Raises:
-        ValueError: it is not such a label.
-    """
-    if not _PAIR.fullmatch(text):
-        raise ValueError("expected two counts from 1 to 9, such as 2x3")
-    down, across = text.split("x")
-    return int(down), int(across)
 
 
 def workgroups_of(grid: tuple[int, int], instances: int) -> int:

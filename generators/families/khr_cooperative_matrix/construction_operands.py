@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from generators.inputs.whole_numbers import budget, up_to
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
-from generators.numerics.exactness import accumulation_precision
 from generators.operands.origins import ORIGINS, Filling, Origin, construct, feed, filling, scalar_for
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUT_LETTERS, SOURCE_NAMES
@@ -145,7 +145,7 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
         null: whether the constructed operands are null instead.
         iterations: how many multiply-adds follow each other.
     """
-    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
+    most = budget(row)
     terms = row.k * iterations
     magnitude, exponent = {"a": 0, "b": 0, "c": 0}, {"a": 0, "b": 0}
     for name in ("a", "b"):
@@ -162,11 +162,11 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
         limit_c = 0
     else:
         fixed = terms * magnitude["a"] * magnitude["b"]
-        limit_c = min((1 << row.c.precision) - 1, max(0, budget - fixed) if {"a", "b"} <= set(fillings) else budget // 4)
+        limit_c = min((1 << row.c.precision) - 1, max(0, most - fixed) if {"a", "b"} <= set(fillings) else most // 4)
         if limit_c < 3:
             return None
         magnitude["c"] = limit_c
-    per_term = (budget - magnitude["c"]) // (terms * scale)
+    per_term = (most - magnitude["c"]) // (terms * scale)
     most_a, most_b = (1 << row.a.precision) - 1, (1 << row.b.precision) - 1
     has_a, has_b = "a" in fillings, "b" in fillings
     if has_a and has_b:
@@ -180,7 +180,7 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
         limit_a = limit_b = min(most_a, most_b, math.isqrt(max(0, per_term)))
     limit_a, limit_b = min(limit_a, most_a), min(limit_b, most_b)
     largest = max(magnitude["a"], limit_a) * max(magnitude["b"], limit_b)
-    if min(limit_a, limit_b) < 1 or terms * scale * largest + magnitude["c"] > budget:
+    if min(limit_a, limit_b) < 1 or terms * scale * largest + magnitude["c"] > most:
         return None
     return Limits(limit_a, limit_b, limit_c, exponent["a"], exponent["b"])
 
@@ -308,8 +308,7 @@ def _draw(type_: MatrixType, name: str, within: Limits | None, instances: int, r
         return bits.astype(component.bits_dtype).view(component.dtype)
     limit = {"a": within.a, "b": within.b, "c": within.c}[name]
     exponent = {"a": within.exponent_a, "b": within.exponent_b, "c": within.exponent_a + within.exponent_b}[name]
-    drawn = rng.integers(1, limit, size, endpoint=True) * rng.choice(np.array([-1, 1]), size)
-    return np.asarray(np.ldexp(drawn.astype(np.float64), exponent).astype(component.dtype))
+    return np.asarray(np.ldexp(up_to(limit, size, rng).astype(np.float64), exponent).astype(component.dtype))
 
 
 def build(parameters: Parameters) -> Built:

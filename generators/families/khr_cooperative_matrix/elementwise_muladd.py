@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import elementwise as inputs
+from generators.inputs.whole_numbers import budget, up_to
 from generators.layouts.matrix_arrays import matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
-from generators.numerics.exactness import accumulation_precision
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, Scoped
@@ -129,8 +129,7 @@ def _float_limits(parameters: Parameters) -> dict[str, int]:
     """Return the largest magnitudes of whole numbers for which every sum is exact in the narrowest accumulation, however a compiler
     combines the operation with the multiply-add: the sum of all terms, ``_GROWTH`` + 1 times over, fits its bits (facts.md C5, C31)."""
     row, taken = parameters.row, _taken(parameters)
-    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
-    share = budget // (2 * (_GROWTH + 1))
+    share = budget(row) // (2 * (_GROWTH + 1))
     side = max(1, math.isqrt(share // row.k))
     limits = {"a": min(side, (1 << row.a.precision) - 1), "b": min(side, (1 << row.b.precision) - 1), "c": share}
     limits["other"] = limits["c"] if taken == "d" else limits[taken]
@@ -154,8 +153,7 @@ def build(parameters: Parameters) -> Built:
             component = type_.component
             shape = (program.instances, 1, *type_.shape)
             if component.is_float:
-                magnitudes = rng.integers(1, limits[array], shape, endpoint=True)
-                drawn = (magnitudes * rng.choice(np.array([-1, 1]), shape)).astype(component.dtype)
+                drawn = up_to(limits[array], shape, rng).astype(component.dtype)
             else:
                 drawn = inputs.integers(component, "add", "random", shape, rng)[0]
             arrays[array] = writer.arrays[array].tiles.place(drawn, rng)

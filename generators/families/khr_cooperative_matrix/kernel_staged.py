@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, parse_pair, with_tail
+from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, with_tail
 from generators.inputs import kernels
 from generators.layouts.matrix_arrays import MatrixArray, granule_of, matrix_scratch, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import layouts_of
+from generators.parameters.vocabulary import layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Condition
@@ -35,8 +35,8 @@ class Parameters(LoopParameters):
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     split: Literal["tiles", "depth"] = parameter("what subgroups divide: tiles of the result, or K", default="tiles")
-    subgroups: tuple[int, int] = parameter("subgroups of a workgroup, down and across", default="1x1", decode=parse_pair)
-    grid: tuple[int, int] = parameter("workgroups, down and across", default="1x1", decode=parse_pair)
+    subgroups: tuple[int, int] = parameter("subgroups of a workgroup, down and across", default="1x1", decode=parse_shape)
+    grid: tuple[int, int] = parameter("workgroups, down and across", default="1x1", decode=parse_shape)
     accumulators: Literal[1, 2] = parameter("accumulators of a subgroup", default=1)
     steps: int = parameter("multiply-adds of an iteration, one after the other along K", default=1)
     trips: int = parameter("iterations", default=2)

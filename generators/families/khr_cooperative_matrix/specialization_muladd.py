@@ -5,7 +5,6 @@ Where a parameter has several values, the case has one module and a pipeline for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,13 +28,13 @@ from generators.operands.constants import (
     varying_among,
 )
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SCOPES, layouts_of
+from generators.parameters.vocabulary import SCOPES, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope
+from generators.types import ComponentType, Layout, Scope
 
 _SIDES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 
@@ -68,26 +67,14 @@ class Sizes:
 
 def _parse_sizes(text: str) -> Sizes:
     """Return the sizes that ``MxNxK`` names; raises ValueError."""
-    sizes = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", text)
-    if sizes is None:
-        raise ValueError("expected M, N and K, such as 16x8x32")
-    return Sizes(*map(int, sizes.groups()))
-
-
-def _parse_types(text: str) -> Types:
-    """Return the component types of A, B, C and Result that ``A.B.C.Result`` names; raises ValueError."""
-    names = text.split(".")
-    if len(names) != 4 or not set(names) <= set(COMPONENT_TYPES):
-        raise ValueError("expected the component types of A, B, C and Result, such as f16.f16.f32.f32")
-    a, b, c, result = (COMPONENT_TYPES[name] for name in names)
-    return a, b, c, result
+    return Sizes(*numbers_in(text, "M, N and K, such as 16x8x32"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
     """The parameters of a case."""
 
-    types: Types = parameter("component types of A, B, C and Result", decode=_parse_types)
+    types: Types = parameter("component types of A, B, C and Result", decode=types_in)
     sizes: Varying[Sizes] = parameter("sizes of the multiply-add", default="16x16x16", decode=varying(_parse_sizes))
     scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying_among(SCOPES))
     subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +16,7 @@ from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_source
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of
+from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
@@ -64,10 +63,7 @@ _ARRANGEMENTS: Mapping[str, Arrangement] = {
 
 def _parse_workgroups(text: str) -> tuple[int, int, int]:
     """Return the workgroups along x, y and z of a text such as ``2x3x1``; raises ValueError."""
-    counts = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", text)
-    if counts is None:
-        raise ValueError("expected positive counts along x, y and z, such as 2x3x1")
-    x, y, z = map(int, counts.groups())
+    x, y, z = numbers_in(text, "positive counts along x, y and z, such as 2x3x1")
     return x, y, z
 
 

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data
-from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, parse_pair, sliced, workgroups_of
+from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, sliced, workgroups_of
 from generators.inputs import kernels
 from generators.layouts.tensors import row_major, shared_tensor
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped
+from generators.parameters.vocabulary import Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
@@ -56,10 +56,10 @@ class Parameters(Scoped, LoopParameters):
     form: Literal["taps", "patches"] = parameter(
         "what an iteration multiplies: all channels of one tap of the filter, or all taps of a block of channels", default="taps"
     )
-    filter: tuple[int, int] = parameter("height and width of the filter", default="2x2", decode=parse_pair)
+    filter: tuple[int, int] = parameter("height and width of the filter", default="2x2", decode=parse_shape)
     blocks: int = parameter("blocks of channels", default=2, applies=lambda parameters: parameters.form == "patches")
     patch: Literal["wide", "tall"] = parameter("whether the pixels of a tile are two rows or two columns", default="wide")
-    grid: tuple[int, int] = parameter("patches, down and across", default="2x2", decode=parse_pair)
+    grid: tuple[int, int] = parameter("patches, down and across", default="2x2", decode=parse_shape)
     stride: int = parameter("pixels of the image between neighbouring pixels of the result", default=1)
     dilation: int = parameter("pixels of the image between neighbouring taps", default=1)
     padding: _Padding = parameter("what surrounds the image", default="zeros", labels=_PADDINGS)

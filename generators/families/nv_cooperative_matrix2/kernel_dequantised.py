@@ -12,6 +12,7 @@ from generators.engine_kernels.blocks import FORMATS, Format
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data, share
 from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, sliced, transposing
 from generators.inputs import kernels
+from generators.inputs.whole_numbers import few, up_to
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import LayoutStep
 from generators.layouts.tensors import Tensor, shared_tensor
@@ -149,10 +150,8 @@ class _DequantisedProduct:
         if row.result.is_float:
             most = share(budget, row.result, self.parameters.epilogue)
             # Each line is a row of A, or a column of B.
-            numbers = rng.integers(1, 2, (self.others, self.k), endpoint=True) * rng.choice(np.array([-1, 1]), (self.others, self.k))
-            kept = max(1, most // (2 * self.format.largest))
-            order = rng.random(numbers.shape).argsort(axis=-1).argsort(axis=-1)
-            numbers = numbers * (order < kept)
+            numbers = up_to(2, (self.others, self.k), rng)
+            numbers = numbers * few(max(1, most // (2 * self.format.largest)), numbers.shape, rng)
         else:
             numbers = kernels.any_whole((self.others, self.k), component, rng)
         plain = numbers if self.by_b else numbers.T

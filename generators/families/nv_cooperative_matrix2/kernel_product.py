@@ -15,7 +15,6 @@ from generators.engine_kernels.parts import (
     LoopParameters,
     Tail,
     opened,
-    parse_pair,
     sliced,
     transposing,
     with_tail,
@@ -26,7 +25,7 @@ from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import ViewStep
 from generators.layouts.tensors import Tensor, shared_tensor
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, layouts_of
+from generators.parameters.vocabulary import Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Condition
@@ -44,7 +43,7 @@ class Parameters(Scoped, LoopParameters):
     """The parameters of a case."""
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
-    grid: tuple[int, int] = parameter("tiles of the result, down and across", default="1x1", decode=parse_pair)
+    grid: tuple[int, int] = parameter("tiles of the result, down and across", default="1x1", decode=parse_shape)
     walk: Literal["rows", "columns"] = parameter(
         "whether neighbouring instances have tiles of one row of the grid, or of one column",
         default="rows",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -13,7 +12,7 @@ from generators.inputs.use_chains import UseChain, operands
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
 from generators.layouts.placement import fills
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of
+from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
@@ -22,7 +21,7 @@ from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, MatrixType, Scalar
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+from generators.types import ComponentType, Layout, StorageClass, Use
 
 _SCALE = 3
 
@@ -68,32 +67,13 @@ class ChainSizes:
 
 
 def parse_types(text: str) -> ChainTypes:
-    """Return the types that a label such as ``f16.f32.f16.f32`` names.
-
-    Raises:
-        ValueError: it is not such a label.
-    """
-    names = text.split(".")
-    unknown = [name for name in names if name not in COMPONENT_TYPES]
-    if unknown:
-        raise ValueError(f"there is no component type '{unknown[0]}'; expected four of {', '.join(COMPONENT_TYPES)}")
-    if len(names) != 4:
-        raise ValueError("expected four component types, such as f16.f32.f16.f32")
-    return ChainTypes(*(COMPONENT_TYPES[name] for name in names))
-
-
-_SIZES = re.compile(r"[1-9]\d*(x[1-9]\d*){3}")
+    """Return the types that a label such as ``f16.f32.f16.f32`` names; raises ValueError."""
+    return ChainTypes(*types_in(text))
 
 
 def parse_sizes(text: str) -> ChainSizes:
-    """Return the sizes that a label such as ``16x8x16x8``, MxNxKxD, names.
-
-    Raises:
-        ValueError: it is not such a label.
-    """
-    if not _SIZES.fullmatch(text):
-        raise ValueError("expected M, N, K and D, such as 16x8x16x8")
-    return ChainSizes(*(int(size) for size in text.split("x")))
+    """Return the sizes that a label such as ``16x8x16x8``, MxNxKxD, names; raises ValueError."""
+    return ChainSizes(*numbers_in(text, "M, N, K and D, such as 16x8x16x8"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, opened, sliced, transposing
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions, powers_kept
 from generators.inputs import kernels
+from generators.inputs.whole_numbers import any_signs, few
 from generators.layouts.matrix_arrays import MatrixArray, matrix_out, matrix_scratch, tight
 from generators.layouts.tensors import shared_tensor
 from generators.numerics.formats import bits_of
@@ -280,8 +281,8 @@ class _Attention:
 
 def _sparse_queries(row: PropertyRow, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw queries of three numbers that are not zero, for scores that differ by a few powers of two."""
-    order = rng.random(shape).argsort(axis=-1).argsort(axis=-1)
-    return np.asarray((SCALE if row.result.is_float else 1) * rng.choice(np.array([-1, 1]), shape) * (order < 3))
+    chosen = few(3, shape, rng)
+    return any_signs(chosen * (SCALE if row.result.is_float else 1), rng)
 
 
 def build(parameters: Parameters) -> Built:

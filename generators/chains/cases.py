@@ -10,12 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from generators.chains import tiles as chain_tiles
-from generators.chains.decisions import U32
+from generators.chains.decisions import U32, Decisions
+from generators.chains.pointers import PointerWriter, Storage
 from generators.chains.tiles import ChainWriter
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
+from generators.program.operation import Hint
 from generators.program.program import Program, Subcase
 from generators.program.values import ScalarValue
 from generators.property_rows import PropertyRow, parse_row
@@ -35,9 +37,53 @@ class ChainParameters(Scoped):
     layouts: tuple[Layout, ...] = parameter("of A, B, C and Result", default="rrrr", decode=layouts_of(4))
 
     @property
+    def n_decides(self) -> bool:
+        """Tell whether n decides something."""
+        return True
+
+    @property
     def n_comes_at_run_time(self) -> bool:
-        """Return whether each subcase gives n."""
+        """Tell whether each subcase gives n."""
         return self.source in ("push_constant", "buffer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberParameters:
+    """The parameters of a subcase that gives n."""
+
+    number: int = parameter(
+        "n, where it comes at run time", default=3, applies=lambda parameters: parameters.n_decides and parameters.n_comes_at_run_time
+    )
+
+
+@dataclass(frozen=True)
+class CallForm:
+    """A form of functions, calls and variables.
+
+    Attributes:
+        write: writes the chain.
+        decides: whether n decides something.
+        any_storage: whether the variables that pointers point to can be of any storage class; if not, the form says what they are.
+    """
+
+    write: Callable[[PointerWriter], None]
+    decides: bool = False
+    any_storage: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallParameters(ChainParameters):
+    """The parameters of a case of functions and calls; ``form`` is a CallForm."""
+
+    source: DecidingSource = parameter("where n comes from", default="push_constant", applies=lambda parameters: parameters.form.decides)
+    control: Hint = parameter("the function control, for or against inlining", default="none")
+
+
+def build_calls(parameters: CallParameters, form: CallForm, storage: Storage = "function") -> Built:
+    """Build a case of functions and calls: its program, and data that differ in every tile."""
+    case = begin(parameters)
+    form.write(PointerWriter(case.writer, Decisions(case.writer, case.n, "less", "none"), parameters.control, storage))
+    return case.finish(lambda subcase: subcase.number)
 
 
 ROW_FITS: Mapping[str, Callable[[ChainParameters], bool]] = MappingProxyType(

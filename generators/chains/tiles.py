@@ -8,24 +8,25 @@ another stride or to another tile is defined and gives another matrix.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from generators.inputs import integers, products
 from generators.inputs.products import Chain
-from generators.parameters.vocabulary import OPERAND_USES
+from generators.layouts.matrix_arrays import MatrixArray, Tiles, granule_of, matrix_source, matrix_target, tiled
+from generators.layouts.row_types import row_type
 from generators.program.builder import ProgramBuilder
-from generators.program.memory import Array, Pointee
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow
-from generators.types import ComponentType, Layout, Scope, StorageClass
+from generators.types import Layout, Scope, StorageClass
 
 STEPS = 8
 """Tiles of A and of B."""
 
 _OUTPUTS = ("d0", "d1")
-_SHAPES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n"), "d": ("m", "n")}
+_STEPS = {"a": STEPS, "b": STEPS, "c": 2, "d": 1}
+"""Tiles of each operand."""
 
 
 def fits(row: PropertyRow) -> bool:
@@ -34,48 +35,11 @@ def fits(row: PropertyRow) -> bool:
     return row.c is row.result and not row.saturating and (not row.result.is_float or row.result.precision >= 11)
 
 
-@dataclass(frozen=True)
-class Square:
-    """The tiles of one operand, all counted in components.
-
-    Attributes:
-        component: as declared.
-        rows, columns: of the matrix.
-        side: of the square that a tile fills.
-        stride: between lines.
-        pitch: between tiles.
-        steps: tiles of an instance.
-    """
-
-    component: ComponentType
-    rows: int
-    columns: int
-    side: int
-    stride: int
-    pitch: int
-    steps: int
-
-    def place(self, values: np.ndarray, layout: Layout, rng: np.random.Generator) -> np.ndarray:
-        """Return the bytes of the array, uint8: ``values`` (instances, steps, rows, columns), repeated to fill squares, and random bytes
-        after lines."""
-        instances, steps, rows, columns = values.shape
-        whole = np.pad(values, ((0, 0), (0, 0), (0, self.side - rows), (0, self.side - columns)), mode="wrap")
-        bits = whole.view(self.component.bits_dtype)
-        if layout is Layout.COLUMN_MAJOR:
-            bits = bits.swapaxes(-1, -2)
-        data = rng.integers(0, 256, instances * steps * self.pitch * self.component.bytes, np.uint8).view(self.component.bits_dtype)
-        data.reshape(instances, steps, self.side, self.stride)[..., : self.side] = bits
-        return np.asarray(data.view(np.uint8))
-
-
-def square(row: PropertyRow, operand: str) -> Square:
-    """Return the tiles of operand ``a``, ``b``, ``c`` or ``d``. Lines are padded, and aligned to 16 bytes, enough for any layout."""
-    component: ComponentType = {"a": row.a, "b": row.b, "c": row.c, "d": row.result}[operand]
-    rows, columns = (getattr(row, name) for name in _SHAPES[operand])
-    side = max(rows, columns)
-    granule = max(1, 16 // component.bytes)
-    stride = -(-side // granule) * granule + granule
-    return Square(component, rows, columns, side, stride, stride * side, {"c": 2, "d": 1}.get(operand, STEPS))
+def square_tiles(type_: MatrixType, layout: Layout, count: tuple[int, int]) -> Tiles:
+    """Return tiles that each fill a square. Lines are padded, and aligned to 16 bytes, enough for any layout."""
+    side = max(type_.shape)
+    square = tiled(replace(type_, rows=side, columns=side), layout, True, count, granule=granule_of(type_.component))
+    return replace(square, type=type_)
 
 
 class ChainWriter:
@@ -86,7 +50,7 @@ class ChainWriter:
         row: types and sizes of the matrices.
         scope: of the matrices.
         layouts: by operand: a, b, c, d.
-        squares: tiles by operand.
+        tiles: by operand.
         arrays: by operand, and ``d0`` and ``d1``.
     """
 
@@ -97,31 +61,24 @@ class ChainWriter:
         self.row = row
         self.scope = scope
         self.layouts = layouts
-        self.squares = {operand: square(row, operand) for operand in _SHAPES}
-        self.arrays: dict[str, Array] = {}
         count = builder.instances
-        for operand in "abc":
-            tiles = self.squares[operand]
-            length = tiles.pitch * tiles.steps * count
-            self.arrays[operand] = builder.array(operand, Pointee(tiles.component), length, storage, "input")
+        self.tiles = {
+            operand: square_tiles(row_type(row, operand, scope), layouts[operand], (count, steps)) for operand, steps in _STEPS.items()
+        }
+        self.arrays: dict[str, MatrixArray] = {name: matrix_source(builder, name, self.tiles[name], storage) for name in "abc"}
         for name in _OUTPUTS:
-            tiles = self.squares["d"]
-            self.arrays[name] = builder.array(name, Pointee(tiles.component), tiles.pitch * count, storage, "output")
+            self.arrays[name] = matrix_target(builder, name, self.tiles["d"], storage)
         # Computed before any branch, so every arm knows where the tiles of this instance begin.
         self._bases: dict[str, ScalarValue] = {}
         if count > 1:
             index = builder.instance_index()
-            for operand, tiles in self.squares.items():
-                pitch = builder.literal(tiles.pitch * tiles.steps)
-                self._bases[operand] = builder.arithmetic(f"{operand}_base", "multiply", index, pitch)
+            for operand, tiles in self.tiles.items():
+                self._bases[operand] = builder.arithmetic(f"{operand}_base", "multiply", index, builder.literal(tiles.own_pitch))
         self._count = 0
 
     def output(self, name: str) -> str:
         """Declare one more output."""
-        tiles = self.squares["d"]
-        pointee = Pointee(tiles.component)
-        length = tiles.pitch * self.builder.instances
-        self.arrays[name] = self.builder.array(name, pointee, length, self.arrays["d0"].storage, "output")
+        self.arrays[name] = matrix_target(self.builder, name, self.tiles["d"], self.arrays["d0"].array.storage)
         return name
 
     def name(self, what: str) -> str:
@@ -131,12 +88,11 @@ class ChainWriter:
 
     def type(self, operand: str) -> MatrixType:
         """Return the matrix type of an operand."""
-        tiles = self.squares[operand]
-        return MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, OPERAND_USES[operand])
+        return self.tiles[operand].type
 
     def first(self, operand: str, tile: int | ScalarValue) -> ScalarValue:
         """Compute the element at which a tile of this instance begins."""
-        builder, pitch = self.builder, self.squares[operand].pitch
+        builder, pitch = self.builder, self.tiles[operand].pitch
         if isinstance(tile, int):
             step: ScalarValue = builder.literal(tile * pitch)
         else:
@@ -154,9 +110,7 @@ class ChainWriter:
     ) -> Matrix:
         """Load a tile, by default in the operand's layout and stride."""
         at = self.first(operand, tile) if first is None else first
-        step = self.builder.literal(self.squares[operand].stride) if stride is None else stride
-        chosen = self.layouts[operand] if layout is None else layout
-        return self.builder.load(self.name(operand), self.type(operand), self.arrays[operand], at, step, chosen)
+        return self.arrays[operand].load(self.name(operand), at, stride, layout)
 
     def muladd(self, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
         """Compute ``a`` x ``b`` + ``c``."""
@@ -169,8 +123,7 @@ class ChainWriter:
 
     def store(self, matrix: Matrix, output: str = "d0", layout: Layout | None = None) -> None:
         """Store to an output, by default in the layout of Result."""
-        stride = self.builder.literal(self.squares["d"].stride)
-        self.builder.store(matrix, self.arrays[output], self.first("d", 0), stride, layout or self.layouts["d"])
+        self.arrays[output].store(matrix, self.first("d", 0), layout=layout or self.layouts["d"])
 
     def inputs(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw the contents of a, b and c as uint8: floats whose sums are exact, integers with all bits random."""
@@ -178,5 +131,10 @@ class ChainWriter:
         chain = Chain(row, self.builder.instances, STEPS)
         drawn = products.exact(chain, rng) if row.result.is_float else integers.wrapping(chain, rng)
         addends = np.stack((drawn.c, np.roll(drawn.c, 3, axis=-2)[..., ::-1]), axis=1)
-        data = {"a": drawn.a, "b": drawn.b, "c": np.ascontiguousarray(addends)}
-        return {name: self.squares[name].place(values, self.layouts[name], rng) for name, values in data.items()}
+        found = {}
+        for name, values in (("a", drawn.a), ("b", drawn.b), ("c", addends)):
+            tiles = self.tiles[name]
+            side = max(tiles.rows, tiles.columns)
+            rest = ((0, 0), (0, 0), (0, side - tiles.rows), (0, side - tiles.columns))
+            found[name] = tiles.place(np.pad(values, rest, mode="wrap"), rng)
+        return found

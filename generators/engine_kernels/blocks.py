@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.parts import number
+from generators.inputs.whole_numbers import any_signs
 from generators.layouts.block_formats import F16, S8, S32, U8, U32, bits_at, block_of, word
 from generators.program.blocks import BlockPointer, BlockType
 from generators.program.expressions import Binary, BlockRead, Choose, Converted, Expression, Part, element_function
@@ -82,7 +83,7 @@ class Format:
         type_ = self.block(count)
         data = np.zeros((blocks, type_.bytes), np.uint8)
         if self.scaled:
-            scales = np.exp2(rng.integers(-1, 1, blocks, endpoint=True)) * rng.choice(np.array([-1.0, 1.0]), blocks)
+            scales = any_signs(np.exp2(rng.integers(-1, 1, blocks, endpoint=True)), rng)
             data[:, :2] = scales.astype(np.float16).view(np.uint8).reshape(blocks, 2)
         if self.minimum:
             data[:, 2:4] = rng.integers(-4, 4, blocks, endpoint=True).astype(np.float16).view(np.uint8).reshape(blocks, 2)

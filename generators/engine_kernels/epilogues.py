@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.parts import KernelWriter, number
+from generators.inputs.whole_numbers import any_signs, near
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32
 from generators.program.expressions import Binary, ElementRead, Expression, element_function
@@ -114,9 +115,8 @@ def epilogue_data(program: Program, component: ComponentType, budget: int, rng: 
             found[array.name] = np.ascontiguousarray(values).view(np.uint8)
             continue
         if array.name == "bias":
-            top = budget // 2
-            drawn = (top - rng.integers(0, max(1, top // 8), array.count)) * rng.choice(np.array([-1.0, 1.0]), array.count)
+            drawn = near(budget // 2, (array.count,), rng)
         else:
-            drawn = np.exp2(rng.integers(-1, 2, array.count, endpoint=True)) * rng.choice(np.array([-1.0, 1.0]), array.count)
+            drawn = any_signs(np.exp2(rng.integers(-1, 2, array.count, endpoint=True)), rng)
         found[array.name] = np.ascontiguousarray(drawn.astype(component.dtype)).view(np.uint8)
     return found

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-import numpy as np
-
-from generators.layouts.tensor_writer import LayoutStep, TensorWriter
-from generators.layouts.tile_arrays import tame_bits
+from generators.layouts.tensor_writer import TensorWriter
+from generators.layouts.tensors import Tensor
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.expressions import constant
-from generators.program.memory import Array, Pointee, Role
+from generators.program.functions import Function
 from generators.program.operation import Hint
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
-from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
-from generators.types import ClampMode, ComponentType, StorageClass
+from generators.types import ClampMode, ComponentType
 
 Carry = Literal["phi", "variable", "unrolled"]
 """What brings matrices from one iteration to the next: a loop's own values, variables, or no loop at all."""
@@ -32,8 +28,6 @@ Tail = Literal["none", "m", "n", "k", "all"]
 
 GAPS: Mapping[str, bool] = MappingProxyType({"none": False, "some": True})
 """Whether elements of no matrix follow each line."""
-
-_PAIR = re.compile(r"[1-9]x[1-9]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,18 +39,6 @@ class LoopParameters:
     hint: Hint = parameter(
         "whether the loop asks for unrolling, or against it", default="none", applies=lambda parameters: parameters.carry != "unrolled"
     )
-
-
-def parse_pair(text: str) -> tuple[int, int]:
-    """Return the counts down and across that a label such as ``2x3`` names.
-
-    Raises:
-        ValueError: it is not such a label.
-    """
-    if not _PAIR.fullmatch(text):
-        raise ValueError("expected two counts from 1 to 9, such as 2x3")
-    down, across = text.split("x")
-    return int(down), int(across)
 
 
 def workgroups_of(grid: tuple[int, int], instances: int) -> int:
@@ -118,6 +100,29 @@ class KernelWriter(TensorWriter):
         """Return a matrix of zeros."""
         return self.builder.splat(self.name(what), type_, self.builder.literal(0, type_.component))
 
+    def divided(self, index: ScalarValue, width: ScalarValue, names: tuple[str, str]) -> tuple[Scalar, Scalar]:
+        """Return ``index`` divided by ``width``, and the rest: the row and the column of a tile of a grid."""
+        builder = self.builder
+        return builder.arithmetic(names[0], "divide", index, width), builder.arithmetic(names[1], "modulo", index, width)
+
+    def load(
+        self,
+        what: str,
+        name: str,
+        type_: MatrixType,
+        tensor: Tensor,
+        layout: TensorLayout,
+        view: TensorView | None = None,
+        decode: Function | None = None,
+    ) -> Matrix:
+        """Load a matrix, called ``name``, from a tensor that all instances share; ``what`` begins the name of the zeros before it."""
+        before = self.zero(f"{what}_before", type_)
+        return tensor.load(name, type_, self.literal(tensor.first), before, layout, view, None, decode)
+
+    def store(self, matrix: Matrix, tensor: Tensor, layout: TensorLayout) -> None:
+        """Store a matrix to a tensor that all instances share."""
+        tensor.store(matrix, self.literal(tensor.first), layout)
+
     def _trip_count(self, trips: int) -> ScalarValue:
         """Return the operand ``trips``. A specialization constant has a smaller default: with a larger one a device that ignores the
         specialization would only add tiles beyond the matrices, which are zeros."""
@@ -166,72 +171,9 @@ class KernelWriter(TensorWriter):
         return [builder.get_matrix(self.name("final"), variable) for variable in variables]
 
 
-@dataclass(frozen=True)
-class SharedTensor:
-    """A tensor that all workgroups use.
-
-    Attributes:
-        array: where it is.
-        component: of its elements.
-        sizes: of its dimensions.
-        strides: between elements of each dimension, in elements; the last one is 1.
-    """
-
-    array: Array
-    component: ComponentType
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @property
-    def first(self) -> int:
-        """Index of the array's element at which it begins."""
-        return POINTER_ALIGNMENT // self.component.bytes
-
-    def steps(self, explicit: bool) -> list[LayoutStep]:
-        """Return the steps that set the dimensions, and the strides if they are not the default ones or ``explicit`` asks for them."""
-        steps: list[LayoutStep] = [("dimension", self.sizes)]
-        if explicit or self.strides != packed(self.sizes):
-            steps.append(("stride", self.strides))
-        return steps
-
-    def place(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return ``values``, of shape ``sizes``, as the bytes of the array, with finite random numbers around and between them."""
-        bits = tame_bits(self.component, self.array.count, rng)
-        bits[self.first + self.places()] = np.ascontiguousarray(values).view(self.component.bits_dtype)
-        return np.asarray(bits.view(np.uint8))
-
-    def places(self) -> np.ndarray:
-        """Return the distance of each element from the first one in elements: int64, of shape ``sizes``."""
-        total = np.zeros(self.sizes, np.int64)
-        for dimension, (size, stride) in enumerate(zip(self.sizes, self.strides, strict=True)):
-            shape = [1] * len(self.sizes)
-            shape[dimension] = size
-            total = total + (np.arange(size) * stride).reshape(shape)
-        return total
-
-
-def packed(sizes: Sequence[int], gap: int = 0) -> tuple[int, ...]:
-    """Return the strides of a tensor with ``gap`` elements after each line of its innermost dimension."""
-    strides = [1]
-    for i, size in enumerate(reversed(sizes[1:])):
-        strides.append(strides[-1] * size + (gap if i == 0 else 0))
-    return tuple(reversed(strides))
-
-
-def shared_tensor(
-    builder: ProgramBuilder, name: str, component: ComponentType, sizes: Sequence[int], gap: int = 0, role: Role = "input"
-) -> SharedTensor:
-    """Declare a tensor in a storage buffer, with ``gap`` elements after each line."""
-    strides = packed(sizes, gap)
-    margin = POINTER_ALIGNMENT // component.bytes
-    length = margin + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)) + 1 + margin
-    array = builder.array(name, Pointee(component), length, StorageClass.STORAGE_BUFFER, role)
-    return SharedTensor(array, component, tuple(sizes), strides)
-
-
-def opened(writer: KernelWriter, tensor: SharedTensor, name: str, clamp: ClampMode) -> TensorLayout:
+def opened(writer: KernelWriter, tensor: Tensor, name: str, clamp: ClampMode) -> TensorLayout:
     """Create the layout of a whole tensor, which :func:`sliced` cuts."""
-    return writer.layout(name, TensorLayoutType(len(tensor.sizes), clamp), *tensor.steps(explicit=False))
+    return writer.layout(name, TensorLayoutType(len(tensor.sizes), clamp), *tensor.steps)
 
 
 def sliced(writer: KernelWriter, layout: TensorLayout, *slices: tuple[ScalarValue, int]) -> TensorLayout:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, tensor_in, tensor_out
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.tensor_writer import TensorWriter
+from generators.layouts.tensors import contents, tensor_array
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
 from generators.program.tensor import LayoutSetting, TensorLayoutType, TensorViewType, ViewSetting
-from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, Source
+from generators.program.tensor_access import POINTER_ALIGNMENT
+from generators.program.values import MatrixType, Source
 from generators.types import COMPONENT_TYPES, ClampMode, Scope, StorageClass, Use
 
 CAPACITY = 8192
@@ -87,12 +88,8 @@ def write(addressing: Addressing) -> Written:
     builder = ProgramBuilder(Scope.SUBGROUP)
     writer = TensorWriter(builder, addressing.source)
     component, load = COMPONENT_TYPES[addressing.component], addressing.access == "load"
-    if load:
-        tensor = tensor_in(builder, "source", component, CAPACITY, addressing.storage)
-        old = matrix_in(builder, "old", addressing.matrix)
-    else:
-        tensor, target = tensor_out(builder, "target", component, CAPACITY, addressing.storage)
-        new = matrix_in(builder, "source", addressing.matrix)
+    tensor = tensor_array(builder, "source" if load else "target", component, CAPACITY, addressing.storage, not load)
+    matrix = matrix_in(builder, "old" if load else "source", addressing.matrix)
     layout = writer.layout("layout", TensorLayoutType(addressing.rank, addressing.mode), *addressing.steps)
     view = None
     if addressing.view is not None:
@@ -100,12 +97,10 @@ def write(addressing: Addressing) -> Written:
         view = writer.view("view", type_, *addressing.view.steps)
     first = writer.number("first", addressing.first * (POINTER_ALIGNMENT // component.bytes), signed=False)
     if load:
-        result = Matrix("matrix", addressing.matrix)
-        builder.add(TensorLoad(result, tensor.array, first, old, layout, view))
-        matrix_out(builder, "target", result)
+        matrix_out(builder, "target", tensor.load("matrix", addressing.matrix, first, matrix, layout, view))
     else:
-        builder.add(TensorStore(new, tensor.array, first, layout, view))
-        target.finish(builder)
+        tensor.store(matrix, first, layout, view)
+        tensor.finish(builder)
     return Written(builder.build(), writer.operands)
 
 

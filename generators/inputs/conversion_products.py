@@ -10,22 +10,12 @@ import math
 import numpy as np
 
 from generators.inputs.conversions import Step
-from generators.numerics.exactness import accumulation_precision
+from generators.inputs.whole_numbers import budget, up_to
 from generators.numerics.formats import encode, largest_finite, largest_whole
 from generators.property_rows import PropertyRow
 
 Elements = dict[str, np.ndarray]
 """Bits of ``a`` (instances, M, K), ``b`` (instances, K, N) and ``c`` (instances, M, N)."""
-
-
-def _draw(limit: int, shape: tuple[int, ...], signed: bool, rng: np.random.Generator) -> np.ndarray:
-    """Whole numbers of magnitudes from 1 to ``limit``, int64."""
-    magnitudes = rng.integers(1, limit, shape, endpoint=True)
-    return np.asarray(magnitudes * rng.choice(np.array([-1, 1]), shape) if signed else magnitudes)
-
-
-def _precision(row: PropertyRow) -> int:
-    return accumulation_precision(row.a, row.b, row.c, row.result)
 
 
 def _shapes(row: PropertyRow, instances: int) -> dict[str, tuple[int, int, int]]:
@@ -39,11 +29,11 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
     source, target = step.source, step.target
     if target.is_float:
         # Half of the budget of exact sums for the products, the rest for C.
-        budget = 1 << (_precision(row) - 1)
-        even = math.isqrt(budget // row.k)
+        most = budget(row) // 2 + 1
+        even = math.isqrt(most // row.k)
         shared = max(1, min(even, largest_whole(source), largest_whole(target)))
-        other = max(1, min(budget // (row.k * shared), largest_whole(row.a)))
-        addend = min(budget - 1, largest_whole(row.c))
+        other = max(1, min(most // (row.k * shared), largest_whole(row.a)))
+        addend = min(most - 1, largest_whole(row.c))
     else:
         shared, other, addend = min(largest_whole(source) >> 1, largest_whole(target)), largest_whole(target), largest_whole(row.c)
     signed = all(t.is_float or t.is_signed for t in (source, target))
@@ -51,7 +41,7 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
         # Integers wrap: every bit counts.
         given = np.frombuffer(rng.bytes(math.prod(shapes[use]) * source.bytes), source.bits_dtype).reshape(shapes[use])
         return _others(row, use, shapes, (other, addend), rng) | {use: given}
-    converted = _draw(shared, shapes[use], signed, rng).astype(np.float64)
+    converted = up_to(shared, shapes[use], rng, signed).astype(np.float64)
     if source.is_float and not target.is_float:
         fraction = rng.choice(np.array([0.0, 0.25, 0.5]), shapes[use])
         widened = converted + np.copysign(fraction, converted)
@@ -67,8 +57,8 @@ def _others(
     signed = row.result.is_float or row.result.is_signed
     factor = "b" if use == "a" else "a"
     return {
-        factor: encode(row.a, _draw(limits[0], shapes[factor], signed, rng)),
-        "c": encode(row.c, _draw(limits[1], shapes["c"], signed, rng)),
+        factor: encode(row.a, up_to(limits[0], shapes[factor], rng, signed)),
+        "c": encode(row.c, up_to(limits[1], shapes["c"], rng, signed)),
     }
 
 
@@ -79,19 +69,17 @@ def after(row: PropertyRow, step: Step, instances: int, rng: np.random.Generator
     # Sums of floats count quarters.
     quarters = 4 if row.result.is_float else 1
     if row.result.is_float:
-        limit = min(
-            1 << _precision(row), quarters * int(min(largest_finite(target) if target.is_float else largest_whole(target), 2.0**60))
-        )
+        limit = min(budget(row) + 1, quarters * int(min(largest_finite(target) if target.is_float else largest_whole(target), 2.0**60)))
     elif target.is_float:
         limit = int(min(largest_finite(target), 2.0**30))
     else:
         limit = 1 << 31
-    budget = (limit - 1) // 2
-    factor = max(1, min(math.isqrt(budget // row.k), largest_whole(row.a)))
+    half = (limit - 1) // 2
+    factor = max(1, min(math.isqrt(half // row.k), largest_whole(row.a)))
     signed = (row.result.is_float or row.result.is_signed) and (target.is_float or target.is_signed or not row.result.is_float)
-    addend = _draw(max(1, min(budget, limit - 1 - row.k * factor * factor)), shapes["c"], signed, rng)
+    addend = up_to(min(half, limit - 1 - row.k * factor * factor), shapes["c"], rng, signed)
     scale = 1 / quarters
     c = addend.astype(np.float64) * scale if row.result.is_float else addend
-    a = _draw(factor, shapes["a"], signed and (row.a.is_float or row.a.is_signed), rng).astype(np.float64)
-    b = _draw(factor, shapes["b"], signed and (row.b.is_float or row.b.is_signed), rng)
+    a = up_to(factor, shapes["a"], rng, signed and (row.a.is_float or row.a.is_signed)).astype(np.float64)
+    b = up_to(factor, shapes["b"], rng, signed and (row.b.is_float or row.b.is_signed))
     return {"a": encode(row.a, a * scale if row.a.is_float else a), "b": encode(row.b, b), "c": encode(row.c, c)}

@@ -100,6 +100,20 @@ def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
     return table[np.arange(count) % len(table)]
 
 
+def tame_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw random bits of the whole width for integers; for floats random signs, all bits of the significand, and magnitudes from 2**-3
+    to 2**3, so small factors give exact, normal results. Unsigned, (count,)."""
+    if not component.is_float:
+        return rng.integers(0, 1 << component.bits, count, dtype=np.uint64, endpoint=False).astype(component.bits_dtype)
+    hidden = component.precision - 1
+    one = int(np.ones((), component.dtype).view(component.bits_dtype)) >> hidden
+    exponents = rng.integers(one - 3, one + 3, count, dtype=np.uint64)
+    fractions = rng.integers(0, 1 << hidden, count, dtype=np.uint64)
+    signs = rng.integers(0, 2, count, dtype=np.uint64)
+    bits = signs << np.uint64(component.bits - 1) | exponents << np.uint64(hidden) | fractions
+    return bits.astype(component.bits_dtype)
+
+
 def pattern_bits(pattern: str, component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
     """Return the bits of a pattern; ``index_high`` is half 1 of ``index``. Unsigned integers of the component's width, shape (count,)."""
     match pattern:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from generators.inputs.whole_numbers import budget, few, near, up_to
 from generators.numerics.exactness import accumulation_precision
 from generators.numerics.rounding import to_bits
 from generators.property_rows import PropertyRow
@@ -52,34 +53,29 @@ class Chain:
         )
 
 
-def _nonzero(rng: np.random.Generator, limit: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Integers from -limit to limit without 0, int64."""
-    return np.asarray(rng.integers(1, limit, shape, endpoint=True) * rng.choice(np.array([-1, 1]), shape))
-
-
-def _factors(budget: int, a: ComponentType, b: ComponentType) -> tuple[int, int]:
-    """Largest magnitudes of a and b, whole numbers that their types hold exactly, whose product is at most ``budget``."""
+def _factors(most: int, a: ComponentType, b: ComponentType) -> tuple[int, int]:
+    """Largest magnitudes of a and b, whole numbers that their types hold exactly, whose product is at most ``most``."""
     limit_a, limit_b = 1 << a.precision, 1 << b.precision
-    first = max(1, min(limit_a, int(budget**0.5)))
-    second = max(1, min(limit_b, budget // first))
-    return max(1, min(limit_a, budget // second)), second
+    first = max(1, min(limit_a, int(most**0.5)))
+    second = max(1, min(limit_b, most // first))
+    return max(1, min(limit_a, most // second)), second
 
 
 def _scaled(values: np.ndarray, exponent: int, component: ComponentType) -> np.ndarray:
     return np.ldexp(values.astype(np.float64), exponent).astype(component.dtype)
 
 
-def _integers(chain: Chain, rng: np.random.Generator, budget: int) -> tuple[np.ndarray, np.ndarray]:
-    """a and b whose products' absolute values sum to at most ``budget`` for every element."""
+def _integers(chain: Chain, rng: np.random.Generator, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """a and b whose products' absolute values sum to at most ``most`` for every element."""
     shape_a, shape_b, _ = chain.shapes
-    per_term = budget // chain.terms
+    per_term = most // chain.terms
     limit_a, limit_b = _factors(max(per_term, 4), chain.row.a, chain.row.b)
-    a, b = _nonzero(rng, limit_a, shape_a), _nonzero(rng, limit_b, shape_b)
+    a, b = up_to(limit_a, shape_a, rng), up_to(limit_b, shape_b, rng)
     if per_term < 4:
         # A dense matrix would have only ones: keep as many terms as the budget pays for, at places that differ from row to row.
-        kept = max(1, budget // (limit_a * limit_b * chain.repeats))
-        order = rng.random((chain.instances, chain.row.m, chain.steps * chain.row.k)).argsort(axis=-1).argsort(axis=-1)
-        mask = (order < kept).reshape(chain.instances, chain.row.m, chain.steps, chain.row.k)
+        kept = max(1, most // (limit_a * limit_b * chain.repeats))
+        mask = few(kept, (chain.instances, chain.row.m, chain.steps * chain.row.k), rng)
+        mask = mask.reshape(chain.instances, chain.row.m, chain.steps, chain.row.k)
         a = a * mask.transpose(0, 2, 1, 3)
     return a, b
 
@@ -87,19 +83,17 @@ def _integers(chain: Chain, rng: np.random.Generator, budget: int) -> tuple[np.n
 def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (0, 0)) -> Operands:
     """Results near the end of the accumulation's width, with odd low bits; a and b scaled by powers of two."""
     row = chain.row
-    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
-    largest_c = min(budget // 2, 1 << row.c.precision)
-    a, b = _integers(chain, rng, budget - largest_c)
-    _, _, shape_c = chain.shapes
-    c = (largest_c - rng.integers(0, max(1, largest_c // 8), shape_c)) * rng.choice(np.array([-1, 1]), shape_c)
+    most = budget(row)
+    largest_c = min(most // 2, 1 << row.c.precision)
+    a, b = _integers(chain, rng, most - largest_c)
+    c = near(largest_c, chain.shapes[2], rng)
     return Operands(_scaled(a, exponents[0], row.a), _scaled(b, exponents[1], row.b), _scaled(c, sum(exponents), row.c))
 
 
 def cancelling_exact(chain: Chain, rng: np.random.Generator) -> Operands:
     """c is the negated sum of the products but for a small odd rest: a sum that drops low bits on the way shows in all of the result."""
     row = chain.row
-    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
-    a, b = _integers(chain, rng, max(1, min(budget // 2 - 8, (1 << row.c.precision) - 8)))
+    a, b = _integers(chain, rng, max(1, min(budget(row) // 2 - 8, (1 << row.c.precision) - 8)))
     total = chain.repeats * np.einsum("ismk,iskn->imn", a, b)
     c = -total + 2 * rng.integers(-3, 3, total.shape) + 1
     return Operands(_scaled(a, 0, row.a), _scaled(b, 0, row.b), _scaled(c, 0, row.c))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from generators.inputs.whole_numbers import few, near, up_to
 from generators.numerics.exactness import accumulation_precision
 from generators.numerics.formats import encode, largest_whole
 from generators.types import ComponentType
@@ -48,11 +49,6 @@ def _anything(component: ComponentType, shape: tuple[int, ...], rng: np.random.G
     return np.frombuffer(rng.bytes(math.prod(shape) * component.bytes), component.bits_dtype).reshape(shape)
 
 
-def _drawn(limit: int, shape: tuple[int, ...], signed: bool, rng: np.random.Generator) -> np.ndarray:
-    magnitudes = rng.integers(1, max(1, limit), shape, endpoint=True)
-    return np.asarray(magnitudes * rng.choice(np.array([-1, 1]), shape) if signed else magnitudes)
-
-
 def _signed(*components: ComponentType) -> bool:
     return all(c.is_float or c.is_signed for c in components)
 
@@ -74,10 +70,8 @@ def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Eleme
         rest = min(budget // 2, largest_whole(second))
         term = max(1, (budget - rest) // (chain.depth * trips))
         limit = min(limit, max(1, math.isqrt(4 * term)))
-        found["v"] = encode(converted, _drawn(min(term // limit, largest_whole(converted)), shapes["v"], _signed(converted), rng))
-        # Near the end of what Z may be, so that sums need all bits of their accumulation.
-        addend = (rest - rng.integers(0, max(1, rest // 8), shapes["z"])) * rng.choice(np.array([-1, 1]), shapes["z"])
-        found["z"] = encode(second, addend)
+        found["v"] = encode(converted, up_to(min(term // limit, largest_whole(converted)), shapes["v"], rng, _signed(converted)))
+        found["z"] = encode(second, near(rest, shapes["z"], rng))
     else:
         found["v"], found["z"] = _anything(converted, shapes["v"], rng), _anything(second, shapes["z"], rng)
     if not first.is_float and not second.is_float:
@@ -100,8 +94,7 @@ def _scores(chain: UseChain, limit: int, shapes: dict[str, tuple[int, ...]], rng
     terms = min(chain.q[1], max(1, min(4, (units - addend) // 2)))
     each = max(1, (units - addend) // terms)
     large = min(max(1, math.isqrt(each)), largest_whole(factor))
-    order = rng.random(shapes["q"]).argsort(axis=-1).argsort(axis=-1)
-    q = np.where(order < terms, _drawn(large, shapes["q"], signed, rng), 0)
-    k = _drawn(min(each // large, largest_whole(factor)), shapes["k"], signed, rng)
-    c = _drawn(min(addend, largest_whole(first)), shapes["c"], signed, rng)
+    q = few(terms, shapes["q"], rng) * up_to(large, shapes["q"], rng, signed)
+    k = up_to(min(each // large, largest_whole(factor)), shapes["k"], rng, signed)
+    c = up_to(min(addend, largest_whole(first)), shapes["c"], rng, signed)
     return {"q": encode(factor, q / parts if parts > 1 else q), "k": encode(factor, k), "c": encode(first, c / parts if parts > 1 else c)}

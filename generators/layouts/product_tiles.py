@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from generators.layouts.tiles import Tiles, tiled
+from generators.layouts.matrix_arrays import Tiles, tiled
+from generators.layouts.row_types import row_type
+from generators.program.values import MatrixType
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ComponentType, Layout
+from generators.types import COMPONENT_TYPES, Layout, Scope
 
 Form = Literal["single", "reuse", "loop", "loop_fixed", "accumulators"]
 """How multiply-adds follow each other: one; the same operands again; carried through a loop with operands of each iteration, or with the
@@ -22,11 +24,12 @@ Declared = Literal["same", "opposite", "a", "b", "c", "result"]
 _OPPOSITE = {"s": "u", "u": "s"}
 
 
-def _declared(component: ComponentType, flipped: bool) -> ComponentType:
-    """The type that the shader declares: integers of the other signedness where asked, since only the operand flags count."""
-    if component.is_float or not flipped:
-        return component
-    return COMPONENT_TYPES[_OPPOSITE[component.name[0]] + component.name[1:]]
+def _declared(type_: MatrixType, opposite: bool) -> MatrixType:
+    """Return the type that the shader declares: integers of the other signedness where asked, since only the operand flags count."""
+    name = type_.component.name
+    if type_.component.is_float or not opposite:
+        return type_
+    return replace(type_, component=COMPONENT_TYPES[_OPPOSITE[name[0]] + name[1:]])
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ _GRID = {"accumulators": (("0", "1"), ("0", "1"))}
 
 def product_tiles(
     row: PropertyRow,
+    scope: Scope,
     layouts: Sequence[Layout],
     padded: bool,
     count: int,
@@ -65,6 +69,7 @@ def product_tiles(
 
     Args:
         row: the property row.
+        scope: of the matrices.
         layouts: of A, B, C and Result.
         padded: whether lines are followed by padding.
         count: scope instances.
@@ -74,18 +79,13 @@ def product_tiles(
     trips = trips if form in LOOPS else 1
     steps = trips if form in ("loop", "accumulators") else 1
     repeats = {"loop_fixed": trips, "reuse": 2}.get(form, 1)
-    types = {
-        name: _declared(component, declared in ("opposite", name))
-        for name, component in (("a", row.a), ("b", row.b), ("c", row.c), ("result", row.result))
-    }
-    of_a, of_b, of_c, of_d = layouts
     names_a, names_b = _GRID.get(form, (("",), ("",)))
     pairs = [a + b for a in names_a for b in names_b]
     outputs = ["0", "1"] if form == "reuse" else pairs
-    a = tiled(types["a"], (row.m, row.k), of_a, padded, (count, steps))
-    b = tiled(types["b"], (row.k, row.n), of_b, padded, (count, steps))
-    c = tiled(types["c"], (row.m, row.n), of_c, padded, (count, 1))
-    d = tiled(types["result"], (row.m, row.n), of_d, padded, (count, 1))
+    a, b, c, d = (
+        tiled(_declared(row_type(row, name, scope), declared in ("opposite", word)), layout, padded, (count, each))
+        for name, word, layout, each in zip("abcd", ("a", "b", "c", "result"), layouts, (steps, steps, 1, 1), strict=True)
+    )
     return ProductTiles(
         row,
         steps,

@@ -8,7 +8,7 @@ from generators.types import Scope, Use
 
 
 def row_type(row: PropertyRow, operand: str, scope: Scope) -> MatrixType:
-    """The type of operand ``a``, ``b`` or ``c`` of a row's multiply-add, or of its result ``d``."""
+    """Return the type of operand ``a``, ``b`` or ``c`` of a row's multiply-add, or of its result ``d``."""
     match operand:
         case "a":
             return MatrixType(row.a, scope, row.m, row.k, Use.A)

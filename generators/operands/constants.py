@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -11,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.program import Program
 from generators.program.values import Operand
-from generators.types import ComponentType, Layout, Scope, Use
+from generators.types import Layout, Scope, Use
 
 T = TypeVar("T")
 
@@ -129,34 +128,6 @@ class Constants:
     def layout(self, source: ConstantSource, name: str, value: Layout, default: int) -> Layout | Operand:
         """Return a memory layout called ``name``."""
         return value if source == "literal" else self.scalar(source, name, value, default)
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """A matrix in memory, in components: ``stride`` between its lines, and ``span`` from its first to its last element."""
-
-    stride: int
-    span: int
-
-
-def footprint(component: ComponentType, shape: tuple[int, int], layout: Layout, padding: int, least: int = 0) -> Footprint:
-    """Return lines ``padding`` granules of 16 bytes apart, or ``least`` components if that is more (KHR-ALIGN-01 asks for 16 bytes at
-    most)."""
-    lines, line = shape if layout is Layout.ROW_MAJOR else (shape[1], shape[0])
-    granule = granule_of(component)
-    stride = max(-(-line // granule) * granule + padding * granule, least)
-    return Footprint(stride, stride * (lines - 1) + line)
-
-
-def granule_of(component: ComponentType) -> int:
-    """Return how many components 16 bytes have."""
-    return max(1, 16 // component.bytes)
-
-
-def rounded_up(count: int, component: ComponentType) -> int:
-    """Round ``count`` components up to whole 16 bytes."""
-    granule = granule_of(component)
-    return math.ceil(count / granule) * granule
 
 
 def counts_instances(scope: Varying[Scope], subgroups: Varying[int]) -> bool:

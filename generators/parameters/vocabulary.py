@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from generators.parameters.declaration import parameter
-from generators.types import ClampMode, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, Scope, StorageClass, Use
 
 SCOPES: Mapping[str, Scope] = MappingProxyType({"subgroup": Scope.SUBGROUP, "workgroup": Scope.WORKGROUP})
 USES: Mapping[str, Use] = MappingProxyType({"a": Use.A, "b": Use.B, "acc": Use.ACCUMULATOR})
@@ -29,8 +29,6 @@ CLAMP_MODES: Mapping[str, ClampMode] = MappingProxyType(
         "mirrored": ClampMode.REPEAT_MIRRORED,
     }
 )
-SHAPE = re.compile(r"[1-9]\d*x[1-9]\d*")
-"""The labels of a parameter ``shape``: rows and columns, such as 16x8."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +61,32 @@ def layouts_of(count: int) -> Callable[[str], tuple[Layout, ...]]:
 
 
 def parse_shape(text: str) -> tuple[int, int]:
-    """Return rows and columns of a shape such as ``16x8``.
+    """Return rows and columns of a shape such as ``16x8``; raises ValueError."""
+    rows, columns = numbers_in(text, "rows and columns, such as 16x8")
+    return rows, columns
+
+
+def numbers_in(text: str, expected: str) -> list[int]:
+    """Return the numbers in a label: as many, from 1 on and separated by ``x``, as the example has that ends ``expected``.
 
     Raises:
-        ValueError: it is no shape.
+        ValueError: it is not such a label; says what is ``expected``.
     """
-    if not SHAPE.fullmatch(text):
-        raise ValueError("expected rows and columns, such as 16x8")
-    rows, columns = (int(n) for n in text.split("x"))
-    return rows, columns
+    numbers = text.split("x")
+    example = expected.rsplit(maxsplit=1)[-1].split("x")
+    if len(numbers) != len(example) or not all(re.fullmatch(r"[1-9]\d*", number) for number in numbers):
+        raise ValueError(f"expected {expected}")
+    return [int(number) for number in numbers]
+
+
+def types_in(text: str) -> tuple[ComponentType, ComponentType, ComponentType, ComponentType]:
+    """Return the four component types of a label such as ``f16.f16.f32.f32``.
+
+    Raises:
+        ValueError: it is not such a label.
+    """
+    names = text.split(".")
+    if len(names) != 4 or not set(names) <= set(COMPONENT_TYPES):
+        raise ValueError(f"expected four component types, such as f16.f16.f32.f32, of {', '.join(COMPONENT_TYPES)}")
+    a, b, c, result = (COMPONENT_TYPES[name] for name in names)
+    return a, b, c, result

@@ -21,15 +21,16 @@ from generators.casebook.cases import with_property_rows
 from generators.dispatch import kernel
 from generators.errors import CasebookError
 from generators.families.nv_cooperative_matrix2.flexible import parse_size
-from generators.layouts.tiles import tiled
+from generators.layouts.matrix_arrays import tiled
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.per_element import PerElement
 from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import MatrixType
 from generators.property_rows import is_flexible, parse_flexible_row
 from generators.spirv.emit import emit
-from generators.types import COMPONENT_TYPES, Layout
+from generators.types import COMPONENT_TYPES, Layout, Scope, Use
 from tests.families.evidence import is_seen, seen, unseen
 from tests.suite import casebook
 
@@ -165,7 +166,7 @@ def test_tiles_of_any_multiple_of_a_granularity_are_aligned(layout, component, p
     type_ = COMPONENT_TYPES[component]
     for line in (*range(4, 60, 4), *range(64, 129, 8)):
         shape = (5, line) if layout is Layout.ROW_MAJOR else (line, 5)
-        tiles = tiled(type_, shape, layout, padded, (3, 2))
+        tiles = tiled(MatrixType(type_, Scope.SUBGROUP, *shape, Use.A), layout, padded, (3, 2))
         alignment = min(16, line * type_.bytes)
         assert tiles.stride * type_.bytes % alignment == 0
         assert tiles.pitch * type_.bytes % alignment == 0

@@ -9,7 +9,7 @@ import pytest
 
 from cts.reference.evaluate import evaluate
 from generators.errors import GeneratorError
-from generators.layouts.tensor_tiles import matrix_in, matrix_out
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.program import Subcase

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from generators.glsl.emit import emit as emit_glsl
-from generators.layouts.tensor_tiles import matrix_in, matrix_out
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.use_conversion import Transpose, UseConvert

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs.patterns import random_bits
+from generators.layouts.matrix_arrays import MatrixArray, matrix_source, matrix_target, tight
 from generators.layouts.row_types import row_type
-from generators.layouts.tile_arrays import TileArray, tile_array
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -100,14 +100,16 @@ class _ProgramWriter:
         if parameters.move not in _WITHIN:
             self.boxes.append(self.builder.variable("other", self.type, parameters.other_storage))
         self.indices: dict[int, Operand] = {}
-        self.sources: dict[MatrixType, TileArray] = {}
-        self.targets: dict[MatrixType, TileArray] = {}
+        self.sources: dict[MatrixType, MatrixArray] = {}
+        self.targets: dict[MatrixType, MatrixArray] = {}
+        instances = self.builder.instances
         load, store = parameters.layouts
         for number, type_ in enumerate(dict.fromkeys(type_ for _, type_ in self.matrices)):
             tiles = sum(t == type_ for _, t in self.matrices)
             # One more tile than matrices: a matrix that replaces one after a move.
-            self.sources[type_] = tile_array(self.builder, f"source{number}", type_, tiles + 1, load)
-            self.targets[type_] = tile_array(self.builder, f"target{number}", type_, tiles * len(self.boxes), store, output=True)
+            given, taken = tight(type_, load, (instances, tiles + 1)), tight(type_, store, (instances, tiles * len(self.boxes)))
+            self.sources[type_] = matrix_source(self.builder, f"source{number}", given, label="place")
+            self.targets[type_] = matrix_target(self.builder, f"target{number}", taken, label="place")
         if self.builder.instances > 1:
             self.builder.instance_index()
 
@@ -157,11 +159,11 @@ class _ProgramWriter:
         if self.parameters.write == "loop":
             tiles, index = self.sources[self.matrices[0][1]], Scalar("filling", U32)
             with builder.loop(index, self.length, []):
-                builder.set(box, (index,), tiles.load(builder, "filled", index))
+                builder.set(box, (index,), tiles.load_tile("filled", index))
             return
         taken = dict.fromkeys(self.sources, 0)
         for number, (path, type_) in enumerate(self.matrices):
-            matrix = self.sources[type_].load(builder, f"matrix{number}", taken[type_])
+            matrix = self.sources[type_].load_tile(f"matrix{number}", taken[type_])
             taken[type_] += 1
             builder.set(box, self.path(path, self.parameters.write), matrix)
         for path in self.scalars:
@@ -170,8 +172,8 @@ class _ProgramWriter:
     def spare(self) -> tuple[tuple[int, ...], Matrix]:
         """Return the path of a matrix, and another matrix of its type that is nowhere yet."""
         path, type_ = self.matrices[-1]
-        tiles = self.sources[type_]
-        return path, tiles.load(self.builder, "spare", tiles.count - 1)
+        source = self.sources[type_]
+        return path, source.load_tile("spare", source.tiles.steps - 1)
 
     def whole(self, name: str) -> Aggregate:
         """Read the whole first variable."""
@@ -252,7 +254,7 @@ class _ProgramWriter:
                     told = builder.get(f"{box.name}_told", box, *self.path(self.scalars[0], self.parameters.read))
                     assert isinstance(told, Scalar), "the path leads to a scalar"
                     tile = builder.arithmetic(f"{box.name}_tile", "add", told, builder.literal(taken[type_]))
-                self.targets[type_].store(builder, matrix, tile)
+                self.targets[type_].store_tile(matrix, tile)
                 taken[type_] += 1
 
     def _store_in_loop(self, box: Variable) -> None:
@@ -261,7 +263,7 @@ class _ProgramWriter:
         start = self.parameters.count * self.boxes.index(box)
         with builder.loop(index, self.length, []):
             tile = builder.arithmetic(f"{box.name}_tile", "add", index, builder.literal(start))
-            tiles.store(builder, builder.get_matrix(f"{box.name}_read", box, index), tile)
+            tiles.store_tile(builder.get_matrix(f"{box.name}_read", box, index), tile)
 
 
 def build(parameters: Parameters) -> Built:

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from generators.layouts.matrix_arrays import matrix_target, tiled
 from generators.numerics.formats import bits_of, largest_finite, smallest_normal
 from generators.operands.origins import CONSTANT, ORIGINS, Filling, Origin, construct, feed, filling, initializer
 from generators.parameters.declaration import parameter
@@ -15,11 +16,10 @@ from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, Scoped
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.values import Matrix, MatrixType, Scalar
 from generators.program.variables import ArrayType, Initializer
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Use
 
 _OTHER = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
 
@@ -145,16 +145,7 @@ class _MatrixWriter:
 
     def store(self, matrix: Matrix, name: str, layout: Layout) -> None:
         """Store ``matrix`` to an array of its own, with space between the rows (columns) and between scope instances."""
-        builder, component = self.builder, self.type.component
-        rows, columns = self.type.shape
-        runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
-        stride = run + max(1, min(16, run * component.bytes) // component.bytes)
-        pitch = stride * (runs + 1)
-        array = builder.array(name, Pointee(component), pitch * builder.instances, StorageClass.STORAGE_BUFFER, "output")
-        first: ScalarValue = builder.literal(0)
-        if builder.instances > 1:
-            first = builder.offset(f"{name}_first", first, builder.instance_index(), pitch)
-        builder.store(matrix, array, first, builder.literal(stride), layout)
+        matrix_target(self.builder, name, tiled(self.type, layout, True, (self.builder.instances, 1), apart=1)).store(matrix)
 
     def straight(self) -> None:
         """Store matrices as they are."""

@@ -9,19 +9,19 @@ from typing import Literal
 
 import numpy as np
 
-from generators.layouts.tiles import Tiles
-from generators.numerics.exactness import accumulation_precision
+from generators.inputs.whole_numbers import budget, up_to
+from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
+from generators.layouts.row_types import row_type
 from generators.operands.origins import ORIGINS, Filling, Origin, construct, feed, filling, scalar_for
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import LAYOUT_LETTERS, OPERAND_USES, SOURCE_NAMES
+from generators.parameters.vocabulary import LAYOUT_LETTERS, SOURCE_NAMES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope
 
 _TWINS = {"f16": "bf16", "bf16": "f16", "s8": "u8", "u8": "s8", "e4m3": "e5m2", "e5m2": "e4m3", "s16": "u16", "u16": "s16"}
 """Types of the same width, which a compiler may confuse."""
@@ -145,7 +145,7 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
         null: whether the constructed operands are null instead.
         iterations: how many multiply-adds follow each other.
     """
-    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
+    most = budget(row)
     terms = row.k * iterations
     magnitude, exponent = {"a": 0, "b": 0, "c": 0}, {"a": 0, "b": 0}
     for name in ("a", "b"):
@@ -162,11 +162,11 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
         limit_c = 0
     else:
         fixed = terms * magnitude["a"] * magnitude["b"]
-        limit_c = min((1 << row.c.precision) - 1, max(0, budget - fixed) if {"a", "b"} <= set(fillings) else budget // 4)
+        limit_c = min((1 << row.c.precision) - 1, max(0, most - fixed) if {"a", "b"} <= set(fillings) else most // 4)
         if limit_c < 3:
             return None
         magnitude["c"] = limit_c
-    per_term = (budget - magnitude["c"]) // (terms * scale)
+    per_term = (most - magnitude["c"]) // (terms * scale)
     most_a, most_b = (1 << row.a.precision) - 1, (1 << row.b.precision) - 1
     has_a, has_b = "a" in fillings, "b" in fillings
     if has_a and has_b:
@@ -180,7 +180,7 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
         limit_a = limit_b = min(most_a, most_b, math.isqrt(max(0, per_term)))
     limit_a, limit_b = min(limit_a, most_a), min(limit_b, most_b)
     largest = max(magnitude["a"], limit_a) * max(magnitude["b"], limit_b)
-    if min(limit_a, limit_b) < 1 or terms * scale * largest + magnitude["c"] > budget:
+    if min(limit_a, limit_b) < 1 or terms * scale * largest + magnitude["c"] > most:
         return None
     return Limits(limit_a, limit_b, limit_c, exponent["a"], exponent["b"])
 
@@ -236,14 +236,6 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 }
 
 
-def _tiles(component: ComponentType, shape: tuple[int, int], layout: Layout, instances: int) -> Tiles:
-    rows, columns = shape
-    runs, run = (rows, columns) if layout is Layout.ROW_MAJOR else (columns, rows)
-    stride = run + max(1, min(16, run * component.bytes) // component.bytes)
-    pitch = stride * (runs + 1)
-    return Tiles(component, rows, columns, layout, stride, pitch, 1, pitch * instances)
-
-
 class _ProductWriter:
     """Writes the program of one case."""
 
@@ -252,6 +244,7 @@ class _ProductWriter:
         self.builder = ProgramBuilder(Scope.SUBGROUP, subgroups=parameters.subgroups)
         self.layout, self.origin = parameters.layout, parameters.origin
         self.rows, self.fillings = _rows(parameters), _fillings(parameters)
+        self.sources: dict[str, MatrixArray] = {}
         self.shared: ScalarValue | None = None
         if self.builder.instances > 1:
             self.builder.instance_index()
@@ -259,42 +252,32 @@ class _ProductWriter:
             name = parameters.constructed[0]
             self.shared = scalar_for(self.builder, name, self.fillings[name], self.origin)
 
-    def _place(self, name: str, tiles: Tiles) -> ScalarValue:
-        builder = self.builder
-        first: ScalarValue = builder.literal(0)
-        return first if builder.instances == 1 else builder.offset(f"{name}_first", first, builder.instance_index(), tiles.pitch)
-
-    def _type(self, name: str, row: PropertyRow) -> MatrixType:
-        component, shape = operand_types(row)[name]
-        return MatrixType(component, Scope.SUBGROUP, *shape, OPERAND_USES[name])
+    def _tiles(self, type_: MatrixType) -> Tiles:
+        return tiled(type_, self.layout, True, (self.builder.instances, 1), apart=1)
 
     def load(self, name: str, suffix: str, row: PropertyRow) -> Matrix:
         """Load an operand from an array of its own."""
-        type_ = self._type(name, row)
-        tiles = _tiles(type_.component, type_.shape, self.layout, self.builder.instances)
         label = f"{name}{suffix}"
-        array = self.builder.array(f"{label}_in", Pointee(type_.component), tiles.length, StorageClass.STORAGE_BUFFER, "input")
-        first, stride = self._place(label, tiles), self.builder.literal(tiles.stride)
-        return self.builder.load(f"matrix_{label}", type_, array, first, stride, self.layout)
+        source = matrix_source(self.builder, f"{label}_in", self._tiles(row_type(row, name, Scope.SUBGROUP)))
+        self.sources[label] = source
+        return source.load(f"matrix_{label}", source.first(prefix=label))
 
     def operand(self, name: str, suffix: str, row: PropertyRow) -> Matrix:
         """Return an operand, constructed or loaded."""
         label = f"{name}{suffix}"
         if label not in self.fillings:
             return self.load(name, suffix, row)
-        return construct(self.builder, label, self._type(name, row), self.fillings[label], self.origin, self.shared)
+        return construct(self.builder, label, row_type(row, name, Scope.SUBGROUP), self.fillings[label], self.origin, self.shared)
 
     def store(self, matrix: Matrix, name: str) -> None:
         """Store a result."""
-        tiles = _tiles(matrix.type.component, matrix.type.shape, self.layout, self.builder.instances)
-        array = self.builder.array(name, Pointee(matrix.type.component), tiles.length, StorageClass.STORAGE_BUFFER, "output")
-        self.builder.store(matrix, array, self._place(name, tiles), self.builder.literal(tiles.stride), self.layout)
+        matrix_target(self.builder, name, self._tiles(matrix.type)).store(matrix)
 
     def straight(self) -> None:
         """Write one multiply-add, or two in types of equal width."""
         for suffix, row in self.rows.items():
             a, b, c = (self.operand(name, suffix, row) for name in "abc")
-            type_ = replace(self._type("c", row), component=row.result)
+            type_ = row_type(row, "d", Scope.SUBGROUP)
             self.store(self.builder.muladd(f"product{suffix}", type_, a, b, c, row.operands or None), f"d{suffix}")
 
     def loop(self) -> None:
@@ -312,15 +295,10 @@ class _ProductWriter:
         self.store(current["c"], "d")
 
 
-def operand_types(row: PropertyRow) -> dict[str, tuple[ComponentType, tuple[int, int]]]:
-    """Return component and shape of A, B and C."""
-    return {"a": (row.a, (row.m, row.k)), "b": (row.b, (row.k, row.n)), "c": (row.c, (row.m, row.n))}
-
-
-def _draw(row: PropertyRow, name: str, within: Limits | None, instances: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a loaded operand, (instances, 1, rows, columns): all bits of integers, small numbers of both signs of floats."""
-    component, shape = operand_types(row)[name]
-    size = (instances, 1, *shape)
+def _draw(type_: MatrixType, name: str, within: Limits | None, instances: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a loaded operand, (instances, rows, columns): all bits of integers, small numbers of both signs of floats."""
+    component = type_.component
+    size = (instances, *type_.shape)
     if within is None:
         bits = (
             rng.integers(0, 1 << component.bits, size, np.uint64, endpoint=False)
@@ -330,8 +308,7 @@ def _draw(row: PropertyRow, name: str, within: Limits | None, instances: int, rn
         return bits.astype(component.bits_dtype).view(component.dtype)
     limit = {"a": within.a, "b": within.b, "c": within.c}[name]
     exponent = {"a": within.exponent_a, "b": within.exponent_b, "c": within.exponent_a + within.exponent_b}[name]
-    drawn = rng.integers(1, limit, size, endpoint=True) * rng.choice(np.array([-1, 1]), size)
-    return np.asarray(np.ldexp(drawn.astype(np.float64), exponent).astype(component.dtype))
+    return np.asarray(np.ldexp(up_to(limit, size, rng).astype(np.float64), exponent).astype(component.dtype))
 
 
 def build(parameters: Parameters) -> Built:
@@ -341,17 +318,16 @@ def build(parameters: Parameters) -> Built:
         writer.loop()
     else:
         writer.straight()
-    rows, layout = writer.rows, writer.layout
-    found = _limits(parameters) if parameters.row.result.is_float else dict.fromkeys(rows)
+    found = _limits(parameters) if parameters.row.result.is_float else dict.fromkeys(writer.rows)
 
     def draw(name: str, parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays, operands = feed(writer.fillings, program)
-        inputs = {array.name for array in program.arrays}
-        for suffix, row in rows.items():
-            for each, (component, shape) in operand_types(row).items():
-                if f"{each}{suffix}_in" in inputs:
-                    tiles = _tiles(component, shape, layout, program.instances)
-                    arrays[f"{each}{suffix}_in"] = tiles.place(_draw(row, each, found[suffix], program.instances, rng), rng)
+        for suffix in writer.rows:
+            for each in "abc":
+                source = writer.sources.get(f"{each}{suffix}")
+                if source is not None:
+                    drawn = _draw(source.tiles.type, each, found[suffix], program.instances, rng)
+                    arrays[source.name] = source.tiles.place(drawn, rng)
         if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
             operands["trip_count"] = parameters.trips
         return Subcase(name, arrays, operands)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from generators.chains.cases import ROW_FITS, ChainParameters, begin
+from generators.chains.cases import ROW_FITS, ChainParameters, NumberParameters, begin
 from generators.chains.decisions import Decisions
 from generators.chains.pointers import PointerWriter, Storage
 from generators.parameters.declaration import parameter
@@ -274,10 +274,8 @@ class Parameters(ChainParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubcaseParameters(Parameters):
+class SubcaseParameters(NumberParameters, Parameters):
     """The parameters of a subcase."""
-
-    number: int = parameter("n, where it comes at run time", default=3, applies=lambda parameters: parameters.n_comes_at_run_time)
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}

@@ -12,15 +12,15 @@ import numpy as np
 from generators.errors import GeneratorError
 from generators.inputs import conversion_products, conversions
 from generators.inputs.conversions import Step
-from generators.layouts.placement import Target, fills, stage_in, stage_out
-from generators.layouts.tiles import Tiles, first_tile, fit_workgroup_memory, tiled
+from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
+from generators.layouts.placement import fills
+from generators.layouts.row_types import row_type
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES, USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import Conversion, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
-from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType
 from generators.property_rows import PropertyRow
@@ -172,19 +172,11 @@ def row(parameters: Parameters) -> PropertyRow:
 
 
 @dataclass(frozen=True)
-class TiledMatrix:
-    """A matrix in memory: its use, and its tiles."""
-
-    use: Use
-    tiles: Tiles
-
-
-@dataclass(frozen=True)
 class Matrices:
     """The matrices that a case loads and stores, by name of the array."""
 
-    sources: dict[str, TiledMatrix]
-    targets: dict[str, TiledMatrix]
+    sources: dict[str, Tiles]
+    targets: dict[str, Tiles]
 
 
 def matrices(parameters: Parameters) -> Matrices:
@@ -193,15 +185,17 @@ def matrices(parameters: Parameters) -> Matrices:
     Raises:
         GeneratorError: the case has a multiply-add that no known row allows.
     """
-    source, target, use, shape = parameters.from_, parameters.to, parameters.use, parameters.shape
+    source, target, scope = parameters.from_, parameters.to, parameters.scope
     loaded, stored = parameters.layouts
-    count = (parameters.instances, 1)
 
-    def given(component: ComponentType, shape: tuple[int, int] = shape, use: Use = use) -> TiledMatrix:
-        return TiledMatrix(use, tiled(component, shape, loaded, True, count))
+    def placed(type_: MatrixType, layout: Layout) -> Tiles:
+        return tiled(type_, layout, True, (parameters.instances, 1))
 
-    def taken(component: ComponentType, shape: tuple[int, int] = shape, use: Use = use) -> TiledMatrix:
-        return TiledMatrix(use, tiled(component, shape, stored, True, count))
+    def given(component: ComponentType) -> Tiles:
+        return placed(MatrixType(component, scope, *parameters.shape, parameters.use), loaded)
+
+    def taken(component: ComponentType) -> Tiles:
+        return placed(MatrixType(component, scope, *parameters.shape, parameters.use), stored)
 
     match parameters.form:
         case "alone" | "through":
@@ -213,15 +207,11 @@ def matrices(parameters: Parameters) -> Matrices:
         case "both":
             return Matrices({"source": given(source)}, {"converted": taken(target), "other": taken(parameters.third)})
     of = row(parameters)
-    operands = {
-        "a": given(of.a, (of.m, of.k), Use.A),
-        "b": given(of.b, (of.k, of.n), Use.B),
-        "c": given(of.c, (of.m, of.n), Use.ACCUMULATOR),
-    }
+    operands = {name: placed(row_type(of, name, scope), loaded) for name in "abc"}
     if parameters.form == "after":
         return Matrices(operands, {"converted": taken(target), "product": taken(source)})
-    result = taken(of.result, (of.m, of.n), Use.ACCUMULATOR)
-    return Matrices(operands | {_FACTOR_NAMES[use]: given(source)}, {"product": result, "kept": taken(source)})
+    result = placed(row_type(of, "d", scope), stored)
+    return Matrices(operands | {_FACTOR_NAMES[parameters.use]: given(source)}, {"product": result, "kept": taken(source)})
 
 
 def _convertible(parameters: Parameters) -> bool:
@@ -245,7 +235,7 @@ def _fits(parameters: Parameters) -> bool:
     if parameters.storage is not StorageClass.WORKGROUP:
         return True
     found = matrices(parameters)
-    return fit_workgroup_memory(parameters.storage, (one.tiles for one in (*found.sources.values(), *found.targets.values())))
+    return fit_workgroup_memory(parameters.storage, (*found.sources.values(), *found.targets.values()))
 
 
 def _needed(parameters: SubcaseParameters) -> bool:
@@ -308,34 +298,20 @@ class _ConversionWriter:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.matrices = matrices(parameters)
         self.steps = steps(parameters)
         self.row = row(parameters) if parameters.form in _PRODUCTS else None
-        self.scope, storage = parameters.scope, parameters.storage
-        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
-        self.sources: dict[str, Array] = {
-            name: stage_in(self.builder, name, Pointee(matrix.tiles.component), matrix.tiles.length, storage)
-            for name, matrix in self.matrices.sources.items()
-        }
-        self.targets: dict[str, Target] = {
-            name: stage_out(self.builder, name, Pointee(matrix.tiles.component), matrix.tiles.length, storage)
-            for name, matrix in self.matrices.targets.items()
-        }
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        found = matrices(parameters)
+        self.sources = matrix_sources(self.builder, found.sources, parameters.storage)
+        self.targets = matrix_targets(self.builder, found.targets, parameters.storage)
 
     def load(self, name: str) -> Matrix:
         """Load the matrix of array ``name``."""
-        matrix = self.matrices.sources[name]
-        tiles = matrix.tiles
-        type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, matrix.use)
-        stride = self.builder.literal(tiles.stride)
-        return self.builder.load(f"matrix_{name}", type_, self.sources[name], first_tile(self.builder, name, tiles), stride, tiles.layout)
+        return self.sources[name].load()
 
     def store(self, matrix: Matrix, name: str) -> None:
         """Store ``matrix`` to array ``name``."""
-        tiles = self.matrices.targets[name].tiles
-        self.builder.store(
-            matrix, self.targets[name].array, first_tile(self.builder, name, tiles), self.builder.literal(tiles.stride), tiles.layout
-        )
+        self.targets[name].store(matrix)
 
     def convert(self, name: str, matrix: Matrix, step: Step) -> Matrix:
         """Convert ``matrix`` by ``step``, saturating where the case says so and the type can."""
@@ -381,7 +357,7 @@ class _ConversionWriter:
         """Add the multiply-add of the case's row."""
         of = self.row
         assert of is not None
-        type_ = MatrixType(of.result, self.scope, of.m, of.n, Use.ACCUMULATOR)
+        type_ = row_type(of, "d", self.parameters.scope)
         return self.builder.muladd("matrix_product", type_, factors["a"], factors["b"], factors["c"], of.operands or None)
 
     def finish(self) -> Program:
@@ -422,7 +398,7 @@ def build(parameters: Parameters) -> Built:
             writer.after()
         case _:
             writer.conversions()
-    found, of, sources = writer.steps, writer.row, writer.matrices.sources
+    found, of = writer.steps, writer.row
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         if of is None:
@@ -433,7 +409,7 @@ def build(parameters: Parameters) -> Built:
             elements = conversion_products.before(of, found[0], _FACTOR_NAMES[parameters.use], program.instances, rng)
         else:
             elements = conversion_products.after(of, found[0], program.instances, rng)
-        arrays = {array: matrix.tiles.place(elements[array][:, None], rng) for array, matrix in sources.items()}
+        arrays = {array: source.tiles.place(elements[array], rng) for array, source in writer.sources.items()}
         return Subcase(name, arrays | fills(program, rng))
 
     return Built(writer.finish(), draw)

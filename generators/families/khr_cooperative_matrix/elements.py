@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from generators.inputs.patterns import tame_bits
+from generators.layouts.matrix_arrays import matrix_source, matrix_target, tight
 from generators.layouts.row_types import row_type
-from generators.layouts.tile_arrays import tame_bits, tile_array
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
@@ -153,11 +154,12 @@ class _ProgramWriter:
             holders.append(self._holder("other"))
         kept = builder.variable("kept", self.type, "function") if parameters.leading_form == "composite" else None
         count = sum(len(holder.paths) for holder in holders)
-        source = tile_array(builder, "source", self.type, count, load)
-        target = tile_array(builder, "target", self.type, count + (kept is not None), store, output=True)
+        instances = builder.instances
+        source = matrix_source(builder, "source", tight(self.type, load, (instances, count)), label="place")
+        target = matrix_target(builder, "target", tight(self.type, store, (instances, count + (kept is not None))), label="place")
         places = [(holder.variable, path) for holder in holders for path in holder.paths]
         for tile, (variable, path) in enumerate(places):
-            builder.set(variable, path, source.load(builder, f"matrix_{tile}", tile))
+            builder.set(variable, path, source.load_tile(f"matrix_{tile}", tile))
         changed = holders[-1]
         if kept is not None:
             builder.set(kept, (), builder.get_matrix("matrix_kept", changed.variable, *changed.path))
@@ -177,7 +179,7 @@ class _ProgramWriter:
             )
         )
         for tile, (variable, path) in enumerate(places):
-            target.store(builder, builder.get_matrix(f"{variable.name}_{tile}", variable, *path), tile)
+            target.store_tile(builder.get_matrix(f"{variable.name}_{tile}", variable, *path), tile)
         return builder.build()
 
 

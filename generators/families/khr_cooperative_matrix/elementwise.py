@@ -9,16 +9,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from generators.inputs import elementwise as inputs
-from generators.layouts.placement import Target, fills, stage_in, stage_out
-from generators.layouts.tiles import WORKGROUP_BYTES, Tiles, tiled
+from generators.layouts.matrix_arrays import WORKGROUP_BYTES, Tiles, matrix_sources, matrix_targets, tiled
+from generators.layouts.placement import fills
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.elementwise import Operator
-from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.values import Matrix, MatrixType, Operand, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _COMPONENTS = {name: component for name, component in COMPONENT_TYPES.items() if component.has_arithmetic}
@@ -83,7 +82,8 @@ def _results(parameters: Parameters) -> tuple[str, ...]:
 
 
 def _tiles(parameters: Parameters, layout: Layout) -> Tiles:
-    return tiled(parameters.component, parameters.shape, layout, False, (parameters.instances, 1))
+    type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
+    return tiled(type_, layout, False, (parameters.instances, 1))
 
 
 def _fits(parameters: Parameters) -> bool:
@@ -140,26 +140,14 @@ class _ArithmeticWriter:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.component, self.scope = parameters.component, parameters.scope
-        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
-        self.load_tiles, self.store_tiles = _tiles(parameters, parameters.load), _tiles(parameters, parameters.store)
-        self.operands, storage, pointee = _operands(parameters), parameters.storage, Pointee(self.component)
-        self.sources: dict[str, Array] = {
-            name: stage_in(self.builder, name, pointee, self.load_tiles.length, storage) for name in self.operands
-        }
-        self.targets: dict[str, Target] = {
-            name: stage_out(self.builder, name, pointee, self.store_tiles.length, storage) for name in _results(parameters)
-        }
-        builder = self.builder
-        self.first: Operand | Scalar = builder.literal(0)
+        self.component = parameters.component
+        self.builder = builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.tiles, stored = _tiles(parameters, parameters.load), _tiles(parameters, parameters.store)
+        self.sources = matrix_sources(builder, dict.fromkeys(_operands(parameters), self.tiles), parameters.storage)
+        self.targets = matrix_targets(builder, dict.fromkeys(_results(parameters), stored), parameters.storage)
+        self.first: ScalarValue = builder.literal(0)
         if builder.instances > 1:
-            self.first = builder.arithmetic("first", "multiply", builder.instance_index(), builder.literal(self.load_tiles.pitch))
-
-    def load(self, name: str) -> Matrix:
-        """Load the matrix of array ``name``."""
-        tiles = self.load_tiles
-        type_ = MatrixType(self.component, self.scope, tiles.rows, tiles.columns, self.parameters.use)
-        return self.builder.load(f"matrix_{name}", type_, self.sources[name], self.first, self.builder.literal(tiles.stride), tiles.layout)
+            self.first = builder.arithmetic("first", "multiply", builder.instance_index(), builder.literal(self.tiles.pitch))
 
     def scalar(self) -> Operand:
         """Return the scalar factor."""
@@ -193,19 +181,14 @@ class _ArithmeticWriter:
             case _:
                 return builder.elementwise("combined", operation, left, right)
 
-    def store(self, matrix: Matrix, name: str) -> None:
-        """Store ``matrix`` to array ``name``."""
-        tiles = self.store_tiles
-        self.builder.store(matrix, self.targets[name].array, self.first, self.builder.literal(tiles.stride), tiles.layout)
-
     def write(self) -> Program:
         """Write the program."""
-        loaded = {name: self.load(name) for name in self.operands}
+        loaded = {name: source.load(at=self.first) for name, source in self.sources.items()}
         left = loaded["left"]
-        self.store(self.compute(left, loaded.get("right", left), loaded.get("third")), "result")
+        self.targets["result"].store(self.compute(left, loaded.get("right", left), loaded.get("third")), self.first)
         if self.parameters.form == "kept":
             for name, matrix in loaded.items():
-                self.store(matrix, f"{name}_after")
+                self.targets[f"{name}_after"].store(matrix, self.first)
         for target in self.targets.values():
             target.finish(self.builder)
         return self.builder.build()
@@ -214,7 +197,7 @@ class _ArithmeticWriter:
 def build(parameters: Parameters) -> Built:
     """Build a case. The operands of its operation and pattern are drawn for every scope instance."""
     writer = _ArithmeticWriter(parameters)
-    component, operation, tiles, loaded = parameters.component, parameters.operation, writer.load_tiles, writer.operands
+    component, operation, tiles = parameters.component, parameters.operation, writer.tiles
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         shape = (program.instances, 1, tiles.rows, tiles.columns)
@@ -230,7 +213,7 @@ def build(parameters: Parameters) -> Built:
         if parameters.form == "same":
             # The right operand may divide anything, itself included.
             drawn["left"] = drawn["right"]
-        arrays = {array: tiles.place(np.ascontiguousarray(drawn[array]), rng) for array in loaded}
+        arrays = {array: tiles.place(drawn[array], rng) for array in writer.sources}
         operands = {operand.name: scalar for operand in program.operands if operand.source in ("push_constant", "buffer")}
         return Subcase(name, arrays | fills(program, rng), operands)
 

@@ -10,19 +10,18 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import elementwise as inputs
+from generators.inputs.whole_numbers import budget, up_to
+from generators.layouts.matrix_arrays import matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
-from generators.layouts.tiles import Tiles, tiled
-from generators.numerics.exactness import accumulation_precision
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, Scoped
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
-from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import Layout, StorageClass
+from generators.types import Layout
 
 _GROWTH = 3
 """How many times larger an operation may make a float operand: a scalar and a factor are at most this, a sum is at most twice."""
@@ -79,37 +78,23 @@ class _ProgramWriter:
     """Writes the program of one case.
 
     Attributes:
-        types, tiles, arrays: by name of the array.
+        types, arrays: by name of the array.
     """
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.types = _types(parameters)
-        count = (parameters.instances, 1)
-        self.tiles: dict[str, Tiles] = {
-            name: tiled(type_.component, type_.shape, parameters.layout, False, count) for name, type_ in self.types.items()
-        }
         self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
-        self.arrays: dict[str, Array] = {
-            name: self.builder.array(
-                name, Pointee(tiles.component), tiles.length, StorageClass.STORAGE_BUFFER, "output" if name == "d" else "input"
+        self.arrays = {
+            name: (matrix_target if name == "d" else matrix_source)(
+                self.builder, name, tiled(type_, parameters.layout, False, (parameters.instances, 1))
             )
-            for name, tiles in self.tiles.items()
+            for name, type_ in self.types.items()
         }
-
-    def _first(self, name: str) -> ScalarValue:
-        """Compute where the tile of this instance begins."""
-        builder = self.builder
-        if builder.instances == 1:
-            return builder.literal(0)
-        return builder.arithmetic(f"{name}_first", "multiply", builder.instance_index(), builder.literal(self.tiles[name].pitch))
 
     def load(self, name: str) -> Matrix:
         """Load the matrix of array ``name``."""
-        builder, tiles = self.builder, self.tiles[name]
-        return builder.load(
-            f"matrix_{name}", self.types[name], self.arrays[name], self._first(name), builder.literal(tiles.stride), tiles.layout
-        )
+        return self.arrays[name].load(at=self.arrays[name].product())
 
     def operate(self, matrix: Matrix) -> Matrix:
         """Apply the case's operation."""
@@ -136,8 +121,7 @@ class _ProgramWriter:
             result = self.operate(result)
         if place == "between":
             result = self.builder.muladd("second", self.types["d"], operands["a"], operands["b"], result, flags)
-        tiles = self.tiles["d"]
-        self.builder.store(result, self.arrays["d"], self._first("d"), self.builder.literal(tiles.stride), tiles.layout)
+        self.arrays["d"].store(result, self.arrays["d"].product())
         return self.builder.build()
 
 
@@ -145,8 +129,7 @@ def _float_limits(parameters: Parameters) -> dict[str, int]:
     """Return the largest magnitudes of whole numbers for which every sum is exact in the narrowest accumulation, however a compiler
     combines the operation with the multiply-add: the sum of all terms, ``_GROWTH`` + 1 times over, fits its bits (facts.md C5, C31)."""
     row, taken = parameters.row, _taken(parameters)
-    budget = (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
-    share = budget // (2 * (_GROWTH + 1))
+    share = budget(row) // (2 * (_GROWTH + 1))
     side = max(1, math.isqrt(share // row.k))
     limits = {"a": min(side, (1 << row.a.precision) - 1), "b": min(side, (1 << row.b.precision) - 1), "c": share}
     limits["other"] = limits["c"] if taken == "d" else limits[taken]
@@ -164,16 +147,16 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays: dict[str, np.ndarray] = {}
-        for array, tiles in writer.tiles.items():
+        for array, type_ in writer.types.items():
             if array == "d":
                 continue
-            shape = (program.instances, 1, tiles.rows, tiles.columns)
-            if tiles.component.is_float:
-                magnitudes = rng.integers(1, limits[array], shape, endpoint=True)
-                drawn = (magnitudes * rng.choice(np.array([-1, 1]), shape)).astype(tiles.component.dtype)
+            component = type_.component
+            shape = (program.instances, 1, *type_.shape)
+            if component.is_float:
+                drawn = up_to(limits[array], shape, rng).astype(component.dtype)
             else:
-                drawn = inputs.integers(tiles.component, "add", "random", shape, rng)[0]
-            arrays[array] = tiles.place(drawn, rng)
+                drawn = inputs.integers(component, "add", "random", shape, rng)[0]
+            arrays[array] = writer.arrays[array].tiles.place(drawn, rng)
         scalars = {
             operand.name: inputs.scalar(operand.component, rng)
             if not operand.component.is_float

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, parse_pair, with_tail
+from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, with_tail
 from generators.inputs import kernels
+from generators.layouts.matrix_arrays import MatrixArray, granule_of, matrix_scratch, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import layouts_of
+from generators.parameters.vocabulary import layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Condition
@@ -34,8 +35,8 @@ class Parameters(LoopParameters):
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
     split: Literal["tiles", "depth"] = parameter("what subgroups divide: tiles of the result, or K", default="tiles")
-    subgroups: tuple[int, int] = parameter("subgroups of a workgroup, down and across", default="1x1", decode=parse_pair)
-    grid: tuple[int, int] = parameter("workgroups, down and across", default="1x1", decode=parse_pair)
+    subgroups: tuple[int, int] = parameter("subgroups of a workgroup, down and across", default="1x1", decode=parse_shape)
+    grid: tuple[int, int] = parameter("workgroups, down and across", default="1x1", decode=parse_shape)
     accumulators: Literal[1, 2] = parameter("accumulators of a subgroup", default=1)
     steps: int = parameter("multiply-adds of an iteration, one after the other along K", default=1)
     trips: int = parameter("iterations", default=2)
@@ -98,28 +99,6 @@ def _fits(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"fits": _fits}
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """Tiles of a matrix in workgroup memory, one after the other.
-
-    Attributes:
-        array: of all tiles.
-        lines: of one tile.
-        stride: between lines, in elements.
-        layout: of the tiles.
-    """
-
-    array: Array
-    lines: int
-    stride: int
-    layout: Layout
-
-    @property
-    def by_columns(self) -> bool:
-        """Whether lines are columns."""
-        return self.layout is Layout.COLUMN_MAJOR
-
-
 class _StagedProduct:
     """Writes the kernel of a case, and draws its data."""
 
@@ -137,29 +116,36 @@ class _StagedProduct:
             "b": self._buffer("b", row.b, size.k * size.n, "input"),
         }
         of_a, of_b = parameters.layouts
+        # The tiles that a workgroup has in its memory, each of several matrices, one after the other.
         self.stages = {
-            "a": self._stage("a", row.a, size.rows, size.depth, of_a, self.buffers),
-            "b": self._stage("b", row.b, size.depth, size.columns, of_b, self.buffers),
+            "a": self._stage("a", (size.rows, size.depth), of_a, self.buffers),
+            "b": self._stage("b", (size.depth, size.columns), of_b, self.buffers),
         }
         by_rows = Layout.ROW_MAJOR
         if parameters.start == "loaded":
             self.arrays["c"] = self._buffer("c", row.c, size.m * size.n, "input")
-            self.stages["c"] = self._stage("c", row.c, size.rows, size.columns, by_rows, 1)
+            self.stages["c"] = self._stage("c", (size.rows, size.columns), by_rows, 1)
         self.arrays["d"] = self._buffer("d", row.result, size.m * size.n, "output")
         if parameters.split == "depth":
-            self.stages["part"] = self._stage("part", row.result, size.rows, size.columns, by_rows, parameters.subgroup_count)
+            self.stages["part"] = self._stage("part", (size.rows, size.columns), by_rows, parameters.subgroup_count)
         if parameters.out == "staged":
-            self.stages["d"] = self._stage("d", row.result, size.rows, size.columns, by_rows, 1)
+            self.stages["d"] = self._stage("d", (size.rows, size.columns), by_rows, 1)
 
     def _buffer(self, name: str, component: ComponentType, length: int, role: Role) -> Array:
         return self.builder.array(name, Pointee(component), length, StorageClass.STORAGE_BUFFER, role)
 
-    def _stage(self, name: str, component: ComponentType, rows: int, columns: int, layout: Layout, count: int) -> _Stage:
-        lines, line = (columns, rows) if layout is Layout.COLUMN_MAJOR else (rows, columns)
-        granule = _GRANULE // component.bytes
-        stride = -(-line // granule) * granule + (granule if self.parameters.padding else 0)
-        array = self.builder.array(f"{name}_tiles", Pointee(component), lines * stride * count, StorageClass.WORKGROUP, "scratch")
-        return _Stage(array, lines, stride, layout)
+    def _stage(self, name: str, shape: tuple[int, int], layout: Layout, count: int) -> MatrixArray:
+        type_ = row_type(self.row, name, Scope.SUBGROUP)
+        whole = replace(type_, rows=shape[0], columns=shape[1])
+        tiles = tiled(whole, layout, self.parameters.padding, (1, count), granule=granule_of(type_.component))
+        return matrix_scratch(self.builder, f"{name}_tiles", replace(tiles, type=type_))
+
+    def _lines_of(self, name: str) -> int:
+        tiles = self.stages[name].tiles
+        return tiles.pitch // tiles.stride
+
+    def _by_columns(self, name: str) -> bool:
+        return self.stages[name].tiles.layout is Layout.COLUMN_MAJOR
 
     def write(self) -> Program:
         """Write the whole kernel."""
@@ -190,18 +176,15 @@ class _StagedProduct:
             return writer.literal(0), writer.literal(0)
         index = builder.built_in_index("workgroup")
         width = writer.number("grid_width", self.grid_n, signed=False)
-        tile_m = builder.arithmetic("tile_m", "divide", index, width)
-        tile_n = builder.arithmetic("tile_n", "modulo", index, width)
+        tile_m, tile_n = writer.divided(index, width, ("tile_m", "tile_n"))
         return writer.scaled("row0", tile_m, self.sizes.rows), writer.scaled("column0", tile_n, self.sizes.columns)
 
     def _own_tile(self) -> tuple[ScalarValue, ScalarValue]:
         """Return the first row and column of this subgroup's tile in the workgroup's part."""
-        writer, builder = self.writer, self.builder
+        writer = self.writer
         if self.parameters.split == "depth" or self.parameters.subgroup_count == 1:
             return writer.literal(0), writer.literal(0)
-        width = writer.literal(self.across)
-        down = builder.arithmetic("subgroup_m", "divide", self.subgroup, width)
-        across = builder.arithmetic("subgroup_n", "modulo", self.subgroup, width)
+        down, across = writer.divided(self.subgroup, writer.literal(self.across), ("subgroup_m", "subgroup_n"))
         return writer.scaled("subgroup_row", down, self.row.m), writer.scaled("subgroup_column", across, self.row.n * self.accumulators)
 
     def _starts(self) -> list[Matrix]:
@@ -220,9 +203,9 @@ class _StagedProduct:
 
     def _copy(self, name: str, source: Window, buffer: ScalarValue, rows: int, columns: int) -> None:
         stage = self.stages[name]
-        first = self.writer.scaled(f"{name}_buffer", buffer, stage.lines)
-        target = Window(stage.array, self.writer.literal(stage.stride), first, self.writer.literal(0))
-        self.builder.add(TileCopy(target, source, rows, columns, stage.by_columns))
+        first = self.writer.scaled(f"{name}_buffer", buffer, self._lines_of(name))
+        target = Window(stage.array, self.writer.literal(stage.tiles.stride), first, self.writer.literal(0))
+        self.builder.add(TileCopy(target, source, rows, columns, self._by_columns(name)))
 
     def _bring(self, index: ScalarValue, buffer: ScalarValue) -> None:
         """Copy the tiles of A and B of an iteration into a buffer, with zeros for what is beyond the matrices."""
@@ -255,15 +238,13 @@ class _StagedProduct:
     def _load(self, name: str, row: ScalarValue, column: ScalarValue) -> Matrix:
         """Load the matrix at a row and column of a tile; buffers count as further lines."""
         writer, stage = self.writer, self.stages[name]
-        line, within = (column, row) if stage.by_columns else (row, column)
-        first = writer.sum(f"{name}_first", writer.scaled(f"{name}_line", line, stage.stride), within)
-        # The sums of parts have the result's type.
-        type_ = row_type(self.row, "d" if name == "c" else name, Scope.SUBGROUP)
-        return self.builder.load(writer.name(name), type_, stage.array, first, writer.literal(stage.stride), stage.layout)
+        line, within = (column, row) if self._by_columns(name) else (row, column)
+        first = writer.sum(f"{name}_first", writer.scaled(f"{name}_line", line, stage.tiles.stride), within)
+        return stage.load(writer.name(name), first)
 
     def _multiply(self, buffer: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
         writer, row = self.writer, self.row
-        base = {name: writer.scaled(f"{name}_lines", buffer, self.stages[name].lines) for name in "ab"}
+        base = {name: writer.scaled(f"{name}_lines", buffer, self._lines_of(name)) for name in "ab"}
         totals = list(current)
         for step in range(self.parameters.steps):
             depth: ScalarValue = writer.literal(step * row.k)
@@ -280,7 +261,7 @@ class _StagedProduct:
         if self.buffers == 1:
             return row, column
         writer = self.writer
-        if self.stages[name].by_columns:
+        if self._by_columns(name):
             return row, writer.sum("line", base, column)
         return writer.sum("line", base, row), column
 
@@ -310,11 +291,12 @@ class _StagedProduct:
         for i, matrix in enumerate(results):
             self._store_tile("d", matrix, i, self.own)
 
-    def _store_tile(self, name: str, matrix: Matrix, number: int, place: tuple[ScalarValue, ScalarValue]) -> None:
+    def _store_tile(self, name: str, matrix: Matrix, number: int, begin: tuple[ScalarValue, ScalarValue]) -> None:
         writer, stage = self.writer, self.stages[name]
-        column = self._plus(place[1], number * self.row.n)
-        first = writer.sum("d_first", writer.scaled("d_line", place[0], stage.stride), column)
-        self.builder.store(matrix, stage.array, first, writer.literal(stage.stride), Layout.ROW_MAJOR)
+        first_row, first_column = begin
+        column = self._plus(first_column, number * self.row.n)
+        first = writer.sum("d_first", writer.scaled("d_line", first_row, stage.tiles.stride), column)
+        stage.store(matrix, first)
 
     def _bring_out(self) -> None:
         """Copy the result from workgroup memory to the buffer, within the bounds of the matrix."""
@@ -322,7 +304,7 @@ class _StagedProduct:
         self.builder.barrier()
         limits = self.extents["m"], self.extents["n"]
         target = Window(self.arrays["d"], self.extents["n"], self.row0, self.column0, limits)
-        source = Window(stage.array, writer.literal(stage.stride), writer.literal(0), writer.literal(0))
+        source = Window(stage.array, writer.literal(stage.tiles.stride), writer.literal(0), writer.literal(0))
         self.builder.add(TileCopy(target, source, size.rows, size.columns))
 
     def _store_directly(self, results: Sequence[Matrix]) -> None:
@@ -335,8 +317,8 @@ class _StagedProduct:
 
     def _add_up(self, results: Sequence[Matrix]) -> None:
         """Store every subgroup's part of the sum, which the first subgroup adds up."""
-        writer, builder, stage = self.writer, self.builder, self.stages["part"]
-        own = writer.scaled("own_lines", self.subgroup, stage.lines)
+        writer, builder, lines = self.writer, self.builder, self._lines_of("part")
+        own = writer.scaled("own_lines", self.subgroup, lines)
         for i, matrix in enumerate(results):
             self._store_tile("part", matrix, i, (own, writer.literal(0)))
         builder.barrier()
@@ -344,7 +326,7 @@ class _StagedProduct:
             totals = []
             for i in range(len(results)):
                 parts = [
-                    self._load("part", writer.literal(part * stage.lines), writer.literal(i * self.row.n))
+                    self._load("part", writer.literal(part * lines), writer.literal(i * self.row.n))
                     for part in range(self.parameters.subgroup_count)
                 ]
                 total = parts[0]

@@ -11,7 +11,8 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.inputs.patterns import Pattern, pattern_bits
-from generators.layouts.placement import PointeeName, fills, pointee_of, stage_in, stage_out
+from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, matrix_source, matrix_target, rounded_up
+from generators.layouts.placement import PointeeName, fills, pointee_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -125,52 +126,37 @@ class Access:
         """The kind of its stride."""
         return self.parameters.store_stride if self.stores else self.parameters.load_stride
 
-    def memory(self, alignment: int) -> MemoryOperand | None:
-        """Return its memory operand, which states ``alignment`` (bytes) where the mask asks for it."""
+    @property
+    def lines(self) -> tuple[int, int]:
+        """How many lines the matrix has in memory, and the bytes of a line."""
+        lines, line = lines_of(self.parameters.shape, self.layout)
+        return lines, line * self.parameters.component.bytes
+
+    @property
+    def alignment(self) -> int:
+        """Required alignment of pointer and stride in bytes: the least of 16 and a line (KHR-ALIGN-01)."""
+        return min(ALIGNMENT, self.lines[1])
+
+    @property
+    def granule(self) -> int:
+        """The least number of pointees that keeps that alignment."""
+        return math.lcm(self.alignment, self.pointee.bytes) // self.pointee.bytes
+
+    @property
+    def memory(self) -> MemoryOperand | None:
+        """Its memory operand, which states the alignment where the mask asks for it."""
         masks = self.parameters.memory
         if masks is None:
             return None
         mask = masks.store if self.stores else masks.load
-        return MemoryOperand(mask, alignment if mask & MemoryAccess.ALIGNED else None)
+        return MemoryOperand(mask, self.alignment if mask & MemoryAccess.ALIGNED else None)
 
 
-@dataclass(frozen=True)
-class Side:
-    """Where the matrices of one access are in its array, all counted in the array's pointee.
-
-    Attributes:
-        pointee: of the array.
-        alignment: required alignment of pointer and stride, in bytes: the least of 16 and a row's (column's) bytes (KHR-ALIGN-01).
-        granule: the least number of elements that keeps that alignment.
-        first: element of the first scope instance's matrix.
-        stride: between rows (columns).
-        pitch: between the matrices of two scope instances.
-        length: of the array.
-    """
-
-    pointee: Pointee
-    alignment: int
-    granule: int
-    first: int
-    stride: int
-    pitch: int
-    length: int
-
-
-def _round_up(value: int, unit: int) -> int:
-    return -(-value // unit) * unit
-
-
-def _side(access: Access) -> Side | None:
+def _tiles(access: Access) -> Tiles | None:
     """Return the placement that the parameters ask for; None where it would be misaligned or too large."""
-    component = access.parameters.component
-    rows, columns = access.parameters.shape
-    runs, run = (rows, columns) if access.layout is Layout.ROW_MAJOR else (columns, rows)
-    pointee = access.pointee
-    run_bytes = run * component.bytes
-    alignment = min(16, run_bytes)
-    granule = math.lcm(alignment, pointee.bytes) // pointee.bytes
-    tight = _round_up(run_bytes, pointee.bytes) // pointee.bytes
+    parameters, pointee, granule = access.parameters, access.pointee, access.granule
+    lines, line = access.lines
+    tight = -(-line // pointee.bytes)
     if tight % granule:
         return None
     match access.stride:
@@ -186,28 +172,26 @@ def _side(access: Access) -> Side | None:
             stride = tight + granule * (2 if access.stores else 1)
             stride += granule if stride % 2 == 0 else 0
         case "large":
-            stride = _round_up(4096 // pointee.bytes + 1, granule)
+            stride = rounded_up(4096 // pointee.bytes + 1, granule)
         case "huge":
             # Truncated to 16 bits it differs from the strides that other defects give, such as the stride of adjacent lines.
-            stride = _round_up((1 << 16) // pointee.bytes + tight + 1, granule)
-    match access.parameters.first:
+            stride = rounded_up((1 << 16) // pointee.bytes + tight + 1, granule)
+    match parameters.first:
         case "zero":
             first = 0
         case "minimal":
             first = granule
         case "far":
             far = 2048 if access.storage is StorageClass.WORKGROUP else 1 << 16
-            first = _round_up(far // pointee.bytes + 1, granule)
-    used = stride * (runs - 1) + tight
-    pitch = _round_up(used, granule) + granule
-    length = first + pitch * access.parameters.instances
-    if access.storage is StorageClass.WORKGROUP and length * pointee.bytes > _WORKGROUP_BYTES:
-        return None
-    return Side(pointee, alignment, granule, first, stride, pitch, length)
+            first = rounded_up(far // pointee.bytes + 1, granule)
+    pitch = rounded_up(stride * (lines - 1) + tight, granule) + granule
+    type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
+    found = Tiles(type_, access.layout, stride, pitch, parameters.instances, first=first, of=pointee)
+    return None if access.storage is StorageClass.WORKGROUP and found.bytes > _WORKGROUP_BYTES else found
 
 
 def _aligned(parameters: Parameters) -> bool:
-    return _side(Access(parameters, "load")) is not None and _side(Access(parameters, "store")) is not None
+    return None not in (_tiles(Access(parameters, "load")), _tiles(Access(parameters, "store")))
 
 
 def _pointee_fits(parameters: Parameters) -> bool:
@@ -220,14 +204,12 @@ def _pointee_fits(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": _aligned, "pointee_fits": _pointee_fits}
 
 
-def _place(builder: ProgramBuilder, access: Access, side: Side) -> tuple[ScalarValue, ScalarValue]:
+def _operands(array: MatrixArray, access: Access) -> tuple[ScalarValue, ScalarValue]:
     """Return the operands for first element and stride, from the source that the case asks for."""
-    source, component, name = access.parameters.source, access.parameters.integer, access.name
-    stride = builder.operand(f"{name}_stride", component, source, side.stride, side.stride + side.granule)
-    first: ScalarValue = builder.operand(f"{name}_first", U32, source, side.first, side.first + side.granule)
-    if builder.instances > 1:
-        first = builder.offset(f"{name}_element", first, builder.instance_index(), side.pitch)
-    return first, stride
+    source, component, name, tiles = access.parameters.source, access.parameters.integer, access.name, array.tiles
+    stride = array.builder.operand(f"{name}_stride", component, source, tiles.stride, tiles.stride + access.granule)
+    first = array.builder.operand(f"{name}_first", U32, source, tiles.first, tiles.first + access.granule)
+    return array.of_instance(first, name), stride
 
 
 def _splat(component: ComponentType) -> int:
@@ -244,23 +226,20 @@ def build(parameters: Parameters) -> Built:
     the stored value where that comes from outside of the shader.
     """
     component = parameters.component
-    type_ = MatrixType(component, parameters.scope, *parameters.shape, parameters.use)
     loading, storing = Access(parameters, "load"), Access(parameters, "store")
-    load, store = _side(loading), _side(storing)
+    load, store = _tiles(loading), _tiles(storing)
     if load is None or store is None:
         raise GeneratorError("load_store: the constraint 'aligned' must exclude this case")
-    builder = ProgramBuilder(type_.scope_value, subgroups=parameters.subgroups)
+    builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     if parameters.action == "store_only":
-        matrix = builder.splat("matrix", type_, builder.operand("value", component, parameters.source, _splat(component)))
+        matrix = builder.splat("matrix", load.type, builder.operand("value", component, parameters.source, _splat(component)))
     else:
-        source = stage_in(builder, "source", load.pointee, load.length, loading.storage)
-    target = stage_out(builder, "target", store.pointee, store.length, storing.storage)
+        source = matrix_source(builder, "source", load, loading.storage, "element")
+    target = matrix_target(builder, "target", store, storing.storage, "element")
     if parameters.action != "store_only":
-        first, stride = _place(builder, loading, load)
-        matrix = builder.load("matrix", type_, source, first, stride, loading.layout, loading.memory(load.alignment))
+        matrix = source.load("matrix", *_operands(source, loading), memory=loading.memory)
     if parameters.action != "load_only":
-        first, stride = _place(builder, storing, store)
-        builder.store(matrix, target.array, first, stride, storing.layout, storing.memory(store.alignment))
+        target.store(matrix, *_operands(target, storing), memory=storing.memory)
         target.finish(builder)
     places = {"load_first": load.first, "load_stride": load.stride, "store_first": store.first, "store_stride": store.stride}
 

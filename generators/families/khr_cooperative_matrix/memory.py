@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs.patterns import index_coded, random_bits
-from generators.layouts.tiles import WORKGROUP_BYTES
+from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, granule_of, lines_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -70,46 +70,26 @@ class SubcaseParameters(Parameters):
     run: int = parameter("number of the run, since timing differs from run to run")
 
 
-@dataclass(frozen=True)
-class Tile:
-    """A matrix in an array, in components: ``stride`` between its lines, ``pitch`` between tiles, and where the ``first`` tile begins."""
-
-    stride: int
-    pitch: int
-    first: int
-
-    def length(self, count: int) -> int:
-        """Return the elements of an array with ``count`` tiles."""
-        return self.first + count * self.pitch
-
-
-def _tile(parameters: Parameters) -> Tile:
+def _tiles(parameters: Parameters) -> Tiles:
     """Return the tiles of a case: every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
-    rows, columns = parameters.shape
-    granule = 16 // parameters.component.bytes
-    lines, line = (rows, columns) if parameters.written is Layout.ROW_MAJOR else (columns, rows)
+    type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
+    granule = granule_of(parameters.component)
+    lines, line = lines_of(parameters.shape, parameters.written)
     stride = line + granule if parameters.padding == "padded" else line
-    return Tile(stride, stride * lines + granule, granule)
+    instances = parameters.instances * (_WORKGROUPS if parameters.form == "dispatch" else 1)
+    steps = _TILES if parameters.form == "tiles" else 1
+    return Tiles(type_, parameters.written, stride, stride * lines + granule, instances, steps, granule)
 
 
-def _stride(parameters: Parameters, tile: Tile, layout: Layout) -> int:
+def _stride(parameters: Parameters, tiles: Tiles, layout: Layout) -> int:
     """Return the stride of a tile in ``layout``: a tight tile read in the other layout has the lines of that layout."""
     if parameters.padding == "padded" or layout is parameters.written:
-        return tile.stride
-    rows, columns = parameters.shape
-    return columns if layout is Layout.ROW_MAJOR else rows
-
-
-def _count(parameters: Parameters) -> int:
-    """Return how many tiles an array has."""
-    per_instance = _TILES if parameters.form == "tiles" else 1
-    return parameters.instances * per_instance * (_WORKGROUPS if parameters.form == "dispatch" else 1)
+        return tiles.stride
+    return lines_of(parameters.shape, layout)[1]
 
 
 def _fits(parameters: Parameters) -> bool:
-    if parameters.storage is not StorageClass.WORKGROUP:
-        return True
-    return _tile(parameters).length(_count(parameters)) * parameters.component.bytes <= WORKGROUP_BYTES
+    return fit_workgroup_memory(parameters.storage, [_tiles(parameters)])
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = MappingProxyType({"fits_workgroup_memory": _fits})
@@ -121,8 +101,7 @@ class Parts:
 
     builder: ProgramBuilder
     parameters: Parameters
-    type: MatrixType
-    tile: Tile
+    tiles: Tiles
     instance: Scalar | None
 
     @property
@@ -142,7 +121,7 @@ class Parts:
 
     def array(self, name: str, storage: StorageClass, role: Role) -> Array:
         """Declare an array of tiles."""
-        return self.builder.array(name, Pointee(self.type.component), self.tile.length(_count(self.parameters)), storage, role)
+        return self.builder.array(name, self.tiles.pointee, self.tiles.length, storage, role)
 
     def source(self) -> Array:
         """Declare the input."""
@@ -159,10 +138,10 @@ class Parts:
 
     def place(self, name: str, first: int = 0, step: int = 1) -> ScalarValue:
         """Return where the tile ``first`` + instance * ``step`` begins."""
-        base = self.builder.literal(self.tile.first + first * self.tile.pitch)
+        base = self.builder.literal(self.tiles.first + first * self.tiles.pitch)
         if self.instance is None:
             return base
-        return self.builder.offset(name, base, self.instance, step * self.tile.pitch % (1 << 32))
+        return self.builder.offset(name, base, self.instance, step * self.tiles.pitch % (1 << 32))
 
     def operand(self, write: bool) -> MemoryOperand | None:
         """Return the memory operand of accesses to the shared array."""
@@ -175,12 +154,12 @@ class Parts:
 
     def stride(self, layout: Layout) -> ScalarValue:
         """Return the stride between the lines of a tile in ``layout``."""
-        return self.builder.literal(_stride(self.parameters, self.tile, layout))
+        return self.builder.literal(_stride(self.parameters, self.tiles, layout))
 
     def load(self, name: str, array: Array, at: ScalarValue, layout: Layout) -> Matrix:
         """Load a tile in ``layout``."""
         memory = self.operand(write=False) if array.name == "handed" else None
-        return self.builder.load(name, self.type, array, at, self.stride(layout), layout, memory)
+        return self.builder.load(name, self.tiles.type, array, at, self.stride(layout), layout, memory)
 
     def store(self, matrix: Matrix, array: Array, at: ScalarValue, layout: Layout) -> None:
         """Store a tile in ``layout``."""
@@ -207,7 +186,7 @@ def _dispatch(parts: Parts) -> None:
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     per_workgroup = parts.parameters.instances
     with builder.last_workgroup(counter) as index:
-        inside = Parts(builder, parts.parameters, parts.type, parts.tile, index)
+        inside = Parts(builder, parts.parameters, parts.tiles, index)
         for workgroup in range(_WORKGROUPS):
             begin = workgroup * per_workgroup
             matrix = inside.load(f"read_{workgroup}", handed, inside.place(f"other_{workgroup}", begin + per_workgroup - 1, -1), parts.read)
@@ -249,7 +228,7 @@ def _in_place(parts: Parts) -> None:
     parts.builder.copy(target, handed)
 
 
-def _tiles(parts: Parts) -> None:
+def _in_tiles(parts: Parts) -> None:
     """Load all tiles of an instance from one array, then store them, the last one first."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     parts.builder.copy(handed, source)
@@ -261,8 +240,8 @@ def _tiles(parts: Parts) -> None:
 
 def _array_stride(parts: Parts) -> None:
     """Load and store through an ArrayStride of three elements, which must be ignored (KHR-PTR-03)."""
-    builder, pointee = parts.builder, Pointee(parts.type.component)
-    length, stride = parts.tile.length(1), 3 * parts.type.component.bytes
+    builder, pointee, length = parts.builder, parts.tiles.pointee, parts.tiles.length
+    stride = 3 * pointee.bytes
     storage = parts.parameters.storage
     source = builder.array("source", pointee, length, storage, "input", stride)
     target = builder.array("target", pointee, length, storage, "output", stride)
@@ -279,7 +258,7 @@ _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
         "matrix_to_plain": lambda parts: _matrix_to_plain(parts, around=False),
         "plain_around_matrix": lambda parts: _matrix_to_plain(parts, around=True),
         "in_place": _in_place,
-        "tiles": _tiles,
+        "tiles": _in_tiles,
         "array_stride": _array_stride,
     }
 )
@@ -289,9 +268,8 @@ def build(parameters: Parameters) -> Built:
     """Build a case. The source holds the pattern, the other arrays begin with random bits, and the counter with 0."""
     component = parameters.component
     builder = ProgramBuilder(parameters.scope, parameters.subgroups, _WORKGROUPS if parameters.form == "dispatch" else 1)
-    type_ = MatrixType(component, parameters.scope, *parameters.shape, parameters.use)
     instance = builder.instance_index() if builder.instances > 1 else None
-    _WRITERS[parameters.form](Parts(builder, parameters, type_, _tile(parameters), instance))
+    _WRITERS[parameters.form](Parts(builder, parameters, _tiles(parameters), instance))
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = {}

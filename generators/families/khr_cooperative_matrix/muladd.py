@@ -11,19 +11,18 @@ import numpy as np
 
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
-from generators.layouts.placement import Target, fills, stage_in, stage_out
+from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_sources, matrix_targets
+from generators.layouts.placement import fills
 from generators.layouts.product_tiles import LOOPS, Declared, Form, ProductTiles, product_tiles
-from generators.layouts.tiles import Tiles, fit_workgroup_memory
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.values import Matrix, Scalar
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import Layout, StorageClass, Use
+from generators.types import Layout, StorageClass
 
 ENVELOPE = (
     "the specification bounds no error of a float multiply-add (facts.md C1): "
@@ -80,8 +79,9 @@ class SubcaseParameters(Parameters):
 
 
 def _tiles(parameters: Parameters) -> ProductTiles:
-    count, padded = parameters.instances, parameters.padding == "padded"
-    return product_tiles(parameters.row, parameters.layouts, padded, count, parameters.form, parameters.trips, parameters.declared)
+    row, scope, padded = parameters.row, parameters.scope, parameters.padding == "padded"
+    form, trips, declared = parameters.form, parameters.trips, parameters.declared
+    return product_tiles(row, scope, parameters.layouts, padded, parameters.instances, form, trips, declared)
 
 
 def _fits(parameters: Parameters) -> bool:
@@ -140,74 +140,40 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Arrays:
-    """The arrays of a program under construction, by name."""
-
-    sources: dict[str, Array]
-    targets: dict[str, Target]
-
-
-class _Writer:
+class _ProductWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.tiles = _tiles(parameters)
-        self.scope = parameters.scope
-        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
-        storage = parameters.storage
-        tiles = self.tiles.a | self.tiles.b | self.tiles.c
-        self.arrays = _Arrays(
-            {name: stage_in(self.builder, name, Pointee(t.component), t.length, storage) for name, t in tiles.items()},
-            {name: stage_out(self.builder, name, Pointee(t.component), t.length, storage) for name, t in self.tiles.d.items()},
-        )
-        self.operands = None if self.tiles.row.operands == 0 else self.tiles.row.operands
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        self.sources = matrix_sources(self.builder, self.tiles.a | self.tiles.b | self.tiles.c, parameters.storage, "instance")
+        self.targets = matrix_targets(self.builder, self.tiles.d, parameters.storage, "instance")
+        self.result = next(iter(self.tiles.d.values())).type
 
-    def _type(self, tiles: Tiles, use: Use) -> MatrixType:
-        return MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, use)
-
-    def _first(self, name: str, tiles: Tiles, index: Scalar | None) -> Operand | Scalar:
-        """The first element of the tile of this instance and, in a loop, of this iteration."""
-        builder = self.builder
-        zero = builder.literal(0)
-        first: Operand | Scalar = zero
-        if builder.instances > 1:
-            first = builder.arithmetic(
-                f"{name}_instance", "multiply", builder.instance_index(), builder.literal(tiles.pitch * max(1, tiles.steps))
-            )
-        if index is not None:
-            step = builder.arithmetic(f"{name}_step", "multiply", index, builder.literal(tiles.pitch))
-            first = step if first is zero else builder.arithmetic(f"{name}_first", "add", first, step)
-        return first
-
-    def load(self, name: str, tiles: Tiles, use: Use, index: Scalar | None = None) -> Matrix:
-        """The matrix of array ``name``."""
-        first = self._first(name, tiles, index)
-        stride = self.builder.literal(tiles.stride)
-        return self.builder.load(f"matrix_{name}", self._type(tiles, use), self.arrays.sources[name], first, stride, tiles.layout)
+    def load(self, name: str, index: Scalar | None = None) -> Matrix:
+        """Load the matrix of array ``name`` and, in a loop, of this iteration."""
+        source = self.sources[name]
+        return source.load(at=source.product(index))
 
     def muladd(self, name: str, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
-        """``a`` x ``b`` + ``c``, of the type of the result."""
-        result = self._type(next(iter(self.tiles.d.values())), Use.ACCUMULATOR)
-        return self.builder.muladd(name, result, a, b, c, self.operands)
+        """Compute ``a`` x ``b`` + ``c``, of the type of the result."""
+        return self.builder.muladd(name, self.result, a, b, c, self.tiles.row.operands or None)
 
     def store(self, matrix: Matrix, name: str) -> None:
-        """Stores ``matrix`` to array ``name``."""
-        tiles = self.tiles.d[name]
-        first = self._first(name, tiles, None)
-        self.builder.store(matrix, self.arrays.targets[name].array, first, self.builder.literal(tiles.stride), tiles.layout)
+        """Store ``matrix`` to array ``name``."""
+        target = self.targets[name]
+        target.store(matrix, target.product())
 
     def finish(self) -> Program:
-        """The program, with its outputs copied out of workgroup memory."""
-        for target in self.arrays.targets.values():
+        """Return the program, with its outputs copied out of workgroup memory."""
+        for target in self.targets.values():
             target.finish(self.builder)
         return self.builder.build(ENVELOPE if self.parameters.data == "envelope" else "")
 
     def single(self) -> None:
-        """One multiply-add; for ``reuse`` the same operands again in a second one, and C in a third."""
-        a, b = self.load("a", self.tiles.a["a"], Use.A), self.load("b", self.tiles.b["b"], Use.B)
-        c = self.load("c", self.tiles.c["c"], Use.ACCUMULATOR)
+        """Write one multiply-add; for ``reuse`` the same operands again in a second one, and C in a third."""
+        a, b, c = (self.load(name) for name in "abc")
         result = self.muladd("product", a, b, c)
         if self.parameters.form == "single":
             self.store(result, "d")
@@ -216,25 +182,24 @@ class _Writer:
         self.store(self.muladd("fresh", a, b, c), "d1")
 
     def loop(self) -> None:
-        """Accumulators carried through a loop."""
+        """Write a loop that carries accumulators."""
         builder, form = self.builder, self.parameters.form
         trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, self.tiles.trips, self.tiles.trips + 1)
         index = Scalar("iteration", U32)
-        accumulators = {name.removeprefix("c"): self.load(name, tiles, Use.ACCUMULATOR) for name, tiles in self.tiles.c.items()}
+        accumulators = {name.removeprefix("c"): self.load(name) for name in self.tiles.c}
         fixed = None
         if form == "loop_fixed":
-            fixed = (self.load("a", self.tiles.a["a"], Use.A), self.load("b", self.tiles.b["b"], Use.B))
+            fixed = (self.load("a"), self.load("b"))
         if builder.instances > 1:
             builder.instance_index()
         carried: list[Carried] = []
         with builder.loop(index, trip_count, carried):
             if fixed is None:
-                left = {name: self.load(name, tiles, Use.A, index) for name, tiles in self.tiles.a.items()}
-                right = {name: self.load(name, tiles, Use.B, index) for name, tiles in self.tiles.b.items()}
+                left, right = ({name: self.load(name, index) for name in group} for group in (self.tiles.a, self.tiles.b))
             else:
                 left, right = {"a": fixed[0]}, {"b": fixed[1]}
             for pair, initial in accumulators.items():
-                current = Matrix(f"accumulator{pair}", self._type(self.tiles.d[f"d{pair}"], Use.ACCUMULATOR))
+                current = Matrix(f"accumulator{pair}", self.result)
                 following = self.muladd(f"next{pair}", left[f"a{pair[:1]}"], right[f"b{pair[1:]}"], current)
                 carried.append(Carried(initial, current, following))
         for pair, item in zip(accumulators, carried, strict=True):
@@ -243,7 +208,7 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and operands of the data and pattern of each subcase, drawn for every accumulator."""
-    writer = _Writer(parameters)
+    writer = _ProductWriter(parameters)
     if parameters.form in LOOPS:
         writer.loop()
     else:
@@ -259,7 +224,7 @@ def build(parameters: Parameters) -> Built:
             for position, (array, tiles) in enumerate(group.items()):
                 # Further accumulators get the same magnitudes elsewhere, so what was proved of the sums still holds.
                 moved = np.roll(data, position * 3, axis=-1) if group is worked.b else np.roll(data, position * 3, axis=-2)
-                arrays[array] = tiles.place(np.ascontiguousarray(moved), rng)
+                arrays[array] = tiles.place(moved, rng)
         operands = {o.name: worked.trips for o in program.operands if o.source in ("push_constant", "buffer")}
         return Subcase(name, arrays | fills(program, rng), operands, {"terms": chain.terms})
 

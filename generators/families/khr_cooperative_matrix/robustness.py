@@ -12,11 +12,12 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.inputs.patterns import index_coded, random_bits
+from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, rounded_up, tight
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.memory import Pointee
+from generators.program.memory import Pointee, Role
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
@@ -31,7 +32,6 @@ _POINTEES: Mapping[str, Callable[[ComponentType], Pointee]] = {
 _RANGE_UNIT = 4
 """The size of a range in bytes is a multiple of this, which is the most that robustStorageBufferAccessSizeAlignment may be."""
 
-_ALIGNMENT = 16
 _FAR = 1 << 20
 _HUGE = 0x7000_0000
 """Distances in bytes far beyond any buffer. The lower 16 (20) bits of an offset do not show them, and 32 signed bits still hold them."""
@@ -64,39 +64,20 @@ class SubcaseParameters(Parameters):
     pattern: Literal["index", "bits"] = parameter("how the data are drawn: by index, or at random")
 
 
-@dataclass(frozen=True)
-class CutArray:
-    """The array that the range cuts, all counted in its pointee.
-
-    Attributes:
-        pointee: of the array.
-        first: element of the first instance's matrix.
-        stride: between lines.
-        pitch: between the matrices of two instances.
-        length: of the array, and so of the buffer's range.
-    """
-
-    pointee: Pointee
-    first: int
-    stride: int
-    pitch: int
-    length: int
-
-
-def _cut_array(parameters: Parameters) -> CutArray | None:
-    """Return where matrices and the end of the range are; None if an address would be misaligned or an element would be split."""
+def _cut_tiles(parameters: Parameters) -> tuple[Tiles, int] | None:
+    """Return where the matrices are, and the length of the array, which the range cuts; None if an address would be misaligned or an
+    element would be split."""
     component, cut = parameters.component, parameters.cut
-    rows, columns = parameters.shape
-    lines, run = (rows, columns) if parameters.layout is Layout.ROW_MAJOR else (columns, rows)
+    lines, components = lines_of(parameters.shape, parameters.layout)
     pointee = parameters.pointee(component)
-    unit, line = pointee.bytes, run * component.bytes
-    granule = math.lcm(min(_ALIGNMENT, line), unit)
+    unit, line = pointee.bytes, components * component.bytes
+    granule = math.lcm(min(ALIGNMENT, line), unit)
     if line % granule:
         return None
     stride = line + (granule if parameters.stride == "padded" else 0)
-    start = math.lcm(_ALIGNMENT, unit)
+    start = math.lcm(ALIGNMENT, unit)
     span = stride * (lines - 1) + line
-    pitch = -(-span // start) * start + start
+    pitch = rounded_up(span, start) + start
     last = start + pitch * (parameters.subgroups - 1)
     step = math.lcm(_RANGE_UNIT, unit, component.bytes)
     half = stride * (lines // 2)
@@ -112,10 +93,15 @@ def _cut_array(parameters: Parameters) -> CutArray | None:
     if end % step or (cut == "part" and end == half):
         return None
     first = start + {"far": _FAR, "huge": _HUGE}.get(cut, 0)
-    return CutArray(pointee, first // unit, stride // unit, pitch // unit, (last + end) // unit)
+    sizes = stride // unit, pitch // unit, parameters.subgroups, 1, first // unit
+    return Tiles(_matrix_type(parameters), parameters.layout, *sizes, pointee), (last + end) // unit
 
 
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": lambda parameters: _cut_array(parameters) is not None}
+def _matrix_type(parameters: Parameters) -> MatrixType:
+    return MatrixType(parameters.component, Scope.SUBGROUP, *parameters.shape, parameters.use)
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": lambda parameters: _cut_tiles(parameters) is not None}
 
 
 def build(parameters: Parameters) -> Built:
@@ -125,33 +111,31 @@ def build(parameters: Parameters) -> Built:
         GeneratorError: the case is one that the constraint ``aligned`` excludes.
     """
     component = parameters.component
-    rows, columns = parameters.shape
-    type_ = MatrixType(component, Scope.SUBGROUP, rows, columns, parameters.use)
-    cut = _cut_array(parameters)
-    if cut is None:
+    found = _cut_tiles(parameters)
+    if found is None:
         raise GeneratorError("robustness: the constraint 'aligned' must exclude this case")
+    cut, length = found
     builder = ProgramBuilder(Scope.SUBGROUP, subgroups=parameters.subgroups)
     loads = parameters.access == "load"
-    tight = Pointee(component)
-    size = rows * columns * builder.instances
-    given, taken = (cut.pointee, tight) if loads else (tight, cut.pointee)
-    source = builder.array("source", given, cut.length if loads else size, StorageClass.STORAGE_BUFFER, "input")
-    target = builder.array("target", taken, size if loads else cut.length, StorageClass.STORAGE_BUFFER, "output")
+    whole = tight(cut.type, Layout.ROW_MAJOR, (builder.instances, 1))
+    roles: tuple[tuple[str, Role], ...] = (("source", "input"), ("target", "output"))
+    arrays = []
+    for (name, role), (tiles, size) in zip(roles, ((cut, length), (whole, whole.length))[:: 1 if loads else -1], strict=True):
+        array = builder.array(name, tiles.pointee, size, StorageClass.STORAGE_BUFFER, role)
+        arrays.append(MatrixArray(array, array, builder, name, tiles))
+    source, target = arrays
     stride = builder.operand("stride", U32, parameters.source, cut.stride, cut.stride * 2)
     first: ScalarValue = builder.operand("first", U32, parameters.source, cut.first, 0)
     plain: ScalarValue = builder.literal(0)
     if builder.instances > 1:
         first = builder.offset("element", first, builder.instance_index(), cut.pitch)
-        plain = builder.offset("plain", builder.literal(0), builder.instance_index(), rows * columns)
-    line = builder.literal(columns)
+        plain = builder.offset("plain", plain, builder.instance_index(), whole.pitch)
     if loads:
-        matrix = builder.load("matrix", type_, source, first, stride, parameters.layout, robust=True)
-        builder.store(matrix, target, plain, line, Layout.ROW_MAJOR)
+        target.store(source.load("matrix", first, stride, robust=True), plain)
     else:
-        matrix = builder.load("matrix", type_, source, plain, line, Layout.ROW_MAJOR)
-        builder.store(matrix, target, first, stride, parameters.layout, robust=True)
+        target.store(source.load("matrix", plain), first, stride, robust=True)
     operands = {"first": cut.first, "stride": cut.stride}
-    count = source.bytes // component.bytes
+    count = source.array.bytes // component.bytes
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw elements of which none has all bits zero, so a zero comes from a bounds check."""

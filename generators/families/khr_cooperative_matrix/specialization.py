@@ -12,19 +12,16 @@ from typing import Any, Literal
 import numpy as np
 
 from generators.inputs.patterns import pattern_bits
+from generators.layouts.matrix_arrays import WORKGROUP_BYTES, Tiles, granule_of, rounded_up, tiled
 from generators.layouts.placement import fills, stage_in, stage_out
-from generators.layouts.tiles import WORKGROUP_BYTES
 from generators.operands import constants
 from generators.operands.constants import (
     CACHES,
     Constants,
     ConstantSource,
-    Footprint,
     Varying,
     counts_instances,
-    footprint,
     pipeline_labels,
-    rounded_up,
     varying,
     varying_among,
 )
@@ -88,10 +85,9 @@ class TypeValues:
     use: Use
     scope: Scope
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        return self.rows, self.columns
+    def of(self, component: ComponentType) -> MatrixType:
+        """Return the matrix type of these operands."""
+        return MatrixType(component, self.scope, self.rows, self.columns, self.use)
 
 
 @dataclass(frozen=True)
@@ -180,23 +176,29 @@ class Frame:
     matrices: int
 
 
-def _footprints(component: ComponentType, all_: list[Pipeline], least: tuple[int, int]) -> tuple[list[Footprint], list[Footprint]]:
-    shapes = [(each, type_.shape) for each in all_ for type_ in each.types]
-    loads = [footprint(component, shape, each.load, each.padding, least[0]) for each, shape in shapes]
+def _loaded(component: ComponentType, own: Pipeline, values: TypeValues, least: int) -> Tiles:
+    return tiled(values.of(component), own.load, own.padding, granule=granule_of(component), least=least)
+
+
+def _stored(component: ComponentType, own: Pipeline, values: TypeValues, least: int) -> Tiles:
     # Strides of stores differ from strides of loads, so a device that confuses them shows.
-    stores = [footprint(component, shape, each.store, each.padding + 1, least[1]) for each, shape in shapes]
-    return loads, stores
+    return tiled(values.of(component), own.store, own.padding + 1, granule=granule_of(component), least=least)
+
+
+def _all_tiles(component: ComponentType, all_: list[Pipeline], least: tuple[int, int]) -> tuple[list[Tiles], list[Tiles]]:
+    types = [(each, type_) for each in all_ for type_ in each.types]
+    return [_loaded(component, *each, least[0]) for each in types], [_stored(component, *each, least[1]) for each in types]
 
 
 def frame(parameters: Parameters, all_: list[Pipeline]) -> Frame:
     """Return what the pipelines of a case share."""
     component, least = parameters.component, (0, 0)
-    loads, stores = _footprints(component, all_, least)
+    loads, stores = _all_tiles(component, all_, least)
     if parameters.stride_from == "literal" or _has_twin(parameters):
         least = max(one.stride for one in loads), max(one.stride for one in stores)
-        loads, stores = _footprints(component, all_, least)
-    granule = constants.granule_of(component)
-    load_pitch, store_pitch = (rounded_up(max(one.span for one in group), component) + granule for group in (loads, stores))
+        loads, stores = _all_tiles(component, all_, least)
+    granule = granule_of(component)
+    load_pitch, store_pitch = (rounded_up(max(one.span for one in group), granule) + granule for group in (loads, stores))
     return Frame(*least, load_pitch, store_pitch, max(each.instances for each in all_) * len(all_[0].types))
 
 
@@ -318,12 +320,12 @@ class _PipelineWriter:
         return self.constants.layout(self.parameters.layout_from, f"{direction}_layout", value, default)
 
     def _stride(self, direction: str) -> ScalarValue:
-        least, padding = (self.frame.load, 0) if direction == "load" else (self.frame.store, 1)
+        tiles, least = (_loaded, self.frame.load) if direction == "load" else (_stored, self.frame.store)
 
         def of(each: Pipeline) -> int:
-            return footprint(self.component, each.types[0].shape, getattr(each, direction), each.padding + padding, least).stride
+            return tiles(self.component, each, each.types[0], least).stride
 
-        default = max(map(of, self.all)) + constants.granule_of(self.component)
+        default = max(map(of, self.all)) + granule_of(self.component)
         return self.constants.scalar(self.parameters.stride_from, f"{direction}_stride", of(self.own), default)
 
     def write(self) -> Program:

@@ -9,23 +9,20 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs.patterns import Pattern, pattern_bits
-from generators.layouts.tiles import WORKGROUP_BYTES
+from generators.layouts.matrix_arrays import ALIGNMENT, WORKGROUP_BYTES, MatrixArray, Tiles, granule_of, rounded_up, tiled
 from generators.operands import constants
-from generators.operands.constants import CACHES, Footprint, Varying, footprint, pipeline_labels, rounded_up, varying_among
+from generators.operands.constants import CACHES, Varying, pipeline_labels, varying_among
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Extent, MatrixType, ScalarValue, Selected
+from generators.program.values import Extent, MatrixType, Selected
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _BIG = {"before": 37, "between": 91, "after": 53}
 """Lengths of the neighbours where they are long and odd."""
-
-_BASE = 16
-"""Bytes to which a matrix access is aligned at most (KHR-ALIGN-01)."""
 
 POLICY = (
     "no rule aligns the beginning of a workgroup array, and no program can ask for it (F-KHR-22): "
@@ -82,35 +79,29 @@ class SubcaseParameters(Parameters):
 
 @dataclass(frozen=True)
 class Sizes:
-    """Where the matrices are in each array, in components: each matrix, from one instance to the next, and the lengths of the arrays."""
+    """Where the matrices are in each array, and the lengths of the arrays."""
 
-    load: Footprint
-    store: Footprint
-    load_pitch: int
-    store_pitch: int
+    load: Tiles
+    store: Tiles
     source: int
     target: int
 
 
 def _length(parameters: Parameters, component: ComponentType, least: int) -> int:
     """Return the length of an array that needs ``least`` elements: itself, or rounded up so the array after it can be aligned as well."""
-    unit = 1 if parameters.placement == "odd" else _BASE // component.bytes
-    return -(-least // unit) * unit
+    return least if parameters.placement == "odd" else rounded_up(least, ALIGNMENT // component.bytes)
 
 
 def sizes(parameters: Parameters) -> Sizes:
     """Return the sizes of a case. The arrays end one element after a matrix, so lengths are odd where nothing rounds them up."""
-    component, shape, instances = parameters.component, parameters.shape, parameters.instances
-    load, store = footprint(component, shape, parameters.load, 1), footprint(component, shape, parameters.store, 2)
-    load_pitch, store_pitch = rounded_up(load.span, component), rounded_up(store.span, component)
-    return Sizes(
-        load,
-        store,
-        load_pitch,
-        store_pitch,
-        _length(parameters, component, load_pitch * (instances - 1) + load.span + 1),
-        _length(parameters, component, store_pitch * (instances - 1) + store.span + 1),
-    )
+    component = parameters.component
+    type_, granule = MatrixType(component, parameters.scope, *parameters.shape, parameters.use), granule_of(component)
+    placed = []
+    for layout, padding in ((parameters.load, 1), (parameters.store, 2)):
+        tiles = tiled(type_, layout, padding, (parameters.instances, 1), granule=granule)
+        placed.append(replace(tiles, pitch=rounded_up(tiles.span, granule)))
+    source, target = (_length(parameters, component, tiles.pitch * (tiles.instances - 1) + tiles.span + 1) for tiles in placed)
+    return Sizes(placed[0], placed[1], source, target)
 
 
 def _fits(parameters: Parameters) -> bool:
@@ -187,15 +178,12 @@ class _PipelineWriter:
         builder.copy(target, fill)
         builder.copy(source, given)
         builder.barrier()
-        type_ = MatrixType(self.component, parameters.scope, *parameters.shape, parameters.use)
-        load_at: ScalarValue = builder.literal(0)
-        store_at: ScalarValue = load_at
-        if builder.instances > 1:
-            index = builder.instance_index()
-            load_at = builder.offset("load_first", load_at, index, found.load_pitch)
-            store_at = builder.offset("store_first", store_at, index, found.store_pitch)
-        matrix = builder.load("matrix", type_, source, load_at, builder.literal(found.load.stride), parameters.load)
-        builder.store(matrix, target, store_at, builder.literal(found.store.stride), parameters.store)
+        loaded, stored = (
+            MatrixArray(array, array, builder, name, tiles)
+            for name, array, tiles in (("load", source, found.load), ("store", target, found.store))
+        )
+        load_at, store_at = loaded.first(), stored.first()
+        stored.store(loaded.load("matrix", load_at), store_at)
         builder.barrier()
         builder.copy(back, target)
         for scratch, _, buffer in kept:

@@ -5,7 +5,6 @@ Where a parameter has several values, the case has one module and a pipeline for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,8 @@ import numpy as np
 
 from generators.inputs import integers, products
 from generators.inputs.products import Chain, Operands
-from generators.layouts.tiles import Tiles
+from generators.layouts.matrix_arrays import MatrixArray, Tiles, granule_of, matrix_source, matrix_target, rounded_up, tiled
+from generators.layouts.row_types import row_type
 from generators.operands import constants
 from generators.operands.constants import (
     CACHES,
@@ -23,21 +23,18 @@ from generators.operands.constants import (
     ConstantSource,
     Varying,
     counts_instances,
-    footprint,
     pipeline_labels,
-    rounded_up,
     varying,
     varying_among,
 )
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import OPERAND_USES, SCOPES, layouts_of
+from generators.parameters.vocabulary import SCOPES, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass
+from generators.types import ComponentType, Layout, Scope
 
 _SIDES = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 
@@ -70,26 +67,14 @@ class Sizes:
 
 def _parse_sizes(text: str) -> Sizes:
     """Return the sizes that ``MxNxK`` names; raises ValueError."""
-    sizes = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", text)
-    if sizes is None:
-        raise ValueError("expected M, N and K, such as 16x8x32")
-    return Sizes(*map(int, sizes.groups()))
-
-
-def _parse_types(text: str) -> Types:
-    """Return the component types of A, B, C and Result that ``A.B.C.Result`` names; raises ValueError."""
-    names = text.split(".")
-    if len(names) != 4 or not set(names) <= set(COMPONENT_TYPES):
-        raise ValueError("expected the component types of A, B, C and Result, such as f16.f16.f32.f32")
-    a, b, c, result = (COMPONENT_TYPES[name] for name in names)
-    return a, b, c, result
+    return Sizes(*numbers_in(text, "M, N and K, such as 16x8x32"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
     """The parameters of a case."""
 
-    types: Types = parameter("component types of A, B, C and Result", decode=_parse_types)
+    types: Types = parameter("component types of A, B, C and Result", decode=types_in)
     sizes: Varying[Sizes] = parameter("sizes of the multiply-add", default="16x16x16", decode=varying(_parse_sizes))
     scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying_among(SCOPES))
     subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))
@@ -129,14 +114,9 @@ class Pipeline:
         """Return M, N or K."""
         return {"m": self.row.m, "n": self.row.n, "k": self.row.k}[side]
 
-    def shape(self, name: str) -> tuple[int, int]:
-        """Return rows and columns of A, B, C or Result."""
-        rows, columns = _SIDES["c" if name == "d" else name]
-        return self.extent(rows), self.extent(columns)
-
-    def component(self, name: str) -> ComponentType:
-        """Return the component type of A, B, C or Result."""
-        return {"a": self.row.a, "b": self.row.b, "c": self.row.c, "d": self.row.result}[name]
+    def type(self, name: str) -> MatrixType:
+        """Return the type of A, B, C or Result."""
+        return row_type(self.row, name, self.scope)
 
 
 def pipelines(parameters: Parameters) -> list[Pipeline]:
@@ -159,15 +139,14 @@ def tiles(all_: list[Pipeline], own: Pipeline, literal_strides: bool) -> dict[st
     """Return where the matrices of a pipeline are: pitches, and strides where they are literal, are shared by all pipelines."""
     found = {}
     for padding, name in enumerate("abcd"):
-        component = own.component(name)
-
-        def place(each: Pipeline, least: int, name: str = name, padding: int = padding) -> constants.Footprint:
-            return footprint(each.component(name), each.shape(name), each.layouts[name], padding, least)
-
-        least = max(place(each, 0).stride for each in all_) if literal_strides else 0
-        pitch = rounded_up(max(place(each, least).span for each in all_), component)
+        granule = granule_of(own.type(name).component)
         count = max(each.instances for each in all_)
-        found[name] = Tiles(component, *own.shape(name), own.layouts[name], place(own, least).stride, pitch, 1, pitch * count)
+
+        def of(each: Pipeline, least: int, name: str = name, padding: int = padding, granule: int = granule, count: int = count) -> Tiles:
+            return tiled(each.type(name), each.layouts[name], padding, (count, 1), granule=granule, least=least)
+
+        least = max(of(each, 0).stride for each in all_) if literal_strides else 0
+        found[name] = replace(of(own, least), pitch=rounded_up(max(of(each, least).span for each in all_), granule))
     return found
 
 
@@ -225,37 +204,31 @@ class _PipelineWriter:
         """Return the type of A, B, C or Result."""
         kind = "c" if name == "d" else name
         rows, columns = _SIDES[kind]
-        return MatrixType(self.own.component(name), self.scope, self.extent(kind, rows), self.extent(kind, columns), OPERAND_USES[kind])
+        return replace(self.own.type(name), scope=self.scope, rows=self.extent(kind, rows), columns=self.extent(kind, columns))
 
     def _layout(self, name: str) -> Layout | Operand:
         default = constants.default_among(tuple(Layout), [each.layouts[name] for each in self.all])
         return self.constants.layout(self.parameters.layout_from, f"{name}_layout", self.own.layouts[name], default)
 
-    def _place(self, name: str, tile: Tiles, counted: bool) -> tuple[ScalarValue, ScalarValue]:
-        builder = self.builder
-        default = max(each[name].stride for each in self.placed) + constants.granule_of(tile.component)
-        stride = self.constants.scalar(self.parameters.stride_from, f"{name}_stride", tile.stride, default)
-        first: ScalarValue = builder.literal(0)
-        if counted:
-            first = builder.arithmetic(f"{name}_first", "multiply", builder.instance_index(), builder.literal(tile.pitch))
-        return first, stride
+    def _operands(self, array: MatrixArray) -> tuple[ScalarValue, ScalarValue]:
+        """Return first element and stride of the access to an array."""
+        name, tiles = array.name, array.tiles
+        default = max(each[name].stride for each in self.placed) + granule_of(tiles.component)
+        stride = self.constants.scalar(self.parameters.stride_from, f"{name}_stride", tiles.stride, default)
+        return array.product(), stride
 
     def write(self) -> Program:
         """Write the program: three loads, one multiply-add, one store."""
-        builder, storage = self.builder, StorageClass.STORAGE_BUFFER
-        placed = self.tiles
-        counted = max(each.instances for each in self.all) > 1
+        builder = self.builder
         loaded: dict[str, Matrix] = {}
         for name in "abc":
-            tile = placed[name]
-            array = builder.array(name, Pointee(tile.component), tile.length, storage, "input")
-            first, stride = self._place(name, tile, counted)
-            loaded[name] = builder.load(f"matrix_{name}", self.type(name), array, first, stride, self._layout(name))
-        target = builder.array("d", Pointee(placed["d"].component), placed["d"].length, storage, "output")
+            source = matrix_source(builder, name, self.tiles[name])
+            operands = self._operands(source)
+            loaded[name] = builder.load(f"matrix_{name}", self.type(name), source.array, *operands, self._layout(name))
+        target = matrix_target(builder, "d", self.tiles["d"])
         flags = self.own.row.operands
         result = builder.muladd("product", self.type("d"), loaded["a"], loaded["b"], loaded["c"], flags or None)
-        first, stride = self._place("d", placed["d"], counted)
-        builder.store(result, target, first, stride, self._layout("d"))
+        target.store(result, *self._operands(target), self._layout("d"))
         return replace(builder.build(), label=self.own.label, pipeline_cache=self.parameters.cache)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -13,19 +12,18 @@ import numpy as np
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded, random_bits
 from generators.inputs.products import Chain
-from generators.layouts.placement import fills, stage_in, stage_out
+from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_sources, matrix_targets
+from generators.layouts.placement import fills
 from generators.layouts.product_tiles import ProductTiles, product_tiles
-from generators.layouts.tiles import Tiles, fit_workgroup_memory
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import OPERAND_USES, STORAGE_CLASSES, Scoped, layouts_of
+from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
-from generators.program.values import MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import Layout, StorageClass, Use
+from generators.types import Layout, StorageClass
 
 _INVOCATIONS = 1024
 """Invocations of the largest workgroup of today's devices."""
@@ -65,10 +63,7 @@ _ARRANGEMENTS: Mapping[str, Arrangement] = {
 
 def _parse_workgroups(text: str) -> tuple[int, int, int]:
     """Return the workgroups along x, y and z of a text such as ``2x3x1``; raises ValueError."""
-    counts = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", text)
-    if counts is None:
-        raise ValueError("expected positive counts along x, y and z, such as 2x3x1")
-    x, y, z = map(int, counts.groups())
+    x, y, z = numbers_in(text, "positive counts along x, y and z, such as 2x3x1")
     return x, y, z
 
 
@@ -113,7 +108,7 @@ def _instances(parameters: Parameters) -> int:
 
 def _tiles(parameters: Parameters) -> ProductTiles:
     """Return the tiles of all instances of the dispatch."""
-    return product_tiles(parameters.row, parameters.layouts, True, _instances(parameters))
+    return product_tiles(parameters.row, parameters.scope, parameters.layouts, True, _instances(parameters))
 
 
 def _fits_memory(parameters: Parameters) -> bool:
@@ -142,16 +137,9 @@ class _TileWriter:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.tiles = _tiles(parameters)
-        self.scope = parameters.scope
         y, z = parameters.arrangement.along(parameters.subgroups)
         shape = WorkgroupShape(y, z, parameters.local_size, parameters.subgroup_size, parameters.full)
-        self.builder = ProgramBuilder(self.scope, parameters.subgroups, parameters.workgroups, shape)
-
-    def _first(self, name: str, tiles: Tiles) -> Operand | Scalar:
-        builder = self.builder
-        if builder.instances == 1:
-            return builder.literal(0)
-        return builder.arithmetic(f"{name}_first", "multiply", builder.instance_index(), builder.literal(tiles.pitch))
+        self.builder = ProgramBuilder(parameters.scope, parameters.subgroups, parameters.workgroups, shape)
 
     def write(self) -> Program:
         """Load A, B and C; store each of them, or A x B + C."""
@@ -161,8 +149,7 @@ class _TileWriter:
         out = StorageClass.STORAGE_BUFFER if storage is StorageClass.WORKGROUP and several else storage
         given = worked.a | worked.b | worked.c
         taken = worked.d if parameters.form == "muladd" else {f"{name}_copy": tiles for name, tiles in given.items()}
-        sources = {name: stage_in(builder, name, Pointee(t.component), t.length, storage) for name, t in given.items()}
-        targets = {name: stage_out(builder, name, Pointee(t.component), t.length, out) for name, t in taken.items()}
+        sources, targets = matrix_sources(builder, given, storage), matrix_targets(builder, taken, out)
         known, size = None, parameters.subgroup_size
         if parameters.built_ins != "none":
             assert size is not None, "workgroup_shapes: the constraints must exclude this case"
@@ -171,26 +158,13 @@ class _TileWriter:
         if known is not None and size is not None and parameters.built_ins == "first":
             builder.store_subgroups(known, size)
 
-        matrices = {
-            name: builder.load(
-                f"matrix_{name}",
-                MatrixType(t.component, self.scope, t.rows, t.columns, OPERAND_USES[name]),
-                sources[name],
-                self._first(name, t),
-                builder.literal(t.stride),
-                t.layout,
-            )
-            for name, t in given.items()
-        }
+        matrices = {name: source.load(at=source.product()) for name, source in sources.items()}
         results = {f"{name}_copy": matrix for name, matrix in matrices.items()}
         if parameters.form == "muladd":
-            tiles = worked.d["d"]
-            type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, Use.ACCUMULATOR)
             operands = worked.row.operands or None
-            results = {"d": builder.muladd("product", type_, matrices["a"], matrices["b"], matrices["c"], operands)}
+            results = {"d": builder.muladd("product", taken["d"].type, matrices["a"], matrices["b"], matrices["c"], operands)}
         for name, matrix in results.items():
-            t = taken[name]
-            builder.store(matrix, targets[name].array, self._first(name, t), builder.literal(t.stride), t.layout)
+            targets[name].store(matrix, targets[name].product())
         if known is not None and size is not None and parameters.built_ins == "last":
             builder.store_subgroups(known, size)
         for target in targets.values():

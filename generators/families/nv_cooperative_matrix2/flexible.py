@@ -13,9 +13,10 @@ import numpy as np
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded
 from generators.inputs.products import Chain, Operands
+from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.placement import Target, fills, stage_out
+from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
-from generators.layouts.tiles import Tiles, tiled
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -23,15 +24,15 @@ from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.expressions import Binary, Choose, Expression, constant, element_function
 from generators.program.functions import Function
-from generators.program.memory import Array, Pointee, Role
+from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.tensor import TensorLayout, TensorLayoutType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.values import Matrix, Scalar
 from generators.property_rows import FlexibleRow, PropertyRow, parse_flexible_row
-from generators.types import ClampMode, ComponentType, Layout, ReduceMode, Scope, StorageClass, Use
+from generators.types import ClampMode, ComponentType, Layout, ReduceMode, Scope, StorageClass
 
 _TRIPS = 3
 _REDUCTIONS: Mapping[str, ReduceMode] = MappingProxyType(
@@ -120,6 +121,11 @@ class Parameters:
     )
 
     @property
+    def scope(self) -> Scope:
+        """The scope of the matrices."""
+        return Scope.SUBGROUP if self.row.subgroups is None else Scope.WORKGROUP
+
+    @property
     def sized(self) -> PropertyRow | None:
         """The row of the case's sizes; None if one is not a multiple of its granularity."""
         return self.size.of(self.row.granularity)
@@ -149,12 +155,13 @@ def _tiles(parameters: Parameters, row: PropertyRow) -> dict[str, Tiles]:
     """Lay out tiles for every instance, by name of the array: A, B, C and either the result or, in the other layout, all three again."""
     count = (parameters.instances, 1)
     layout = dict(zip("abcd", parameters.layouts, strict=True))
-    shapes = {"a": (row.a, (row.m, row.k)), "b": (row.b, (row.k, row.n)), "c": (row.c, (row.m, row.n)), "d": (row.result, (row.m, row.n))}
+    types = {name: row_type(row, name, parameters.scope) for name in "abcd"}
+    found = {name: tiled(types[name], layout[name], True, count) for name in "abcd"}
     if parameters.does == "load_store":
-        found = {name: tiled(*shapes[name], layout[name], True, count) for name in "abc"}
+        del found["d"]
         other = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
-        return found | {f"{name}_again": tiled(*shapes[name], other[layout[name]], True, count) for name in "abc"}
-    return {name: tiled(*shapes[name], layout[name], True, count) for name in "abcd"}
+        found |= {f"{name}_again": tiled(types[name], other[layout[name]], True, count) for name in "abc"}
+    return found
 
 
 def _reduction(component: ComponentType) -> Function:
@@ -183,62 +190,48 @@ class _FlexibleMatrices:
         self.parameters = parameters
         self.chain = _chain(parameters)
         self.row = self.chain.row
-        self.tiles = _tiles(parameters, self.row)
         subgroups, count = parameters.row.subgroups, parameters.instances
-        self.scope = Scope.SUBGROUP if subgroups is None else Scope.WORKGROUP
         if subgroups is None:
-            self.builder = ProgramBuilder(self.scope, subgroups=count)
+            self.builder = ProgramBuilder(parameters.scope, subgroups=count)
         else:
-            self.builder = ProgramBuilder(self.scope, subgroups=subgroups, workgroups=count)
-        self.arrays: dict[str, Array] = {}
-        for name, tiles in self.tiles.items():
+            self.builder = ProgramBuilder(parameters.scope, subgroups=subgroups, workgroups=count)
+        self.arrays: dict[str, MatrixArray] = {}
+        for name, tiles in _tiles(parameters, self.row).items():
             written = name == "d" or name.endswith("_again")
-            role: Role = "output" if written else "input"
-            self.arrays[name] = self.builder.array(name, Pointee(tiles.component), tiles.length, StorageClass.STORAGE_BUFFER, role)
+            self.arrays[name] = (matrix_target if written else matrix_source)(self.builder, name, tiles)
         self.beside: Target | None = None
         if parameters.beside:
             self.beside = stage_out(self.builder, "beside", Pointee(U32), parameters.beside // 4, StorageClass.WORKGROUP)
         self.tensors = TensorWriter(self.builder, "push_constant")
 
-    def _first(self, name: str) -> Operand | Scalar:
-        builder = self.builder
-        zero = builder.literal(0)
-        if builder.instances == 1:
-            return zero
-        return builder.offset(f"{name}_first", zero, builder.instance_index(), self.tiles[name].pitch)
-
-    def type_of(self, name: str, use: Use) -> MatrixType:
-        """Return the type of the matrix in array ``name``."""
-        tiles = self.tiles[name]
-        return MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, use)
-
     def layout(self, name: str) -> TensorLayout:
         """Create the layout of the whole matrix in array ``name``."""
-        tiles = self.tiles[name]
+        tiles = self.arrays[name].tiles
         steps: list[LayoutStep] = [("dimension", (tiles.rows, tiles.columns)), ("stride", (tiles.stride, 1))]
         return self.tensors.layout(f"layout_{name}", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
 
-    def load(self, name: str, use: Use) -> Matrix:
+    def load(self, name: str) -> Matrix:
         """Load the matrix of array ``name``, by tensor addressing if the case is about that."""
-        builder, tiles, type_ = self.builder, self.tiles[name], self.type_of(name, use)
+        builder, source = self.builder, self.arrays[name]
         if self.parameters.does != "tensor":
-            return builder.load(f"matrix_{name}", type_, self.arrays[name], self._first(name), builder.literal(tiles.stride), tiles.layout)
-        before = builder.splat(f"before_{name}", type_, builder.literal(1, tiles.component))
+            return source.load()
+        type_ = source.tiles.type
+        before = builder.splat(f"before_{name}", type_, builder.literal(1, type_.component))
         result = Matrix(f"matrix_{name}", type_)
-        builder.add(TensorLoad(result, self.arrays[name], self._first(name), before, self.layout(name)))
+        builder.add(TensorLoad(result, source.array, source.first(), before, self.layout(name)))
         return result
 
     def store(self, matrix: Matrix, name: str) -> None:
         """Store ``matrix`` to array ``name``."""
-        builder, tiles = self.builder, self.tiles[name]
+        target = self.arrays[name]
         if self.parameters.does == "tensor":
-            builder.add(TensorStore(matrix, self.arrays[name], self._first(name), self.layout(name)))
-            return
-        builder.store(matrix, self.arrays[name], self._first(name), builder.literal(tiles.stride), tiles.layout)
+            self.builder.add(TensorStore(matrix, target.array, target.first(), self.layout(name)))
+        else:
+            target.store(matrix)
 
     def muladd(self, name: str, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
         """Compute ``a`` x ``b`` + ``c``."""
-        return self.builder.muladd(name, self.type_of("d", Use.ACCUMULATOR), a, b, c, self.row.operands or None)
+        return self.builder.muladd(name, self.arrays["d"].tiles.type, a, b, c, self.row.operands or None)
 
     def _computed(self, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
         does = self.parameters.does
@@ -261,7 +254,7 @@ class _FlexibleMatrices:
 
     def write(self) -> Program:
         """Write the whole program."""
-        a, b, c = self.load("a", Use.A), self.load("b", Use.B), self.load("c", Use.ACCUMULATOR)
+        a, b, c = (self.load(name) for name in "abc")
         if self.parameters.does == "load_store":
             for matrix, name in ((a, "a"), (b, "b"), (c, "c")):
                 self.store(matrix, f"{name}_again")
@@ -282,7 +275,7 @@ class _FlexibleMatrices:
             if parameters.does in _REDUCTIONS and not second:
                 operands = _positive(operands, self.row)
             drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
-        arrays = {array: self.tiles[array].place(np.ascontiguousarray(data), rng) for array, data in drawn.items()}
+        arrays = {array: self.arrays[array].tiles.place(data, rng) for array, data in drawn.items()}
         return Subcase(name, arrays | fills(program, rng), self.tensors.operands)
 
 

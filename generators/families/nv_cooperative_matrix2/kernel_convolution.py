@@ -10,15 +10,15 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data
-from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, packed, parse_pair, shared_tensor, sliced, workgroups_of
+from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, sliced, workgroups_of
 from generators.inputs import kernels
+from generators.layouts.tensors import row_major, shared_tensor
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped
+from generators.parameters.vocabulary import Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorView, TensorViewType
-from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Use
@@ -56,10 +56,10 @@ class Parameters(Scoped, LoopParameters):
     form: Literal["taps", "patches"] = parameter(
         "what an iteration multiplies: all channels of one tap of the filter, or all taps of a block of channels", default="taps"
     )
-    filter: tuple[int, int] = parameter("height and width of the filter", default="2x2", decode=parse_pair)
+    filter: tuple[int, int] = parameter("height and width of the filter", default="2x2", decode=parse_shape)
     blocks: int = parameter("blocks of channels", default=2, applies=lambda parameters: parameters.form == "patches")
     patch: Literal["wide", "tall"] = parameter("whether the pixels of a tile are two rows or two columns", default="wide")
-    grid: tuple[int, int] = parameter("patches, down and across", default="2x2", decode=parse_pair)
+    grid: tuple[int, int] = parameter("patches, down and across", default="2x2", decode=parse_shape)
     stride: int = parameter("pixels of the image between neighbouring pixels of the result", default=1)
     dilation: int = parameter("pixels of the image between neighbouring taps", default=1)
     padding: _Padding = parameter("what surrounds the image", default="zeros", labels=_PADDINGS)
@@ -129,15 +129,14 @@ class _Convolution:
         total = self.epilogue.apply(total, zero, zero)
         pixels = tuple(zip(self.begin, self.patch, strict=True))
         cut = sliced(writer, self.layouts["result"], *pixels, (zero, row.n))
-        target = self.tensors["result"]
-        builder.add(TensorStore(total, target.array, writer.literal(target.first), cut))
+        writer.store(total, self.tensors["result"], cut)
         return builder.build()
 
     def _view(self) -> TensorView | None:
         """Return a view with dimensions for pixel, tap and channel; None if the slice is already the matrix."""
         if self.by_taps and self.stride == 1:
             return None
-        lines = packed((*self.span, self.each))
+        lines = row_major((*self.span, self.each))
         sizes = [*self.patch, *self.inner, self.each]
         strides = [line * self.stride for line in lines[:2]] + [line * self.dilation for line in lines[:2]] + [1]
         if self.by_taps:
@@ -152,8 +151,7 @@ class _Convolution:
             return writer.literal(0), writer.literal(0)
         width = writer.number("grid_width", self.grid[1], signed=False)
         instance = builder.instance_index()
-        down = builder.arithmetic("patch_row", "divide", instance, width)
-        across = builder.arithmetic("patch_column", "modulo", instance, width)
+        down, across = writer.divided(instance, width, ("patch_row", "patch_column"))
         return writer.scaled("y", down, self.patch[0]), writer.scaled("x", across, self.patch[1])
 
     def _step(self, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
@@ -181,11 +179,8 @@ class _Convolution:
 
     def _load(self, name: str, type_: MatrixType, view: TensorView | None, *slices: tuple[ScalarValue, int]) -> Matrix:
         writer, tensor = self.writer, self.tensors[name]
-        matrix = Matrix(writer.name(f"{name}_matrix"), type_)
-        before = writer.zero(f"{name}_before", type_)
-        cut = sliced(writer, self.layouts[name], *slices)
-        self.builder.add(TensorLoad(matrix, tensor.array, writer.literal(tensor.first), before, cut, view))
-        return matrix
+        result, before = writer.name(f"{name}_matrix"), writer.zero(f"{name}_before", type_)
+        return tensor.load(result, type_, writer.literal(tensor.first), before, sliced(writer, self.layouts[name], *slices), view)
 
     def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw whole numbers whose sums are exact in any order."""

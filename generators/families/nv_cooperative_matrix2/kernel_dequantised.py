@@ -10,9 +10,12 @@ import numpy as np
 
 from generators.engine_kernels.blocks import FORMATS, Format
 from generators.engine_kernels.epilogues import Epilogue, epilogue_data, share
-from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, shared_tensor, sliced, transposing
+from generators.engine_kernels.parts import KernelWriter, LoopParameters, opened, sliced, transposing
 from generators.inputs import kernels
+from generators.inputs.whole_numbers import few, up_to
+from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import LayoutStep
+from generators.layouts.tensors import Tensor, shared_tensor
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped
 from generators.program.builder import ProgramBuilder
@@ -21,10 +24,10 @@ from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
-from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.tensor_access import POINTER_ALIGNMENT
+from generators.program.values import Matrix, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ClampMode, StorageClass
 
 _U8 = COMPONENT_TYPES["u8"]
 
@@ -89,9 +92,9 @@ class _DequantisedProduct:
         self.plain = shared_tensor(self.builder, "plain", row.a if self.by_b else row.b, plain)
         self.blocks = self.lines * -(-self.k // self.block)
         size = self.format.block(self.block).bytes * self.blocks
-        self.packed = self.builder.array(
-            "packed", Pointee(_U8), POINTER_ALIGNMENT + -(-size // 16) * 16, StorageClass.STORAGE_BUFFER, "input"
-        )
+        length = POINTER_ALIGNMENT + -(-size // 16) * 16
+        packed = self.builder.array("packed", Pointee(_U8), length, StorageClass.STORAGE_BUFFER, "input")
+        self.packed = Tensor(packed, packed, self.builder, _U8, POINTER_ALIGNMENT)
         result = (self.others, self.lines) if self.by_b else (self.lines, self.others)
         self.result = shared_tensor(self.builder, "result", row.result, result, role="output")
         self.epilogue = Epilogue(self.writer, parameters.epilogue, row.result, *result)
@@ -106,7 +109,7 @@ class _DequantisedProduct:
         target = opened(writer, self.result, "result_layout", ClampMode.CONSTANT)
         instance: ScalarValue = self.builder.instance_index() if self.builder.instances > 1 else writer.literal(0)
         begins = [writer.scaled("begin", instance, self.line * self.accumulators, i * self.line) for i in range(self.accumulators)]
-        accumulator = MatrixType(row.result, self.scope, row.m, row.n, Use.ACCUMULATOR)
+        accumulator = row_type(row, "d", self.scope)
         starts = [writer.zero("start", accumulator) for _ in begins]
         sums = writer.repeat(self.parameters.trips, starts, lambda index, current: self._step(begins, index, current))
         zero = writer.literal(0)
@@ -114,26 +117,23 @@ class _DequantisedProduct:
             row0, column0 = (zero, begin) if self.by_b else (begin, zero)
             finished = self.epilogue.apply(total, row0, column0)
             cut = sliced(writer, target, (row0, row.m), (column0, row.n))
-            self.builder.add(TensorStore(finished, self.result.array, writer.literal(self.result.first), cut))
+            writer.store(finished, self.result, cut)
         return self.builder.build()
 
     def _step(self, begins: Sequence[ScalarValue], index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
         writer, row = self.writer, self.row
         depth, zero = writer.scaled("depth", index, row.k), writer.literal(0)
-        types = {"a": MatrixType(row.a, self.scope, row.m, row.k, Use.A), "b": MatrixType(row.b, self.scope, row.k, row.n, Use.B)}
+        types = {name: row_type(row, name, self.scope) for name in "ab"}
         slices = [(zero, self.other), (depth, row.k)]
-        plain = Matrix(writer.name("plain_matrix"), types["a" if self.by_b else "b"])
+        name = writer.name("plain_matrix")
         cut = sliced(writer, self.plain_layout, *(slices if self.by_b else slices[::-1]))
-        before = writer.zero("plain_before", plain.type)
-        self.builder.add(TensorLoad(plain, self.plain.array, writer.literal(self.plain.first), before, cut))
+        plain = writer.load("plain", name, types["a" if self.by_b else "b"], self.plain, cut)
         following = []
         for begin, total in zip(begins, current, strict=True):
-            weights = Matrix(writer.name("weights_matrix"), types["b" if self.by_b else "a"])
+            name = writer.name("weights_matrix")
             cut = sliced(writer, self.weights, (begin, self.line), (depth, row.k))
             view = self.transposing if self.by_b else None
-            before = writer.zero("weights_before", weights.type)
-            first = writer.literal(POINTER_ALIGNMENT)
-            self.builder.add(TensorLoad(weights, self.packed, first, before, cut, view, None, self.decode))
+            weights = writer.load("weights", name, types["b" if self.by_b else "a"], self.packed, cut, view, self.decode)
             pair = (plain, weights) if self.by_b else (weights, plain)
             following.append(self.builder.muladd(writer.name("sum"), total.type, *pair, total, row.operands or None))
         return following
@@ -150,14 +150,12 @@ class _DequantisedProduct:
         if row.result.is_float:
             most = share(budget, row.result, self.parameters.epilogue)
             # Each line is a row of A, or a column of B.
-            numbers = rng.integers(1, 2, (self.others, self.k), endpoint=True) * rng.choice(np.array([-1, 1]), (self.others, self.k))
-            kept = max(1, most // (2 * self.format.largest))
-            order = rng.random(numbers.shape).argsort(axis=-1).argsort(axis=-1)
-            numbers = numbers * (order < kept)
+            numbers = up_to(2, (self.others, self.k), rng)
+            numbers = numbers * few(max(1, most // (2 * self.format.largest)), numbers.shape, rng)
         else:
             numbers = kernels.any_whole((self.others, self.k), component, rng)
         plain = numbers if self.by_b else numbers.T
-        packed = rng.integers(0, 256, self.packed.bytes, np.uint8)
+        packed = rng.integers(0, 256, self.packed.array.bytes, np.uint8)
         blocks = self.format.draw(self.blocks, self.block, rng).reshape(-1)
         packed[POINTER_ALIGNMENT : POINTER_ALIGNMENT + len(blocks)] = blocks
         inputs = {"plain": self.plain.place(plain.astype(component.dtype), rng), "packed": packed}

@@ -13,11 +13,8 @@ from generators.engine_kernels.parts import (
     GAPS,
     KernelWriter,
     LoopParameters,
-    SharedTensor,
     Tail,
     opened,
-    parse_pair,
-    shared_tensor,
     sliced,
     transposing,
     with_tail,
@@ -26,8 +23,9 @@ from generators.engine_kernels.parts import (
 from generators.inputs import kernels
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import ViewStep
+from generators.layouts.tensors import Tensor, shared_tensor
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import Scoped, layouts_of
+from generators.parameters.vocabulary import Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Condition
@@ -35,7 +33,6 @@ from generators.program.memory import Role
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayout, TensorView, TensorViewType
-from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, MemoryScope
@@ -46,7 +43,7 @@ class Parameters(Scoped, LoopParameters):
     """The parameters of a case."""
 
     row: PropertyRow = parameter("the property row", decode=parse_row)
-    grid: tuple[int, int] = parameter("tiles of the result, down and across", default="1x1", decode=parse_pair)
+    grid: tuple[int, int] = parameter("tiles of the result, down and across", default="1x1", decode=parse_shape)
     walk: Literal["rows", "columns"] = parameter(
         "whether neighbouring instances have tiles of one row of the grid, or of one column",
         default="rows",
@@ -106,7 +103,7 @@ class _Factor:
         view: transposes it where it is stored by columns.
     """
 
-    tensor: SharedTensor
+    tensor: Tensor
     layout: TensorLayout
     view: TensorView | None
 
@@ -127,7 +124,7 @@ class _ProductKernel:
         self.writer = KernelWriter(self.builder, parameters)
         gap = 5 if parameters.gap else 0
         self.stored = dict(zip("ab", parameters.stored, strict=True))
-        self.tensors: dict[str, SharedTensor] = {}
+        self.tensors: dict[str, Tensor] = {}
         for name, component, shape in (("a", row.a, (size.m, size.k)), ("b", row.b, (size.k, size.n))):
             ordered = shape if self.stored[name] is Layout.ROW_MAJOR else shape[::-1]
             self.tensors[name] = shared_tensor(self.builder, name, component, ordered, gap)
@@ -165,8 +162,7 @@ class _ProductKernel:
         by_rows = self.parameters.walk == "rows"
         width = writer.number("grid_width", tiles_n if by_rows else tiles_m, signed=False)
         instance = builder.instance_index()
-        outer = builder.arithmetic("tile_outer", "divide", instance, width)
-        inner = builder.arithmetic("tile_inner", "modulo", instance, width)
+        outer, inner = writer.divided(instance, width, ("tile_outer", "tile_inner"))
         tile_m, tile_n = (outer, inner) if by_rows else (inner, outer)
         return writer.scaled("row0", tile_m, self.row.m), writer.scaled("column0", tile_n, self.sizes.columns)
 
@@ -177,14 +173,8 @@ class _ProductKernel:
         return _Factor(self.tensors[name], layout, transposing(self.writer) if by_columns else None)
 
     def _load(self, what: str, type_: MatrixType, factor: _Factor, *slices: tuple[ScalarValue, int]) -> Matrix:
-        return self._load_by(what, type_, factor.tensor, factor.cut(self.writer, *slices), factor.view)
-
-    def _load_by(self, what: str, type_: MatrixType, tensor: SharedTensor, layout: TensorLayout, view: TensorView | None) -> Matrix:
-        writer = self.writer
-        matrix = Matrix(writer.name(what), type_)
-        before = writer.zero(f"{what}_before", type_)
-        self.builder.add(TensorLoad(matrix, tensor.array, writer.literal(tensor.first), before, layout, view))
-        return matrix
+        cut = factor.cut(self.writer, *slices)
+        return self.writer.load(what, self.writer.name(what), type_, factor.tensor, cut, factor.view)
 
     def _step(
         self, factors: Mapping[str, _Factor], columns: Sequence[ScalarValue], index: ScalarValue, current: Sequence[Matrix]
@@ -213,13 +203,12 @@ class _ProductKernel:
             case "zero":
                 return writer.zero("start", self.accumulator)
             case "broadcast":
-                tensor = self.tensors["start"]
-                layout = sliced(writer, self.spread[0], (self.row0, row.m))
-                return self._load_by("start", self.accumulator, tensor, layout, self.spread[1])
+                layout, view = self.spread
+                cut = sliced(writer, layout, (self.row0, row.m))
+                return writer.load("start", writer.name("start"), self.accumulator, self.tensors["start"], cut, view)
             case _:
-                tensor = self.tensors["d"]
-                layout = sliced(writer, self.out, (self.row0, row.m), (column, row.n))
-                return self._load_by("start", self.accumulator, tensor, layout, None)
+                cut = sliced(writer, self.out, (self.row0, row.m), (column, row.n))
+                return writer.load("start", writer.name("start"), self.accumulator, self.tensors["d"], cut)
 
     def _store(self, matrix: Matrix, column: ScalarValue) -> None:
         """Store a tile, of which the tensor's bounds discard the rest; if ``branched``, without bounds where the whole tile is inside."""
@@ -242,9 +231,7 @@ class _ProductKernel:
         builder.branch(inside[0], inner, arms[2])
 
     def _store_by(self, matrix: Matrix, column: ScalarValue, layout: TensorLayout) -> None:
-        tensor = self.tensors["d"]
-        window = sliced(self.writer, layout, (self.row0, self.row.m), (column, self.row.n))
-        self.builder.add(TensorStore(matrix, tensor.array, self.writer.literal(tensor.first), window))
+        self.writer.store(matrix, self.tensors["d"], sliced(self.writer, layout, (self.row0, self.row.m), (column, self.row.n)))
 
     def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw whole numbers whose sums are exact in any order, and use most of the bits of the accumulation."""

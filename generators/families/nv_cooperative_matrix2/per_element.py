@@ -12,8 +12,8 @@ import numpy as np
 from generators.element_functions.callbacks import CALLBACKS, Callback, CallbackDesign
 from generators.element_functions.writer import CallbackWriter, ProgramAround
 from generators.inputs.reductions import distinct, integers
+from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
 from generators.layouts.placement import stage_in
-from generators.layouts.tensor_tiles import matrix_contents, matrix_in, matrix_out
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneMatrix
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
@@ -119,10 +119,6 @@ class _Around:
         self.builder.add(PerElement(result, matrix, function, extra))
         return result
 
-    def put_out(self, name: str, matrix: Matrix) -> None:
-        """Store a matrix to an output."""
-        matrix_out(self.builder, name, matrix)
-
 
 class _NoProgram:
     """Takes the place of a program where only the magnitudes of a function matter."""
@@ -186,12 +182,12 @@ def _write(around: _Around, callback: Callback) -> None:
     match around.parameters.form:
         case "twice":
             second = matrix_in(builder, "second", around.type)
-            around.put_out("target_second", around.apply("result_second", second, function, extra))
-            around.put_out("target", around.apply("result", source, function, extra))
+            matrix_out(builder, "target_second", around.apply("result_second", second, function, extra))
+            matrix_out(builder, "target", around.apply("result", source, function, extra))
         case "chained":
             first = around.apply("first", source, function, extra)
-            around.put_out("target", around.apply("result", first, *_triangle(around, "below", below=True)))
-            around.put_out("target_first", first)
+            matrix_out(builder, "target", around.apply("result", first, *_triangle(around, "below", below=True)))
+            matrix_out(builder, "target_first", first)
         case "loop":
             if builder.instances > 1:
                 # Made before the loop, since the store after it needs it too.
@@ -200,7 +196,7 @@ def _write(around: _Around, callback: Callback) -> None:
             carried: list[Carried] = []
             with builder.loop(index, around.scalar("trips", U32, _TRIPS, "push_constant"), carried):
                 carried.append(Carried(source, current, around.apply("next", current, function, extra)))
-            around.put_out("target", current)
+            matrix_out(builder, "target", current)
         case "branch":
             decides = builder.instance_index() if builder.instances > 1 else builder.operand("which", U32, "push_constant")
             with builder.arm() as then:
@@ -210,9 +206,9 @@ def _write(around: _Around, callback: Callback) -> None:
                 other = around.apply("otherwise", first_again, *_triangle(around, "above", below=False))
             result = Matrix("chosen", around.type)
             builder.branch(Condition(decides, "less", builder.literal(1)), then, otherwise, [Merged(result, (first, other))])
-            around.put_out("target", result)
+            matrix_out(builder, "target", result)
         case _:
-            around.put_out("target", around.apply("result", source, function, extra))
+            matrix_out(builder, "target", around.apply("result", source, function, extra))
 
 
 def _elements(
@@ -249,7 +245,7 @@ def build(parameters: Parameters) -> Built:
                 inputs[array.name] = np.ascontiguousarray(data).view(np.uint8)
             else:
                 data = _elements(component, most, (instances, *around.type.shape), parameters.signs, rng)
-                inputs[array.name] = matrix_contents(array, around.type, data)
+                inputs[array.name] = matrix_contents(around.type, data)
         operands = dict(around.operands)
         if parameters.form == "branch" and instances == 1:
             operands["which"] = int(parameters.signs == "negative")

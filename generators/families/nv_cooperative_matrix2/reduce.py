@@ -11,8 +11,7 @@ import numpy as np
 
 from generators.element_functions.functions import Combination, combining
 from generators.inputs.reductions import elements_for, integers, summands
-from generators.layouts.tensor_tiles import matrix_contents, matrix_in, matrix_out
-from generators.layouts.tile_arrays import tile_array
+from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out, matrix_source, tight
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -198,14 +197,10 @@ class _ReductionWriter:
         self.builder.add(Reduce(result, matrix, mode, function or self.function))
         return result
 
-    def put_out(self, name: str, matrix: Matrix) -> None:
-        """Store a matrix to an output."""
-        matrix_out(self.builder, name, matrix)
-
 
 def _single(writer: _ReductionWriter) -> None:
     source = matrix_in(writer.builder, "source", writer.type)
-    writer.put_out("target", writer.reduced("reduced", source, writer.mode, writer.to))
+    matrix_out(writer.builder, "target", writer.reduced("reduced", source, writer.mode, writer.to))
 
 
 def _chained(writer: _ReductionWriter) -> None:
@@ -216,8 +211,8 @@ def _chained(writer: _ReductionWriter) -> None:
     first = writer.reduced("first", source, first_mode, "half" if first_mode is squares else writer.to)
     second_mode = _NEXT[mode] if mode in (ReduceMode.ROW, ReduceMode.COLUMN) else mode
     second = writer.reduced("second", first, second_mode, "half" if second_mode is squares else "same")
-    writer.put_out("target_first", first)
-    writer.put_out("target_second", second)
+    matrix_out(writer.builder, "target_first", first)
+    matrix_out(writer.builder, "target_second", second)
 
 
 def _shared(writer: _ReductionWriter) -> None:
@@ -225,8 +220,8 @@ def _shared(writer: _ReductionWriter) -> None:
     source = matrix_in(writer.builder, "source", writer.type)
     first = writer.reduced("first", source, writer.mode, writer.to)
     second = writer.reduced("second", source, _NEXT[writer.mode], "same")
-    writer.put_out("target_first", first)
-    writer.put_out("target_second", second)
+    matrix_out(writer.builder, "target_first", first)
+    matrix_out(writer.builder, "target_second", second)
 
 
 def _factor_types(result: MatrixType) -> tuple[MatrixType, MatrixType]:
@@ -244,14 +239,14 @@ def _product(writer: _ReductionWriter) -> None:
     a, b, c = matrix_in(builder, "a", type_a), matrix_in(builder, "b", type_b), matrix_in(builder, "source", writer.type)
     signed = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
     product = builder.muladd("product", writer.type, a, b, c, signed if writer.component.is_signed else None)
-    writer.put_out("target", writer.reduced("reduced", product, writer.mode, writer.to))
-    writer.put_out("target_product", product)
+    matrix_out(writer.builder, "target", writer.reduced("reduced", product, writer.mode, writer.to))
+    matrix_out(writer.builder, "target_product", product)
 
 
 def _loop(writer: _ReductionWriter) -> None:
     """Let each iteration reduce the sum of a tile and the result of the iteration before."""
     builder = writer.builder
-    tiles = tile_array(builder, "source", writer.type, _TRIPS, Layout.ROW_MAJOR)
+    source = matrix_source(builder, "source", tight(writer.type, Layout.ROW_MAJOR, (builder.instances, _TRIPS)), label="place")
     if builder.instances > 1:
         # Made before the loop, since the store after it needs it too.
         builder.instance_index()
@@ -259,10 +254,10 @@ def _loop(writer: _ReductionWriter) -> None:
     carried: list[Carried] = []
     start = builder.null("start", writer.type)
     with builder.loop(index, builder.operand("trips", U32, "push_constant"), carried):
-        tile = tiles.load(builder, "tile", index)
+        tile = source.load_tile("tile", index)
         total = builder.elementwise("total", "add", tile, current)
         carried.append(Carried(start, current, writer.reduced("next", total, writer.mode, "same")))
-    writer.put_out("target", current)
+    matrix_out(writer.builder, "target", current)
 
 
 def _branch(writer: _ReductionWriter) -> None:
@@ -279,7 +274,7 @@ def _branch(writer: _ReductionWriter) -> None:
         second = writer.reduced("otherwise", source, writer.mode, writer.to, other)
     result = Matrix("chosen", first.type)
     builder.branch(Condition(decides, "less", builder.literal(1)), then, otherwise, [Merged(result, (first, second))])
-    writer.put_out("target", result)
+    matrix_out(writer.builder, "target", result)
 
 
 def _shifted(writer: _ReductionWriter) -> None:
@@ -291,8 +286,8 @@ def _shifted(writer: _ReductionWriter) -> None:
     x, less = Scalar("x", writer.component), Scalar("less", writer.component)
     rest = Matrix("rest", writer.type)
     builder.add(PerElement(rest, source, element_function("shift", (row, column, x, less), Binary("subtract", x, less)), (extreme,)))
-    writer.put_out("target_extreme", extreme)
-    writer.put_out("target", writer.reduced("sum", rest, writer.mode, "same", writer.named("total", "add")))
+    matrix_out(writer.builder, "target_extreme", extreme)
+    matrix_out(writer.builder, "target", writer.reduced("sum", rest, writer.mode, "same", writer.named("total", "add")))
 
 
 _FORMS: Mapping[str, Callable[[_ReductionWriter], None]] = MappingProxyType(
@@ -368,16 +363,16 @@ def build(parameters: Parameters) -> Built:
     _FORMS[parameters.form](writer)
     factor_types = _factor_types(writer.type) if parameters.form == "product" else None
 
-    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+    def draw(name: str, parameters: SubcaseParameters, _: Program, rng: np.random.Generator) -> Subcase:
         count = parameters.instances
         if parameters.form == "loop":
             tiles = _elements(parameters, count * _TRIPS, rng)
             return Subcase(name, {"source": np.ascontiguousarray(tiles).view(np.uint8).reshape(-1)}, {"trips": _TRIPS})
-        inputs = {"source": matrix_contents(program.array("source"), writer.type, _elements(parameters, count, rng))}
+        inputs = {"source": matrix_contents(writer.type, _elements(parameters, count, rng))}
         if factor_types is not None:
             factors = _factors(parameters, *factor_types, rng)
             for array, type_, data in zip("ab", factor_types, factors, strict=True):
-                inputs[array] = matrix_contents(program.array(array), type_, data)
+                inputs[array] = matrix_contents(type_, data)
         chosen = parameters.form == "branch" and count == 1
         return Subcase(name, inputs, {"which": int(parameters.signs != "mixed")} if chosen else {})
 

@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 
 from generators.errors import GeneratorError
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.placement import fills
 from generators.layouts.tensor_slices import matrix_spans
-from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
+from generators.layouts.tensors import contents, row_major, tensor_array, tensor_elements
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
@@ -20,8 +21,6 @@ from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType
-from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix
 from generators.types import ClampMode, StorageClass
 
 _MOST_ELEMENTS = 1 << 18
@@ -172,13 +171,8 @@ def geometry(parameters: Parameters) -> Geometry | None:
             return None
         sizes.append(size)
         offsets.append(offset)
-    strides = [1] * rank
-    if parameters.strides == "spread":
-        strides[-1] = 3
-    for dimension in range(rank - 2, -1, -1):
-        gap = 0 if parameters.strides == "default" else 1 + dimension
-        strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + gap
-    result = Geometry(tuple(sizes), tuple(offsets), spans, tuple(strides))
+    strides = row_major(sizes, parameters.strides != "default", 3 if parameters.strides == "spread" else 1)
+    result = Geometry(tuple(sizes), tuple(offsets), spans, strides)
     in_workgroup = parameters.storage is StorageClass.WORKGROUP
     limit = _MOST_WORKGROUP_BYTES // parameters.component.bytes if in_workgroup else _MOST_ELEMENTS
     return result if result.elements * parameters.instances <= limit else None
@@ -213,10 +207,7 @@ def build(parameters: Parameters) -> Built:
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     load = parameters.access == "load"
-    if load:
-        tensor = tensor_in(builder, "source", component, shape.elements, parameters.storage)
-    else:
-        tensor, target = tensor_out(builder, "target", component, shape.elements, parameters.storage)
+    tensor = tensor_array(builder, "source" if load else "target", component, shape.elements, parameters.storage, not load)
     steps: list[LayoutStep] = [("dimension", shape.sizes)]
     if parameters.strides != "default":
         steps.append(("stride", shape.strides))
@@ -224,16 +215,13 @@ def build(parameters: Parameters) -> Built:
         steps.append(("clamp_value", (_clamp_value(parameters),)))
     steps.append(slice_step(shape.offsets, shape.spans))
     layout = writer.layout("layout", TensorLayoutType(parameters.rank, parameters.mode), *steps)
-    first = tensor.begin(builder, writer.number("first", tensor.first, signed=False))
+    first = tensor.begin(writer.number("first", tensor.first, signed=False))
     if load:
         before = builder.splat("before", type_, builder.literal(1, component))
-        matrix = Matrix("matrix", type_)
-        builder.add(TensorLoad(matrix, tensor.array, first, before, layout))
-        matrix_out(builder, "target", matrix)
+        matrix_out(builder, "target", tensor.load("matrix", type_, first, before, layout))
     else:
-        matrix = matrix_in(builder, "source", type_)
-        builder.add(TensorStore(matrix, tensor.array, first, layout))
-        target.finish(builder)
+        tensor.store(matrix_in(builder, "source", type_), first, layout)
+        tensor.finish(builder)
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)

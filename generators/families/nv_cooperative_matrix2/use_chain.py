@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,20 +9,19 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs.use_chains import UseChain, operands
-from generators.layouts.placement import Target, fills, stage_in, stage_out
-from generators.layouts.tiles import Tiles, fit_workgroup_memory, tiled
+from generators.layouts.matrix_arrays import MatrixArray, Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
+from generators.layouts.placement import fills
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of
+from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.conversion import Conversion, MatrixConvert, agrees, conversions
-from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
+from generators.program.values import Matrix, MatrixType, Scalar
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+from generators.types import ComponentType, Layout, StorageClass, Use
 
 _SCALE = 3
 
@@ -69,32 +67,13 @@ class ChainSizes:
 
 
 def parse_types(text: str) -> ChainTypes:
-    """Return the types that a label such as ``f16.f32.f16.f32`` names.
-
-    Raises:
-        ValueError: it is not such a label.
-    """
-    names = text.split(".")
-    unknown = [name for name in names if name not in COMPONENT_TYPES]
-    if unknown:
-        raise ValueError(f"there is no component type '{unknown[0]}'; expected four of {', '.join(COMPONENT_TYPES)}")
-    if len(names) != 4:
-        raise ValueError("expected four component types, such as f16.f32.f16.f32")
-    return ChainTypes(*(COMPONENT_TYPES[name] for name in names))
-
-
-_SIZES = re.compile(r"[1-9]\d*(x[1-9]\d*){3}")
+    """Return the types that a label such as ``f16.f32.f16.f32`` names; raises ValueError."""
+    return ChainTypes(*types_in(text))
 
 
 def parse_sizes(text: str) -> ChainSizes:
-    """Return the sizes that a label such as ``16x8x16x8``, MxNxKxD, names.
-
-    Raises:
-        ValueError: it is not such a label.
-    """
-    if not _SIZES.fullmatch(text):
-        raise ValueError("expected M, N, K and D, such as 16x8x16x8")
-    return ChainSizes(*(int(size) for size in text.split("x")))
+    """Return the sizes that a label such as ``16x8x16x8``, MxNxKxD, names; raises ValueError."""
+    return ChainSizes(*numbers_in(text, "M, N, K and D, such as 16x8x16x8"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,18 +132,21 @@ def _has_arithmetic(parameters: Parameters) -> bool:
 
 def _tiles(parameters: Parameters, chain: UseChain) -> dict[str, Tiles]:
     """Lay out tiles by name of the array: the operands, ``o``, and ``s`` where S is stored."""
-    once, each = (parameters.instances, 1), (parameters.instances, max(1, chain.trips))
     left, right, sums = parameters.layouts
+
+    def of(component: ComponentType, shape: tuple[int, int], use: Use, layout: Layout, steps: int = chain.trips) -> Tiles:
+        return tiled(MatrixType(component, parameters.scope, *shape, use), layout, True, (parameters.instances, steps))
+
     found = {
-        "q": tiled(chain.factor, chain.q, left, True, once),
-        "k": tiled(chain.factor, chain.k, right, True, each),
-        "c": tiled(chain.first, chain.c, sums, True, each),
-        "v": tiled(chain.converted, chain.v, left, True, each),
-        "z": tiled(chain.second, chain.z, sums, True, once),
-        "o": tiled(chain.second, chain.z, sums, True, once),
+        "q": of(chain.factor, chain.q, Use.A, left, 1),
+        "k": of(chain.factor, chain.k, Use.B, right),
+        "c": of(chain.first, chain.c, Use.ACCUMULATOR, sums),
+        "v": of(chain.converted, chain.v, Use.B if parameters.enters == "a" else Use.A, left),
+        "z": of(chain.second, chain.z, Use.ACCUMULATOR, sums, 1),
+        "o": of(chain.second, chain.z, Use.ACCUMULATOR, sums, 1),
     }
     if parameters.between == "stored":
-        found["s"] = tiled(chain.first, chain.c, right, True, each)
+        found["s"] = of(chain.first, chain.c, Use.ACCUMULATOR, right)
     return found
 
 
@@ -180,8 +162,6 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "fits_workgroup_memory": _fits,
 }
 
-_OUTPUTS = ("o", "s")
-
 
 class _ChainProgram:
     """Writes the program of a case, and draws its data."""
@@ -190,46 +170,19 @@ class _ChainProgram:
         self.parameters = parameters
         self.chain = _chain(parameters)
         self.rows = _rows(self.chain)
-        self.tiles = _tiles(parameters, self.chain)
-        self.scope = parameters.scope
-        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
-        storage = parameters.storage
-        self.sources = {
-            name: stage_in(self.builder, name, Pointee(t.component), t.length, storage)
-            for name, t in self.tiles.items()
-            if name not in _OUTPUTS
-        }
-        self.targets: dict[str, Target] = {
-            name: stage_out(self.builder, name, Pointee(t.component), t.length, storage)
-            for name, t in self.tiles.items()
-            if name in _OUTPUTS
-        }
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        tiles = _tiles(parameters, self.chain)
+        outputs = {name: tiles.pop(name) for name in tuple(tiles) if name in ("o", "s")}
+        self.sources: dict[str, MatrixArray] = matrix_sources(self.builder, tiles, parameters.storage, "instance")
+        self.targets: dict[str, MatrixArray] = matrix_targets(self.builder, outputs, parameters.storage, "instance")
 
-    def _first(self, name: str, index: Scalar | None) -> Operand | Scalar:
-        """Return the first element of the tile of this instance and, in a loop, of this iteration."""
-        builder, tiles = self.builder, self.tiles[name]
-        zero = builder.literal(0)
-        first: Operand | Scalar = zero
-        if builder.instances > 1:
-            pitch = builder.literal(tiles.pitch * tiles.steps)
-            first = builder.arithmetic(f"{name}_instance", "multiply", builder.instance_index(), pitch)
-        if index is not None:
-            step = builder.arithmetic(f"{name}_step", "multiply", index, builder.literal(tiles.pitch))
-            first = step if first is zero else builder.arithmetic(f"{name}_first", "add", first, step)
-        return first
-
-    def load(self, name: str, use: Use, index: Scalar | None = None) -> Matrix:
-        """Load the matrix of array ``name``."""
-        tiles = self.tiles[name]
-        type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, use)
-        stride = self.builder.literal(tiles.stride)
-        return self.builder.load(f"matrix_{name}", type_, self.sources[name], self._first(name, index), stride, tiles.layout)
+    def load(self, name: str, index: Scalar | None = None) -> Matrix:
+        """Load the matrix of array ``name`` and, in a loop, of this iteration."""
+        return self.sources[name].load(at=self.sources[name].product(index))
 
     def store(self, matrix: Matrix, name: str, index: Scalar | None = None) -> None:
         """Store ``matrix`` to array ``name``."""
-        tiles = self.tiles[name]
-        stride = self.builder.literal(tiles.stride)
-        self.builder.store(matrix, self.targets[name].array, self._first(name, index), stride, tiles.layout)
+        self.targets[name].store(matrix, self.targets[name].product(index))
 
     def _entering(self, scores: Matrix) -> Matrix:
         """Return P: ``scores`` with the component type and use of a factor of the second product."""
@@ -255,16 +208,13 @@ class _ChainProgram:
 
     def step(self, q: Matrix, z: Matrix, index: Scalar | None) -> Matrix:
         """Return O of one iteration."""
-        builder, chain = self.builder, self.chain
-        k, c = self.load("k", Use.B, index), self.load("c", Use.ACCUMULATOR, index)
-        type_s = MatrixType(chain.first, self.scope, *chain.c, Use.ACCUMULATOR)
-        scores = builder.muladd("matrix_s", type_s, q, k, c, self.rows[0].operands or None)
+        builder = self.builder
+        k, c = self.load("k", index), self.load("c", index)
+        scores = builder.muladd("matrix_s", c.type, q, k, c, self.rows[0].operands or None)
         entering = self._entering(scores)
-        left = self.parameters.enters == "a"
-        v = self.load("v", Use.B if left else Use.A, index)
-        a, b = (entering, v) if left else (v, entering)
-        type_o = MatrixType(chain.second, self.scope, *chain.z, Use.ACCUMULATOR)
-        result = builder.muladd("matrix_o", type_o, a, b, z, self.rows[1].operands or None)
+        v = self.load("v", index)
+        a, b = (entering, v) if self.parameters.enters == "a" else (v, entering)
+        result = builder.muladd("matrix_o", z.type, a, b, z, self.rows[1].operands or None)
         if self.parameters.between == "stored":
             self.store(scores, "s", index)
         return result
@@ -272,7 +222,7 @@ class _ChainProgram:
     def write(self) -> Program:
         """Write the whole program."""
         builder, source = self.builder, self.parameters.trip_source
-        q, z = self.load("q", Use.A), self.load("z", Use.ACCUMULATOR)
+        q, z = self.load("q"), self.load("z")
         if source == "none":
             self.store(self.step(q, z, None), "o")
         else:
@@ -289,7 +239,7 @@ class _ChainProgram:
     def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw operands for which both sums are exact; random bytes follow the lines of a matrix."""
         drawn = operands(self.chain, program.instances, rng)
-        arrays = {array: self.tiles[array].place(np.ascontiguousarray(bits), rng) for array, bits in drawn.items()}
+        arrays = {array: self.sources[array].tiles.place(bits, rng) for array, bits in drawn.items()}
         given = {o.name: self.chain.trips for o in program.operands if o.source in ("push_constant", "buffer")}
         return Subcase(name, arrays | fills(program, rng), given)
 

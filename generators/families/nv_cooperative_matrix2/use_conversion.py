@@ -12,8 +12,8 @@ from generators.errors import GeneratorError
 from generators.inputs import conversions
 from generators.inputs.conversions import Step
 from generators.inputs.patterns import index_coded, random_bits
-from generators.layouts.placement import Target, fills, stage_in, stage_out
-from generators.layouts.tiles import Tiles, first_tile, fit_workgroup_memory, tiled
+from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix_source, matrix_targets, tiled
+from generators.layouts.placement import fills
 from generators.numerics.formats import denormals
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, parse_shape
@@ -21,7 +21,6 @@ from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import Conversion, MatrixConvert, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
-from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import Matrix, MatrixType
@@ -169,15 +168,13 @@ def _tiles(parameters: Parameters) -> dict[str, Tiles]:
     """Lay out the tiles of each matrix that the case loads (``source``) or stores, by name of the array."""
     shape, count = parameters.shape, (parameters.instances, 1)
     load, store = parameters.layouts
-    result = shape[::-1] if parameters.transposed else shape
-    found = {
-        "source": tiled(parameters.from_, shape, load, True, count),
-        "changed": tiled(parameters.target, result, store, True, count),
-    }
+    source = MatrixType(parameters.from_, parameters.scope, *shape, Use.ACCUMULATOR)
+    result = MatrixType(parameters.target, parameters.scope, *(shape[::-1] if parameters.transposed else shape), parameters.use)
+    found = {"source": tiled(source, load, True, count), "changed": tiled(result, store, True, count)}
     if parameters.form == "both":
-        found["other"] = tiled(parameters.target, result, store, True, count)
+        found["other"] = tiled(result, store, True, count)
     if parameters.form == "kept":
-        found["kept"] = tiled(parameters.from_, shape, store, True, count)
+        found["kept"] = tiled(source, store, True, count)
     return found
 
 
@@ -187,31 +184,10 @@ class _UseChange:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.step = _step(parameters)
-        self.tiles = _tiles(parameters)
-        self.scope = parameters.scope
-        self.builder = ProgramBuilder(self.scope, subgroups=parameters.subgroups)
-        storage = parameters.storage
-        tiles = self.tiles["source"]
-        self.source = stage_in(self.builder, "source", Pointee(tiles.component), tiles.length, storage)
-        self.targets: dict[str, Target] = {
-            name: stage_out(self.builder, name, Pointee(tiles.component), tiles.length, storage)
-            for name, tiles in self.tiles.items()
-            if name != "source"
-        }
-
-    def load(self) -> Matrix:
-        """Load the accumulator."""
-        tiles = self.tiles["source"]
-        type_ = MatrixType(tiles.component, self.scope, tiles.rows, tiles.columns, Use.ACCUMULATOR)
-        stride = self.builder.literal(tiles.stride)
-        return self.builder.load("matrix_source", type_, self.source, first_tile(self.builder, "source", tiles), stride, tiles.layout)
-
-    def store(self, matrix: Matrix, name: str) -> None:
-        """Store ``matrix`` to array ``name``."""
-        tiles = self.tiles[name]
-        self.builder.store(
-            matrix, self.targets[name].array, first_tile(self.builder, name, tiles), self.builder.literal(tiles.stride), tiles.layout
-        )
+        self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
+        tiles = _tiles(parameters)
+        self.source = matrix_source(self.builder, "source", tiles.pop("source"), parameters.storage)
+        self.targets = matrix_targets(self.builder, tiles, parameters.storage)
 
     def _converted(self, name: str, matrix: Matrix, use: Use | None = None) -> Matrix:
         """Convert ``matrix`` to the target's component type and, if given, to ``use``, by one instruction."""
@@ -251,15 +227,15 @@ class _UseChange:
     def write(self) -> Program:
         """Write the whole program."""
         form, use = self.parameters.form, self.parameters.use
-        source = self.load()
+        source = self.source.load()
         given = self.builder.negate("matrix_negated", source) if form == "negated_before" else source
         changed = self.changed("matrix_changed", given, use)
         other = self.changed("matrix_other", given, Use.B if use is Use.A else Use.A) if form == "both" else None
-        self.store(self.builder.negate("matrix_opposite", changed) if form == "negated_after" else changed, "changed")
+        self.targets["changed"].store(self.builder.negate("matrix_opposite", changed) if form == "negated_after" else changed)
         if other is not None:
-            self.store(other, "other")
+            self.targets["other"].store(other)
         if form == "kept":
-            self.store(source, "kept")
+            self.targets["kept"].store(source)
         for target in self.targets.values():
             target.finish(self.builder)
         return self.builder.build()
@@ -267,8 +243,8 @@ class _UseChange:
     def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw the pattern in all matrices, one after the other; random bytes follow the lines of a matrix."""
         rows, columns = parameters.shape
-        bits = self._bits(parameters, program.instances * rows * columns, rng).reshape(program.instances, 1, rows, columns)
-        return Subcase(name, {"source": self.tiles["source"].place(np.ascontiguousarray(bits), rng), **fills(program, rng)})
+        bits = self._bits(parameters, program.instances * rows * columns, rng).reshape(-1, rows, columns)
+        return Subcase(name, {"source": self.source.tiles.place(bits, rng), **fills(program, rng)})
 
     def _bits(self, parameters: SubcaseParameters, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draw the elements of the source, (count,)."""

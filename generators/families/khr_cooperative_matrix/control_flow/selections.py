@@ -103,7 +103,7 @@ def _load_layout(writer: ChainWriter, decisions: Decisions) -> None:
 
 def _address(writer: ChainWriter, decisions: Decisions) -> None:
     """Choose first element and stride of a load, which are scalars."""
-    builder, stride = writer.builder, writer.squares["a"].stride
+    builder, stride = writer.builder, writer.tiles["a"].stride
     first, step = decisions.choose(
         lambda: [writer.first("a", 1), builder.literal(stride)], lambda: [writer.first("a", 4), builder.literal(2 * stride)]
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from generators.chains.cases import CallForm
 from generators.chains.pointers import PointerWriter
-from generators.families.khr_cooperative_matrix.function_pointers.forms import Form
 from generators.program.control_flow import Condition
 from generators.program.values import Matrix, Scalar
 from generators.program.variables import ArrayType
@@ -100,7 +100,7 @@ def _advance(functions: PointerWriter) -> None:
     def body() -> None:
         functions.set(c, writer.muladd(functions.get(a), functions.get(b), functions.get(c)))
         for pointer, kind, first in ((a, "a", first_a), (b, "b", first_b)):
-            functions.set(pointer, writer.load(kind, 0, None, builder.literal(writer.squares[kind].stride), first))
+            functions.set(pointer, writer.load(kind, 0, None, builder.literal(writer.tiles[kind].stride), first))
 
     advance = functions.function("advance", [a, b, c, first_a, first_b], body)
     variables = functions.variables(0, "abc")
@@ -248,19 +248,19 @@ def _both_storages(functions: PointerWriter) -> None:
     functions.keep(local, "d1")
 
 
-POINTERS: Mapping[str, Form] = {
-    "in": Form(_in),
-    "out": Form(_out),
-    "inout": Form(_inout),
-    "exchange": Form(_exchange),
-    "order": Form(_order),
-    "advance": Form(_advance),
-    "nested": Form(_nested),
-    "array": Form(_array),
-    "in_loop": Form(_in_loop, decides=True),
-    "in_branch": Form(_in_branch, decides=True),
-    "early": Form(_early, decides=True),
-    "with_loop": Form(_with_loop, decides=True),
-    "both_storages": Form(_both_storages, any_storage=False),
+POINTERS: Mapping[str, CallForm] = {
+    "in": CallForm(_in),
+    "out": CallForm(_out),
+    "inout": CallForm(_inout),
+    "exchange": CallForm(_exchange),
+    "order": CallForm(_order),
+    "advance": CallForm(_advance),
+    "nested": CallForm(_nested),
+    "array": CallForm(_array),
+    "in_loop": CallForm(_in_loop, decides=True),
+    "in_branch": CallForm(_in_branch, decides=True),
+    "early": CallForm(_early, decides=True),
+    "with_loop": CallForm(_with_loop, decides=True),
+    "both_storages": CallForm(_both_storages, any_storage=False),
 }
 """By label."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from generators.chains.cases import CallForm
 from generators.chains.pointers import PointerWriter
-from generators.families.khr_cooperative_matrix.function_pointers.forms import Form
 from generators.program.construction import MatrixConstant
 from generators.program.control_flow import Condition
 from generators.program.values import Matrix, Scalar
@@ -183,14 +183,14 @@ def _module(functions: PointerWriter) -> None:
     functions.keep(place, "d1")
 
 
-VARIABLES: Mapping[str, Form] = {
-    "own": Form(_own, decides=True, any_storage=False),
-    "own_both_arms": Form(_own_both_arms, decides=True, any_storage=False),
-    "own_loop": Form(_own_loop, decides=True, any_storage=False),
-    "own_null": Form(partial(_counted, initializer="null"), decides=True, any_storage=False),
-    "own_constant": Form(_own_constant, decides=True, any_storage=False),
-    "own_passed": Form(_own_passed, any_storage=False),
-    "own_nested": Form(_own_nested, any_storage=False),
-    "module": Form(_module, any_storage=False),
+VARIABLES: Mapping[str, CallForm] = {
+    "own": CallForm(_own, decides=True, any_storage=False),
+    "own_both_arms": CallForm(_own_both_arms, decides=True, any_storage=False),
+    "own_loop": CallForm(_own_loop, decides=True, any_storage=False),
+    "own_null": CallForm(partial(_counted, initializer="null"), decides=True, any_storage=False),
+    "own_constant": CallForm(_own_constant, decides=True, any_storage=False),
+    "own_passed": CallForm(_own_passed, any_storage=False),
+    "own_nested": CallForm(_own_nested, any_storage=False),
+    "module": CallForm(_module, any_storage=False),
 }
 """By label."""

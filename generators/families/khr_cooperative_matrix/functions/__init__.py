@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from generators.chains.cases import ROW_FITS, ChainParameters, DecidingSource, begin
-from generators.chains.decisions import Decisions
+from generators.chains.cases import ROW_FITS, CallForm, CallParameters, NumberParameters, build_calls
 from generators.chains.functions import FunctionWriter
 from generators.families.khr_cooperative_matrix.functions.returns import RETURNS
 from generators.parameters.declaration import parameter
 from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.functions import Function
-from generators.program.operation import Hint
 from generators.program.values import Matrix, Scalar
 
 
@@ -93,7 +91,7 @@ def _memory(functions: FunctionWriter) -> None:
     """Load and store in functions; first element and stride are parameters."""
     writer, builder = functions.writer, functions.writer.builder
     fetch_a, fetch_b = _load_function(functions, "a"), _load_function(functions, "b")
-    strides = {operand: builder.literal(writer.squares[operand].stride) for operand in "ab"}
+    strides = {operand: builder.literal(writer.tiles[operand].stride) for operand in "ab"}
     total = writer.load("c", 0)
     for tile in (0, 3):
         a = functions.call(fetch_a, writer.first("a", tile), strides["a"])
@@ -103,10 +101,10 @@ def _memory(functions: FunctionWriter) -> None:
     (matrix,) = functions.parameters("d")
 
     def put() -> None:
-        builder.store(matrix, writer.arrays["d0"], first, stride, writer.layouts["d"])
+        writer.arrays["d0"].store(matrix, first, stride)
 
     keep = functions.function("keep", [matrix, first, stride], put)
-    functions.run(keep, total, writer.first("d", 0), builder.literal(writer.squares["d"].stride))
+    functions.run(keep, total, writer.first("d", 0), builder.literal(writer.tiles["d"].stride))
 
 
 def _in_loop(functions: FunctionWriter) -> None:
@@ -161,55 +159,37 @@ def _with_branch(functions: FunctionWriter) -> None:
     writer.store(functions.call(chosen, *functions.tiles(1), second, first, writer.builder.literal(1)), "d1")
 
 
-@dataclass(frozen=True)
-class Form:
-    """A form of functions and calls.
-
-    Attributes:
-        write: writes the chain.
-        decides: whether n decides something.
-    """
-
-    write: Callable[[FunctionWriter], None]
-    decides: bool = True
-
-
-_FORMS: Mapping[str, Form] = {
-    "identity": Form(_identity, decides=False),
-    "product": Form(_product, decides=False),
-    "same_types": Form(_same_types, decides=False),
-    "unused": Form(_unused, decides=False),
-    "twice": Form(_twice, decides=False),
-    "nested": Form(_nested, decides=False),
-    "memory": Form(_memory, decides=False),
-    "in_loop": Form(_in_loop),
-    "in_branch": Form(_in_branch),
-    "with_loop": Form(_with_loop),
-    "with_branch": Form(_with_branch),
-    **{label: Form(write) for label, write in RETURNS.items()},
+_FORMS: Mapping[str, CallForm] = {
+    "identity": CallForm(_identity),
+    "product": CallForm(_product),
+    "same_types": CallForm(_same_types),
+    "unused": CallForm(_unused),
+    "twice": CallForm(_twice),
+    "nested": CallForm(_nested),
+    "memory": CallForm(_memory),
+    "in_loop": CallForm(_in_loop, decides=True),
+    "in_branch": CallForm(_in_branch, decides=True),
+    "with_loop": CallForm(_with_loop, decides=True),
+    "with_branch": CallForm(_with_branch, decides=True),
+    **{label: CallForm(write, decides=True) for label, write in RETURNS.items()},
 }
 
 
-def _decides(parameters: Parameters) -> bool:
-    return parameters.form.decides
-
-
 @dataclass(frozen=True, kw_only=True)
-class Parameters(ChainParameters):
+class Parameters(CallParameters):
     """The parameters of a case."""
 
-    form: Form = parameter("what the functions and their calls are", labels=_FORMS)
-    source: DecidingSource = parameter("where n comes from", default="push_constant", applies=_decides)
-    control: Hint = parameter("the function control, for or against inlining", default="none")
+    form: CallForm = parameter("what the functions and their calls are", labels=_FORMS)
+
+    @property
+    def n_decides(self) -> bool:
+        """Tell whether n decides something."""
+        return self.form.decides
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubcaseParameters(Parameters):
+class SubcaseParameters(NumberParameters, Parameters):
     """The parameters of a subcase."""
-
-    number: int = parameter(
-        "n, where it comes at run time", default=3, applies=lambda parameters: _decides(parameters) and parameters.n_comes_at_run_time
-    )
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
@@ -217,6 +197,4 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and data that differ in every tile."""
-    case = begin(parameters)
-    parameters.form.write(FunctionWriter(case.writer, Decisions(case.writer, case.n, "less", "none"), parameters.control))
-    return case.finish(lambda subcase: subcase.number)
+    return build_calls(parameters, parameters.form)

@@ -8,10 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, opened, shared_tensor, sliced, transposing
+from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, opened, sliced, transposing
 from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions, powers_kept
 from generators.inputs import kernels
-from generators.layouts.tensor_tiles import matrix_out
+from generators.inputs.whole_numbers import any_signs, few
+from generators.layouts.matrix_arrays import MatrixArray, matrix_out, matrix_scratch, tight
+from generators.layouts.tensors import shared_tensor
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped
@@ -19,15 +21,13 @@ from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.conversion import MatrixConvert, conversions
 from generators.program.functions import Function
-from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
-from generators.types import ClampMode, Layout, ReduceMode, StorageClass, Use
+from generators.types import ClampMode, Layout, ReduceMode, Use
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,12 +157,9 @@ class _Attention:
         writer, tensor = self.writer, self.tensors[name]
         lines = self.queries_tile if name == "q" else self.keys_tile
         if self.by_tensor:
-            matrix = Matrix(writer.name(name), type_)
+            result = writer.name(name)
             cut = sliced(writer, self.layouts[name], (head, 1), (line, lines), (writer.literal(0), self.depth))
-            view = self.transposing if name == "k" else None
-            before = writer.zero(f"{name}_before", type_)
-            self.builder.add(TensorLoad(matrix, tensor.array, writer.literal(tensor.first), before, cut, view))
-            return matrix
+            return writer.load(name, result, type_, tensor, cut, self.transposing if name == "k" else None)
         layout = Layout.COLUMN_MAJOR if name == "k" else Layout.ROW_MAJOR
         return self.builder.load(writer.name(name), type_, tensor.array, self._first(name, head, line), self._stride(name), layout)
 
@@ -179,7 +176,7 @@ class _Attention:
         if self.by_tensor:
             zero = writer.literal(0)
             cut = sliced(writer, self.layouts["o"], (self.head, 1), (zero, self.queries_tile), (zero, self.depth))
-            self.builder.add(TensorStore(output, tensor.array, writer.literal(tensor.first), cut))
+            writer.store(output, tensor, cut)
             return
         first = self._first("o", self.head, writer.literal(0))
         self.builder.store(output, tensor.array, first, self._stride("o"), Layout.ROW_MAJOR)
@@ -248,20 +245,20 @@ class _Attention:
             result = Matrix(writer.name("factor"), target)
             builder.add(UseConvert(result, weights))
             return result
-        first, stride = self.exchange_first, writer.literal(self.keys_tile)
-        builder.store(weights, self.exchange, first, stride, Layout.ROW_MAJOR)
+        self.exchange.store(weights, self.exchange_first)
         builder.barrier()
-        result = builder.load(writer.name("factor"), target, self.exchange, first, stride, Layout.ROW_MAJOR)
+        result = self.exchange.load(writer.name("factor"), self.exchange_first)
         builder.barrier()
         return result
 
     def _declare_exchange(self) -> None:
-        size = self.queries_tile * self.keys_tile
-        instances = self.parameters.instances
-        length = size * instances
-        self.exchange = self.builder.array("handed", Pointee(self.row.a), length, StorageClass.WORKGROUP, "scratch")
-        zero = self.writer.literal(0)
-        self.exchange_first = self.writer.scaled("handed_first", self.builder.built_in_index("subgroup"), size) if instances > 1 else zero
+        writer, instances = self.writer, self.parameters.instances
+        factor = replace(self._accumulator(self.keys_tile), component=self.row.a, use=Use.A)
+        tiles = tight(factor, Layout.ROW_MAJOR, (instances, 1))
+        self.exchange: MatrixArray = matrix_scratch(self.builder, "handed", tiles)
+        self.exchange_first: ScalarValue = writer.literal(0)
+        if instances > 1:
+            self.exchange_first = writer.scaled("handed_first", self.builder.built_in_index("subgroup"), tiles.pitch)
 
     def _converted(self, matrix: Matrix, type_: MatrixType) -> Matrix:
         result = Matrix(self.writer.name("converted"), type_)
@@ -284,8 +281,8 @@ class _Attention:
 
 def _sparse_queries(row: PropertyRow, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw queries of three numbers that are not zero, for scores that differ by a few powers of two."""
-    order = rng.random(shape).argsort(axis=-1).argsort(axis=-1)
-    return np.asarray((SCALE if row.result.is_float else 1) * rng.choice(np.array([-1, 1]), shape) * (order < 3))
+    chosen = few(3, shape, rng)
+    return any_signs(chosen * (SCALE if row.result.is_float else 1), rng)
 
 
 def build(parameters: Parameters) -> Built:

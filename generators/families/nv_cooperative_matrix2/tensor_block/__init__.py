@@ -13,14 +13,14 @@ from generators.families.nv_cooperative_matrix2.tensor_block.parameters import P
 from generators.families.nv_cooperative_matrix2.tensor_block.tensors import block_of, blocked_tensor, slice_of
 from generators.layouts.block_decoders import Decoder, block_type, decode_function
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
-from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, tensor_in
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
+from generators.layouts.tensors import contents, tensor_array
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayoutType, TensorView, TensorViewType
-from generators.program.tensor_access import TensorLoad
 from generators.program.values import Matrix, MatrixType
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
@@ -93,12 +93,12 @@ def build(parameters: Parameters) -> Built:
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     element = component if decode is None else COMPONENT_TYPES["u8"]
     elements = tensor.blocks * _unit(parameters, tensor.block) // element.bytes
-    source = tensor_in(builder, "source", element, elements, parameters.storage, parameters.pointee)
+    source = tensor_array(builder, "source", element, elements, parameters.storage, False, parameters.pointee)
     layout_type = TensorLayoutType(parameters.rank, parameters.mode)
     clamp: list[LayoutStep] = [("clamp_value", (CLAMP_VALUE,))] if parameters.mode is ClampMode.CONSTANT else []
     layout = writer.layout("layout", layout_type, *tensor.steps, *clamp, slice_of(tensor))
     view = _view(writer, parameters)
-    first = source.begin(builder, writer.number("first", source.first, signed=False))
+    first = source.begin(writer.number("first", source.first, signed=False))
     if parameters.view.clipped:
         before = matrix_in(builder, "before", type_)
     else:
@@ -108,12 +108,11 @@ def build(parameters: Parameters) -> Built:
         table = builder.array("table", Pointee(COMPONENT_TYPES["s8"]), len(TABLE), StorageClass.STORAGE_BUFFER, "input")
 
     def loaded(name: str, result: Literal["value", "code", "coordinates"] = "value") -> Matrix:
-        matrix, function = Matrix(name, type_), None
+        function = None
         if decode is not None:
             decoder = Decoder(decode, component, tensor.block, parameters.coordinates, parameters.calls, parameters.control, table, result)
             function = decode_function(decoder, f"decode_{result}")
-        builder.add(TensorLoad(matrix, source.array, first, before, layout, view, None, function))
-        return matrix
+        return source.load(name, type_, first, before, layout, view, None, function)
 
     matrix = loaded("matrix")
     if parameters.then == "muladd":

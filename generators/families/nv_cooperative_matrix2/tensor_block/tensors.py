@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from generators.families.nv_cooperative_matrix2.tensor_block.parameters import Parameters
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import LayoutStep, slice_step
+from generators.layouts.tensors import row_major, tensor_elements
 
 _FAR = 259
 """Blocks before a slice that is far from the beginning: more than 8 bits count."""
@@ -33,7 +34,8 @@ class BlockedTensor:
     @property
     def blocks(self) -> int:
         """Blocks of memory from the first block of the tensor to its last, both included."""
-        return 1 + sum((-(-size // b) - 1) * stride for size, b, stride in zip(self.sizes, self.block, self.strides, strict=True))
+        counts = [-(-size // block) for size, block in zip(self.sizes, self.block, strict=True)]
+        return tensor_elements(counts, self.strides)
 
 
 def block_of(parameters: Parameters) -> tuple[int, ...] | None:
@@ -65,13 +67,6 @@ def _dimension(parameters: Parameters, number: int, span: int, block: int) -> tu
     return size, offset
 
 
-def _adjacent(counts: tuple[int, ...], gap: int = 0) -> tuple[int, ...]:
-    strides = [1] * len(counts)
-    for dimension in range(len(counts) - 2, -1, -1):
-        strides[dimension] = strides[dimension + 1] * counts[dimension + 1] + gap * (dimension + 1)
-    return tuple(strides)
-
-
 def blocked_tensor(parameters: Parameters) -> BlockedTensor | None:
     """Return the tensor and the slice of a case; None where the parameters contradict each other."""
     block = block_of(parameters)
@@ -85,7 +80,7 @@ def blocked_tensor(parameters: Parameters) -> BlockedTensor | None:
     counts = tuple(-(-size // b) for size, b in zip(sizes, block, strict=True))
     setting = parameters.setting
     # Without explicit strides a layout keeps the default ones: of elements, if the block size came after the dimensions (F-TA-14).
-    strides = _adjacent(counts, 1) if setting.strided else _adjacent(sizes if setting.when == "after" else counts)
+    strides = row_major(sizes if setting.when == "after" and not setting.strided else counts, padded=setting.strided)
     steps: list[LayoutStep] = [("dimension", sizes), ("block_size", block)]
     if setting.when == "before":
         steps.reverse()

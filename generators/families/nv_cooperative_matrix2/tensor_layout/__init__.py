@@ -9,12 +9,12 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.families.nv_cooperative_matrix2.tensor_layout.forms import LayoutSetup, write_form
+from generators.families.nv_cooperative_matrix2.tensor_layout.moves import MoveSetup
 from generators.families.nv_cooperative_matrix2.tensor_layout.parameters import Parameters, SubcaseParameters
 from generators.families.nv_cooperative_matrix2.tensor_layout.regions import Region, layout_steps, region_of, spans_of
 from generators.layouts.placement import fills, pointee_of
-from generators.layouts.tensor_bench import Tiled
-from generators.layouts.tensor_tiles import contents
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, varying_steps
+from generators.layouts.tensors import contents
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
@@ -116,7 +116,7 @@ def build(parameters: Parameters) -> Built:
         raise GeneratorError("tensor_layout: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
-    tiled = Tiled(
+    given = MoveSetup(
         writer,
         parameters.matrix_type,
         parameters.access == "load",
@@ -132,7 +132,7 @@ def build(parameters: Parameters) -> Built:
 
     moved = replace(region, offsets=(region.offsets[0] - 1, *region.offsets[1:]))
     setup = LayoutSetup(region, _layout_type(parameters, builder), varying_steps(steps(region), steps(moved)))
-    write_form(parameters.form, tiled, setup)
+    write_form(parameters.form, given, setup)
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)

@@ -8,20 +8,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
+from generators.families.nv_cooperative_matrix2.tensor_layout.moves import Moves, MoveSetup
 from generators.families.nv_cooperative_matrix2.tensor_layout.regions import OTHER_CLAMP_VALUE, Region
-from generators.layouts.placement import Target
-from generators.layouts.tensor_bench import Bench, Tiled
-from generators.layouts.tensor_tiles import Tensor, tensor_in, tensor_out
+from generators.layouts.matrix_arrays import Tiles, granule_of, matrix_source, matrix_target
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, Number, Varying, interleaved, slice_step
+from generators.layouts.tensors import Tensor, tensor_array
 from generators.program.builder import U32
 from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
-from generators.program.memory import Pointee
 from generators.program.tensor import LayoutSet, LayoutSetting, TensorLayout, TensorLayoutType
-from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, Scalar, ScalarValue
 from generators.program.variables import ArrayType, Variable
-from generators.types import StorageClass
+from generators.types import Layout
 
 _TILES = 3
 """Slices that a loop goes through."""
@@ -50,7 +48,7 @@ class LayoutForm:
         copy: the setting by which another layout is made from the layout, and used as well; None if none is.
     """
 
-    write: Callable[[Bench, LayoutSetup], None]
+    write: Callable[[Moves, LayoutSetup], None]
     slices: int = 1
     in_one_tensor: bool = False
     own_shapes: bool = False
@@ -71,57 +69,57 @@ class LayoutForm:
         return 2 * region.elements if self.copy == "stride" else region.elements
 
 
-def _made(bench: Bench, setup: LayoutSetup) -> TensorLayout:
+def _made(moves: Moves, setup: LayoutSetup) -> TensorLayout:
     """Return the layout after all steps."""
-    return bench.given.writer.layout("layout", setup.type, *setup.steps)
+    return moves.given.writer.layout("layout", setup.type, *setup.steps)
 
 
-def _base(bench: Bench, setup: LayoutSetup) -> tuple[TensorLayout, LayoutStep]:
+def _base(moves: Moves, setup: LayoutSetup) -> tuple[TensorLayout, LayoutStep]:
     """Return the layout before its last step, and that step."""
-    return bench.given.writer.layout("base", setup.type, *setup.steps[:-1]), setup.steps[-1]
+    return moves.given.writer.layout("base", setup.type, *setup.steps[:-1]), setup.steps[-1]
 
 
-def _got(bench: Bench, name: str, variable: Variable, *path: ScalarValue) -> TensorLayout:
-    layout = bench.builder.get(name, variable, *path)
+def _got(moves: Moves, name: str, variable: Variable, *path: ScalarValue) -> TensorLayout:
+    layout = moves.builder.get(name, variable, *path)
     assert isinstance(layout, TensorLayout), "the variable holds layouts"
     return layout
 
 
-def _direct(bench: Bench, setup: LayoutSetup) -> None:
-    bench.move(_made(bench, setup))
+def _direct(moves: Moves, setup: LayoutSetup) -> None:
+    moves.move(_made(moves, setup))
 
 
-def _held(bench: Bench, setup: LayoutSetup, private: bool) -> None:
+def _held(moves: Moves, setup: LayoutSetup, private: bool) -> None:
     """Keep the layout after each step in a variable, and begin each step with what it holds."""
-    writer = bench.given.writer
-    variable = bench.builder.variable("variable", setup.type, "private" if private else "function")
-    bench.builder.set(variable, (), writer.created("new", setup.type))
+    writer = moves.given.writer
+    variable = moves.builder.variable("variable", setup.type, "private" if private else "function")
+    moves.builder.set(variable, (), writer.created("new", setup.type))
     for i, step in enumerate(setup.steps):
-        bench.builder.set(variable, (), writer.changed(f"step{i}", _got(bench, f"held{i}", variable), step))
-    bench.move(_got(bench, "held", variable))
+        moves.builder.set(variable, (), writer.changed(f"step{i}", _got(moves, f"held{i}", variable), step))
+    moves.move(_got(moves, "held", variable))
 
 
-def _array(bench: Bench, setup: LayoutSetup) -> None:
+def _array(moves: Moves, setup: LayoutSetup) -> None:
     """Keep the layout in an array, between two of the one before the last step; a run-time index picks it."""
-    builder, writer = bench.builder, bench.given.writer
+    builder, writer = moves.builder, moves.given.writer
     variable = builder.variable("variables", ArrayType(setup.type, 3))
-    base, last = _base(bench, setup)
+    base, last = _base(moves, setup)
     for i, layout in enumerate((base, writer.changed("layout", base, last), base)):
         builder.set(variable, (i,), layout)
-    bench.move(_got(bench, "held", variable, writer.number("index", 1, signed=False)))
+    moves.move(_got(moves, "held", variable, writer.number("index", 1, signed=False)))
 
 
-def _branch(bench: Bench, setup: LayoutSetup) -> None:
+def _branch(moves: Moves, setup: LayoutSetup) -> None:
     """Give scope instance 0 the slice and the others the one next to it, each from an arm of a branch."""
-    builder, writer = bench.builder, bench.given.writer
-    base, (setting, values) = _base(bench, setup)
+    builder, writer = moves.builder, moves.given.writer
+    base, (setting, values) = _base(moves, setup)
     variable = builder.variable("variable", setup.type)
     with builder.arm() as then:
         builder.set(variable, (), writer.changed("then", base, (setting, values)))
     with builder.arm() as otherwise:
         builder.set(variable, (), writer.changed("otherwise", base, (setting, (_known(values[0]) - 1, *values[1:]))))
     builder.branch(Condition(builder.instance_index(), "equal", builder.literal(0)), then, otherwise)
-    bench.move(_got(bench, "held", variable))
+    moves.move(_got(moves, "held", variable))
 
 
 def _scalars(numbers: Sequence[ScalarValue]) -> list[Scalar]:
@@ -129,57 +127,57 @@ def _scalars(numbers: Sequence[ScalarValue]) -> list[Scalar]:
     return [Scalar(f"parameter{i}", number.component) for i, number in enumerate(numbers)]
 
 
-def _in_function(bench: Bench, setup: LayoutSetup) -> None:
+def _in_function(moves: Moves, setup: LayoutSetup) -> None:
     """Let a function get the layout before the last step, make that step and the access."""
-    builder, writer = bench.builder, bench.given.writer
-    base, (setting, values) = _base(bench, setup)
+    builder, writer = moves.builder, moves.given.writer
+    base, (setting, values) = _base(moves, setup)
     numbers = writer.numbers("layout", setting, values)
     layout, begin, scalars = TensorLayout("parameter", setup.type), Scalar("begin", U32), _scalars(numbers)
-    taken = Matrix("taken", bench.given.type)
+    taken = Matrix("taken", moves.given.type)
     returned = None
     with builder.arm() as body:
         changed = TensorLayout("changed", setup.type)
         builder.add(LayoutSet(changed, layout, setting, tuple(scalars)))
-        if bench.given.is_load:
-            returned = bench.read("inside", begin, changed)
+        if moves.given.is_load:
+            returned = moves.read("inside", begin, changed)
         else:
-            bench.write(begin, changed, taken)
+            moves.write(begin, changed, taken)
     if returned is not None:
         loads = Function("loads", (layout, begin, *scalars), tuple(body), returned)
-        result = builder.call("result", loads, [base, bench.begins[0], *numbers])
+        result = builder.call("result", loads, [base, moves.begins[0], *numbers])
         assert isinstance(result, Matrix), "the function returns a matrix"
-        bench.put("only", 0, result)
+        moves.put("only", 0, result)
     else:
         stores = Function("stores", (layout, taken, begin, *scalars), tuple(body), None)
-        builder.call("nothing", stores, [base, bench.take("only", 0), bench.begins[0], *numbers])
+        builder.call("nothing", stores, [base, moves.take("only", 0), moves.begins[0], *numbers])
 
 
-def _from_function(bench: Bench, setup: LayoutSetup) -> None:
+def _from_function(moves: Moves, setup: LayoutSetup) -> None:
     """Let a function get the layout before the last step and return the one after it."""
-    builder = bench.builder
-    base, (setting, values) = _base(bench, setup)
-    numbers = bench.given.writer.numbers("layout", setting, values)
+    builder = moves.builder
+    base, (setting, values) = _base(moves, setup)
+    numbers = moves.given.writer.numbers("layout", setting, values)
     layout, changed, scalars = TensorLayout("parameter", setup.type), TensorLayout("changed", setup.type), _scalars(numbers)
     changes = Function("changes", (layout, *scalars), (LayoutSet(changed, layout, setting, tuple(scalars)),), changed)
     result = builder.call("result", changes, [base, *numbers])
     assert isinstance(result, TensorLayout), "the function returns a layout"
-    bench.move(result)
+    moves.move(result)
 
 
-def _through_pointer(bench: Bench, setup: LayoutSetup) -> None:
+def _through_pointer(moves: Moves, setup: LayoutSetup) -> None:
     """Let a function change the layout that a variable of its caller holds."""
-    builder = bench.builder
-    base, (setting, values) = _base(bench, setup)
-    numbers = bench.given.writer.numbers("layout", setting, values)
+    builder = moves.builder
+    base, (setting, values) = _base(moves, setup)
+    numbers = moves.given.writer.numbers("layout", setting, values)
     parameter, changed, scalars = Variable("parameter", setup.type), TensorLayout("changed", setup.type), _scalars(numbers)
     with builder.arm() as body:
-        builder.add(LayoutSet(changed, _got(bench, "inside", parameter), setting, tuple(scalars)))
+        builder.add(LayoutSet(changed, _got(moves, "inside", parameter), setting, tuple(scalars)))
         builder.set(parameter, (), changed)
     changes = Function("changes", (PointerParameter(parameter), *scalars), tuple(body), None)
     variable = builder.variable("variable", setup.type)
     builder.set(variable, (), base)
     builder.call("nothing", changes, [variable, *numbers])
-    bench.move(_got(bench, "held", variable))
+    moves.move(_got(moves, "held", variable))
 
 
 def _known(number: Number | ScalarValue) -> Number:
@@ -187,48 +185,48 @@ def _known(number: Number | ScalarValue) -> Number:
     return number
 
 
-def _moving(bench: Bench, values: Sequence[Number | ScalarValue], index: Scalar, name: str) -> tuple[Number | ScalarValue, ...]:
+def _moving(moves: Moves, values: Sequence[Number | ScalarValue], index: Scalar, name: str) -> tuple[Number | ScalarValue, ...]:
     """Return the operands of a slice that is ``index`` spans further on in the outermost dimension."""
     first, span, *rest = values
     assert isinstance(span, int), "spans are the same in every dispatch"
-    start = bench.given.writer.number(f"{name}_start", _known(first), signed=False)
-    return (bench.builder.offset(f"{name}_offset", start, index, span), span, *rest)
+    start = moves.given.writer.number(f"{name}_start", _known(first), signed=False)
+    return (moves.builder.offset(f"{name}_offset", start, index, span), span, *rest)
 
 
-def _loop(bench: Bench, setup: LayoutSetup) -> None:
+def _loop(moves: Moves, setup: LayoutSetup) -> None:
     """Let every iteration slice the same layout, at an offset that is computed from the loop's index."""
-    builder, writer = bench.builder, bench.given.writer
-    base, (_, values) = _base(bench, setup)
+    builder, writer = moves.builder, moves.given.writer
+    base, (_, values) = _base(moves, setup)
     index = Scalar("index", U32)
     # Operands are declared before the loop, once.
     trips = writer.number("trips", _TILES, signed=False)
     with builder.loop(index, trips, []):
-        bench.move(writer.changed("layout", base, ("slice", _moving(bench, values, index, "slice"))), "tile", index)
+        moves.move(writer.changed("layout", base, ("slice", _moving(moves, values, index, "slice"))), "tile", index)
 
 
-def _accumulated(bench: Bench, setup: LayoutSetup) -> None:
+def _accumulated(moves: Moves, setup: LayoutSetup) -> None:
     """Keep a layout in a variable, and let every iteration slice it further on."""
-    builder, writer = bench.builder, bench.given.writer
-    base, (setting, values) = _base(bench, setup)
+    builder, writer = moves.builder, moves.given.writer
+    base, (setting, values) = _base(moves, setup)
     region, index = setup.region, Scalar("index", U32)
     variable = builder.variable("variable", setup.type)
     builder.set(variable, (), writer.changed("start", base, (setting, (_known(values[0]) - region.spans[0], *values[1:]))))
     step = interleaved((region.spans[0], *[0] * (len(region.spans) - 1)), region.spans)
     with builder.loop(index, writer.number("trips", _TILES, signed=False), []):
-        builder.set(variable, (), writer.changed("further", _got(bench, "held", variable), ("slice", step)))
-        bench.move(_got(bench, "moved", variable), "tile", index)
+        builder.set(variable, (), writer.changed("further", _got(moves, "held", variable), ("slice", step)))
+        moves.move(_got(moves, "moved", variable), "tile", index)
 
 
-def _by_instance(bench: Bench, setup: LayoutSetup) -> None:
+def _by_instance(moves: Moves, setup: LayoutSetup) -> None:
     """Give each scope instance another slice of one tensor."""
-    base, (_, values) = _base(bench, setup)
-    moved = _moving(bench, values, bench.builder.instance_index(), "slice")
-    bench.move(bench.given.writer.changed("layout", base, ("slice", moved)))
+    base, (_, values) = _base(moves, setup)
+    moved = _moving(moves, values, moves.builder.instance_index(), "slice")
+    moves.move(moves.given.writer.changed("layout", base, ("slice", moved)))
 
 
-def _shape_by_instance(bench: Bench, setup: LayoutSetup) -> None:
+def _shape_by_instance(moves: Moves, setup: LayoutSetup) -> None:
     """Give each scope instance another outermost stride, or with default strides another innermost dimension."""
-    builder, writer = bench.builder, bench.given.writer
+    builder, writer = moves.builder, moves.given.writer
     steps = list(setup.steps)
     which: LayoutSetting = "stride" if any(setting == "stride" for setting, _ in steps) else "dimension"
     at = max(i for i, (setting, _) in enumerate(steps) if setting == which)
@@ -239,17 +237,17 @@ def _shape_by_instance(bench: Bench, setup: LayoutSetup) -> None:
     least = number if which == "stride" else number - builder.instances + 1
     values[place] = builder.arithmetic("varied", "add", writer.number("least", least, signed=False), builder.instance_index())
     steps[at] = (which, values)
-    bench.move(writer.layout("layout", setup.type, *steps))
+    moves.move(writer.layout("layout", setup.type, *steps))
 
 
-def _clamp_value_by_instance(bench: Bench, setup: LayoutSetup) -> None:
+def _clamp_value_by_instance(moves: Moves, setup: LayoutSetup) -> None:
     """Give each scope instance another clamp value."""
-    builder, writer = bench.builder, bench.given.writer
+    builder, writer = moves.builder, moves.given.writer
     steps = list(setup.steps)
     at = max(i for i, (setting, _) in enumerate(steps) if setting == "clamp_value")
     least = writer.number("least", CLAMP_VALUE, signed=False)
     steps[at] = ("clamp_value", (builder.arithmetic("varied", "add", least, builder.instance_index()),))
-    bench.move(writer.layout("layout", setup.type, *steps))
+    moves.move(writer.layout("layout", setup.type, *steps))
 
 
 def _copied_sizes(region: Region) -> list[int]:
@@ -275,11 +273,11 @@ def _derived_step(setting: LayoutSetting, region: Region) -> LayoutStep:
 def _copying(setting: LayoutSetting) -> LayoutForm:
     """Return the form in which another layout is made from the layout by ``setting``, and both are used, the new one first (TA-CPY-01)."""
 
-    def write(bench: Bench, setup: LayoutSetup) -> None:
-        layout = _made(bench, setup)
-        derived = bench.given.writer.changed("derived", layout, _derived_step(setting, setup.region))
-        bench.move(derived, "new", 0, len(bench.tensors) - 1)
-        bench.move(layout, "old", 1)
+    def write(moves: Moves, setup: LayoutSetup) -> None:
+        layout = _made(moves, setup)
+        derived = moves.given.writer.changed("derived", layout, _derived_step(setting, setup.region))
+        moves.move(derived, "new", 0, len(moves.tensors) - 1)
+        moves.move(layout, "old", 1)
 
     return LayoutForm(write, copy=setting)
 
@@ -308,49 +306,38 @@ FORMS: Mapping[str, LayoutForm] = MappingProxyType(
 )
 
 
-def write_form(form: LayoutForm, given: Tiled, setup: LayoutSetup) -> None:
+def write_form(form: LayoutForm, given: MoveSetup, setup: LayoutSetup) -> None:
     """Write the program of a form: arrays, layouts and accesses."""
-    builder = given.builder
+    builder = given.writer.builder
     elements = form.tensor_elements(setup.region, builder.instances)
-    component = given.type.component
     rows, columns = given.type.shape
-    length = rows * (columns + POINTER_ALIGNMENT // component.bytes) * form.tiles * builder.instances
-    targets: list[Target] = []
+    line = columns + granule_of(given.type.component)
+    tiles = Tiles(given.type, Layout.ROW_MAJOR, line, rows * line, builder.instances, form.tiles)
+    names = ("source",) if given.is_load else ("target",) if form.copy is None else ("target", "target_derived")
     if given.is_load:
-        tensors = [
-            _strided(given, "source", elements)
-            or tensor_in(builder, "source", component, elements, given.storage, given.pointee, given.lead)
-        ]
-        plain = builder.array("target", Pointee(component), length, StorageClass.STORAGE_BUFFER, "output")
+        tensors = [_tensor(given, name, elements) for name in names]
+        plain = matrix_target(builder, "target", tiles, label="begin")
     else:
-        tensors = []
-        plain = builder.array("source", Pointee(component), length, StorageClass.STORAGE_BUFFER, "input")
-        for name in ("target",) if form.copy is None else ("target", "target_derived"):
-            strided = _strided(given, name, elements)
-            if strided:
-                tensors.append(strided)
-                continue
-            tensor, target = tensor_out(builder, name, component, elements, given.storage, given.pointee, given.lead)
-            tensors.append(tensor)
-            targets.append(target)
+        plain = matrix_source(builder, "source", tiles, label="begin")
+        tensors = [_tensor(given, name, elements) for name in names]
     begins = tuple(_begin(given, form, tensor) for tensor in tensors)
-    form.write(Bench(given, tuple(tensors), begins, plain, form.tiles), setup)
-    for target in targets:
-        target.finish(builder)
+    form.write(Moves(given, tuple(tensors), begins, plain), setup)
+    for tensor in tensors:
+        tensor.finish(builder)
 
 
-def _strided(given: Tiled, name: str, elements: int) -> Tensor | None:
-    """Return a tensor in an array whose ArrayStride is not the size of its pointee; None if the case has none."""
+def _tensor(given: MoveSetup, name: str, elements: int) -> Tensor:
+    """Declare the array of a tensor, with an ArrayStride that is not the size of its pointee if the case has one."""
+    builder, component, pointee = given.writer.builder, given.type.component, given.pointee
     if not given.strided:
-        return None
-    component, pointee = given.type.component, given.pointee
+        return tensor_array(builder, name, component, elements, given.storage, not given.is_load, pointee, given.lead)
     count = -(-elements * component.bytes // pointee.bytes)
-    array = given.builder.array(name, pointee, count, given.storage, "input" if given.is_load else "output", _STRIDED_BYTES)
-    return Tensor(array, component, 0, 0)
+    array = builder.array(name, pointee, count, given.storage, "input" if given.is_load else "output", _STRIDED_BYTES)
+    return Tensor(array, array, builder, component, 0)
 
 
-def _begin(given: Tiled, form: LayoutForm, tensor: Tensor) -> ScalarValue:
+def _begin(given: MoveSetup, form: LayoutForm, tensor: Tensor) -> ScalarValue:
     if given.strided:
-        return given.builder.literal(0)
+        return given.writer.builder.literal(0)
     first = given.writer.number(f"{tensor.array.name}_first", tensor.first, signed=False)
-    return first if form.in_one_tensor else tensor.begin(given.builder, first)
+    return first if form.in_one_tensor else tensor.begin(first)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, slice_step
+from generators.layouts.tensors import row_major, tensor_elements
 
 SpanKind = Literal["matrix", "reshaped", "thin", "odd", "larger", "shorter"]
 """A slice of the matrix's shape (``matrix``), of as many elements in another shape (``reshaped``, ``thin`` with dimensions of 1), of lines
@@ -72,7 +73,7 @@ class Region:
     @property
     def elements(self) -> int:
         """Elements of memory from the first element of the tensor to its last, both included."""
-        return 1 + sum((-(-n // b) - 1) * s for n, b, s in zip(self.sizes, self.blocks, self.strides, strict=True))
+        return tensor_elements(_counts(self.sizes, self.blocks), self.strides)
 
 
 def spans_of(kind: SpanKind, rows: int, columns: int, rank: int) -> tuple[int, ...] | None:
@@ -102,11 +103,13 @@ def spans_of(kind: SpanKind, rows: int, columns: int, rank: int) -> tuple[int, .
     return -(-total // math.prod(inner)), *inner
 
 
+def _counts(sizes: Sequence[int], blocks: Sequence[int]) -> list[int]:
+    """Return how many blocks each dimension has."""
+    return [-(-size // block) for size, block in zip(sizes, blocks, strict=True)]
+
+
 def _strides(kind: StrideKind, sizes: Sequence[int], blocks: Sequence[int]) -> tuple[int, ...]:
-    strides = [1 + 2 * (kind == "spread")] * len(sizes)
-    for dimension in range(len(sizes) - 2, -1, -1):
-        gap = 1 + dimension if kind in ("padded", "spread") else 0
-        strides[dimension] = strides[dimension + 1] * -(-sizes[dimension + 1] // blocks[dimension + 1]) + gap
+    strides = list(row_major(_counts(sizes, blocks), kind in ("padded", "spread"), 3 if kind == "spread" else 1))
     if kind == "doubled":
         strides = [2 * stride for stride in strides]
     if kind == "far":

@@ -15,7 +15,6 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     Clip,
     clip_window,
     reached,
-    row_major,
     slice_spans,
     view_elements,
     view_sizes,
@@ -23,15 +22,15 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     window_elements,
     window_numbers,
 )
-from generators.layouts.placement import Target, fills
-from generators.layouts.tensor_tiles import Tensor, contents, matrix_in, matrix_out, tensor_elements, tensor_in, tensor_out
+from generators.layouts.matrix_arrays import matrix_in, matrix_out
+from generators.layouts.placement import fills
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
+from generators.layouts.tensors import Tensor, contents, row_major, tensor_array, tensor_elements
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
 from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType, ViewSet, ViewSetting
-from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Extent, Matrix, MatrixType, ScalarValue
+from generators.program.values import Extent, MatrixType, ScalarValue
 from generators.program.variables import VariableLoad, VariableStore
 from generators.types import ClampMode, StorageClass
 
@@ -94,7 +93,7 @@ def geometry(parameters: Parameters) -> Geometry | None:
         # The slice begins before the first dimension and ends after the last one, but some of what the clip window shows stays inside.
         offsets.append((-min(max(1, span // 4), lines) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
         sizes.append(max(2, span - (0 if dimension else max(1, span // 4))) if over else span + 3 + dimension)
-    tensor_strides = row_major(sizes, 1)
+    tensor_strides = row_major(sizes, padded=True)
     if tensor_elements(sizes, tensor_strides) * parameters.instances > _limit(parameters):
         return None
     return Geometry(tuple(sizes), tensor_strides, tuple(offsets), spans, dimensions, strides, clip)
@@ -216,14 +215,12 @@ def _access(
     view: TensorView,
 ) -> None:
     """Load by the view and store plainly to ``target<name>``, or load plainly from ``source<name>`` and store by the view."""
-    begin = tensor.begin(builder, first)
+    begin = tensor.begin(first)
     if load:
-        matrix = Matrix(f"matrix{name}", type_)
         before = matrix_in(builder, f"before{name}", type_)
-        builder.add(TensorLoad(matrix, tensor.array, begin, before, layout, view))
-        matrix_out(builder, f"target{name}", matrix)
+        matrix_out(builder, f"target{name}", tensor.load(f"matrix{name}", type_, begin, before, layout, view))
     else:
-        builder.add(TensorStore(matrix_in(builder, f"source{name}", type_), tensor.array, begin, layout, view))
+        tensor.store(matrix_in(builder, f"source{name}", type_), begin, layout, view)
 
 
 def build(parameters: Parameters) -> Built:
@@ -237,15 +234,13 @@ def build(parameters: Parameters) -> Built:
         raise GeneratorError("tensor_view: the constraint 'fits' must exclude this case")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
-    load, targets = parameters.access == "load", list[Target]()
+    load, tensors = parameters.access == "load", list[Tensor]()
     elements = tensor_elements(shape.sizes, shape.tensor_strides)
 
     def tensor(name: str) -> Tensor:
-        if load:
-            return tensor_in(builder, f"source{name}", component, elements, parameters.storage)
-        made, target = tensor_out(builder, f"target{name}", component, elements, parameters.storage)
-        targets.append(target)
-        return made
+        name = f"{'source' if load else 'target'}{name}"
+        tensors.append(tensor_array(builder, name, component, elements, parameters.storage, not load))
+        return tensors[-1]
 
     derived_by = _DERIVED.get(parameters.place)
     first_tensor = tensor("")
@@ -260,8 +255,8 @@ def build(parameters: Parameters) -> Built:
     if derived is not None:
         _access(builder, load, "_derived", type_, second_tensor, first, layout, derived)
     _access(builder, load, "", type_, first_tensor, first, layout, view)
-    for target in targets:
-        target.finish(builder)
+    for one in tensors:
+        one.finish(builder)
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)

@@ -10,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from generators.layouts.tensors import row_major
+
 WHOLE = 0xFFFFFFFF
 """Both spans of the clip window of a new view (TA-VCR-01)."""
 
@@ -125,20 +127,12 @@ def view_sizes(rank: int, elements: int, form: FormKind) -> tuple[int, ...] | No
     return None if elements % fixed or elements < fixed else _sizes(factors, elements)
 
 
-def row_major(sizes: Sequence[int], gap: int = 0) -> tuple[int, ...]:
-    """Return row-major strides; with ``gap`` there are gaps between lines, which grow from dimension to dimension."""
-    strides = [1] * len(sizes)
-    for dimension in range(len(sizes) - 2, -1, -1):
-        strides[dimension] = strides[dimension + 1] * sizes[dimension + 1] + (gap and gap + dimension)
-    return tuple(strides)
-
-
 def view_strides(form: FormKind, sizes: Sequence[int]) -> tuple[int, ...] | None:
     """Return the strides that a view sets; None where it keeps the ones that its dimensions give."""
     rank = len(sizes)
     match form:
         case "padded":
-            strides = row_major(sizes, 1)
+            strides = row_major(sizes, padded=True)
             return tuple(2 * stride for stride in strides)
         case "crossed":
             return tuple(reversed(row_major(tuple(reversed(sizes)))))

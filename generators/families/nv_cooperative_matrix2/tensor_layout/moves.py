@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.layouts.tensor_tiles import Tensor
+from generators.layouts.matrix_arrays import MatrixArray
 from generators.layouts.tensor_writer import TensorWriter
+from generators.layouts.tensors import Tensor
 from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MemoryOperand
-from generators.program.memory import Array, Pointee
+from generators.program.memory import Pointee
 from generators.program.tensor import TensorLayout
-from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
-from generators.types import Layout, StorageClass
+from generators.types import StorageClass
 
 
 @dataclass(frozen=True)
-class Tiled:
+class MoveSetup:
     """The tensor and the matrices of a case.
 
     Attributes:
@@ -37,67 +37,51 @@ class Tiled:
     strided: bool
     memory: MemoryOperand | None
 
-    @property
-    def builder(self) -> ProgramBuilder:
-        """The builder of the program."""
-        return self.writer.builder
-
 
 @dataclass(frozen=True)
-class Bench:
-    """A tensor and an array of matrices whose rows are in order; matrices go from one to the other.
+class Moves:
+    """A tensor and an array of matrices; matrices go from one to the other.
 
     Attributes:
+        given: what the case says of both.
         tensors: to load from, one, or to store to, one or more.
         begins: where each tensor of the scope instance begins.
-        plain: the array of the matrices. ``tiles``: how many of them each scope instance has.
+        plain: the array of the matrices.
     """
 
-    given: Tiled
+    given: MoveSetup
     tensors: tuple[Tensor, ...]
     begins: tuple[ScalarValue, ...]
-    plain: Array
-    tiles: int
+    plain: MatrixArray
 
     @property
     def builder(self) -> ProgramBuilder:
         """The builder of the program."""
-        return self.given.builder
-
-    @property
-    def _line(self) -> int:
-        return self.given.type.shape[1] + POINTER_ALIGNMENT // self.given.type.component.bytes
+        return self.given.writer.builder
 
     def _first(self, name: str, tile: int | Scalar) -> ScalarValue:
         """Return the first element of the matrix ``tile`` of this scope instance in the array of matrices."""
-        pitch = self.given.type.shape[0] * self._line
-        builder = self.builder
-        first: ScalarValue = builder.literal(tile * pitch) if isinstance(tile, int) else builder.literal(0)
-        if builder.instances > 1:
-            first = builder.offset(f"{name}_begin", first, builder.instance_index(), pitch * self.tiles)
-        return first if isinstance(tile, int) else builder.offset(f"{name}_place", first, tile, pitch)
+        if isinstance(tile, int):
+            return self.plain.first(tile, name)
+        return self.builder.offset(f"{name}_place", self.plain.first(0, name), tile, self.plain.tiles.pitch)
 
     def take(self, name: str, tile: int | Scalar) -> Matrix:
         """Load a matrix from the array of matrices."""
-        builder = self.builder
-        first = self._first(name, tile)
-        return builder.load(f"{name}_matrix", self.given.type, self.plain, first, builder.literal(self._line), Layout.ROW_MAJOR)
+        return self.plain.load(f"{name}_matrix", self._first(name, tile))
 
     def put(self, name: str, tile: int | Scalar, matrix: Matrix) -> None:
         """Store a matrix to the array of matrices."""
-        self.builder.store(matrix, self.plain, self._first(name, tile), self.builder.literal(self._line), Layout.ROW_MAJOR)
+        self.plain.store(matrix, self._first(name, tile))
 
     def read(self, name: str, begin: ScalarValue, layout: TensorLayout) -> Matrix:
         """Load a matrix from the tensor."""
-        builder, type_ = self.builder, self.given.type
-        before = builder.splat(f"{name}_before", type_, builder.literal(1, type_.component))
-        matrix = Matrix(f"{name}_loaded", type_)
-        builder.add(TensorLoad(matrix, self.tensors[0].array, begin, before, layout, None, self.given.memory))
-        return matrix
+        type_ = self.given.type
+        before = self.builder.splat(f"{name}_before", type_, self.builder.literal(1, type_.component))
+        return self.tensors[0].load(f"{name}_loaded", type_, begin, before, layout, memory=self.given.memory)
 
     def write(self, begin: ScalarValue, layout: TensorLayout, matrix: Matrix, which: int = 0) -> None:
         """Store a matrix to a tensor."""
-        self.builder.add(TensorStore(matrix, self.tensors[which].array, begin, layout, None, self.given.memory))
+        self.tensors[which].store(matrix, begin, layout, memory=self.given.memory)
 
     def move(self, layout: TensorLayout, name: str = "only", tile: int | Scalar = 0, which: int = 0) -> None:
         """Move one matrix by ``layout``."""

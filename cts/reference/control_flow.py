@@ -8,9 +8,10 @@ import numpy as np
 
 from cts.reference.selections import holds
 from cts.reference.state import State
-from cts.reference.values import select
+from cts.reference.values import MatrixValue, select
+from cts.reference.variables import define, value_of
 from generators.errors import GeneratorError
-from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop, ReturnBoth
+from generators.program.control_flow import Exit, Loop, ReturnBoth
 from generators.program.operation import Operation
 from generators.program.values import Matrix, ScalarValue
 
@@ -24,10 +25,7 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
         trips: how many iterations each instance runs, (instances,), where they are not all of ``indices``.
     """
     for carried in operation.carried:
-        if isinstance(carried, CarriedScalar):
-            state.scalars[carried.current.name] = state.scalar(carried.initial)
-        else:
-            state.matrices[carried.current.name] = state.matrices[carried.initial.name]
+        define(state, carried.current.name, value_of(state, carried.initial))
     numbers = state.instances
     alive = np.ones(len(numbers), bool)
     for iteration, index in enumerate(indices):
@@ -67,7 +65,7 @@ def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], ret
         part = state.part(np.flatnonzero(taken))
         part.run(body)
         if returned is not None and len(part.instances):
-            value = part.matrices[returned.name] if isinstance(returned, Matrix) else part.scalar(returned)
+            value = value_of(part, returned)
             state.activation.returned.append((part.instances, value))
         state.activation.gone = np.union1d(state.activation.gone, part.instances)
         state.drop_returned()
@@ -105,15 +103,15 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
         return left
     changed = state.positions(part.instances)
     kept = np.setdiff1d(np.arange(len(state.instances)), changed)
-    scalars = [(one.current.name, part.scalar(one.next)) for one in operation.carried if isinstance(one, CarriedScalar)]
-    matrices = [(one.current.name, part.matrices[one.next.name]) for one in operation.carried if isinstance(one, Carried)]
-    for name, number in scalars:
-        following = state.scalars[name].copy()
-        following[changed] = number
-        state.scalars[name] = following
-    for name, value in matrices:
-        before = [(kept, select(state.matrices[name], kept))] if len(kept) else []
-        state.merge_matrix(name, [(changed, value), *before])
+    following = [(one.current.name, value_of(part, one.next)) for one in operation.carried]
+    for name, value in following:
+        if isinstance(value, MatrixValue):
+            before = [(kept, select(state.matrices[name], kept))] if len(kept) else []
+            state.merge_matrix(name, [(changed, value), *before])
+        else:
+            numbers = state.scalars[name].copy()
+            numbers[changed] = value
+            state.scalars[name] = numbers
     return left
 
 

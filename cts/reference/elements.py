@@ -17,7 +17,7 @@ from generators.program.variables import Path, Variable
 
 def _number(state: State, operand: ScalarValue) -> np.ndarray:
     """The value of a scalar in every instance, in the component's own dtype (floats: float64), (instances, 1, 1)."""
-    return values(state.scalar(operand).astype(operand.component.bits_dtype), operand.component)[:, None, None]
+    return values(state.scalar(operand).astype(operand.type.bits_dtype), operand.type)[:, None, None]
 
 
 def apply(state: State, function: ElementFunction, source: MatrixValue) -> np.ndarray:

@@ -50,7 +50,7 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
     Raises:
         GeneratorError: it divides by 0, shifts by the width or more, or a float result is not exact.
     """
-    component, name = operation.result.component, operation.result.name
+    component, name = operation.result.type, operation.result.name
     left, right = (numbers(state.scalar(value), component) for value in (operation.left, operation.right))
     with np.errstate(over="ignore"):
         match operation.operator:
@@ -85,7 +85,7 @@ def scalar_convert(state: State, operation: ScalarConvert) -> None:
     Raises:
         GeneratorError: a float result is not exact, or an integer cannot hold the number (C11).
     """
-    source, target, name = operation.value.component, operation.result.component, operation.result.name
+    source, target, name = operation.value.type, operation.result.type, operation.result.name
     value = numbers(state.scalar(operation.value), source)
     if target.is_float:
         value = exact(value.astype(np.float64), target, name)
@@ -122,7 +122,7 @@ def scalar_load(state: State, operation: ScalarLoad) -> None:
     offsets = index.astype(np.int64) * array.pointee.bytes
     if memory.copies > 1:
         offsets = offsets + state.copies(memory)
-    state.scalars[operation.result.name] = memory.load(offsets, operation.result.component).astype(np.uint64)
+    state.scalars[operation.result.name] = memory.load(offsets, operation.result.type).astype(np.uint64)
 
 
 def scalar_store(state: State, operation: ScalarStore) -> None:

@@ -11,9 +11,9 @@ from generators.layouts.tensor_tiles import contents, matrix_in, matrix_out, ten
 from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
-from generators.program.tensor import LayoutSetting, TensorLayoutType, TensorViewType, ViewSetting
+from generators.program.tensor import LayoutSetting, ViewSetting
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, Source
+from generators.program.values import MatrixType, Source, TensorLayoutType, TensorViewType, Value
 from generators.types import COMPONENT_TYPES, ClampMode, Scope, StorageClass, Use
 
 CAPACITY = 8192
@@ -100,7 +100,7 @@ def write(addressing: Addressing) -> Written:
         view = writer.view("view", type_, *addressing.view.steps)
     first = writer.number("first", addressing.first * (POINTER_ALIGNMENT // component.bytes), signed=False)
     if load:
-        result = Matrix("matrix", addressing.matrix)
+        result = Value("matrix", addressing.matrix)
         builder.add(TensorLoad(result, tensor.array, first, old, layout, view))
         matrix_out(builder, "target", result)
     else:

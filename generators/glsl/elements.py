@@ -11,7 +11,7 @@ from generators.program.elements import ElementFunction, ElementUpdate
 def _applied(shader: Shader, function: ElementFunction, value: str, turned: bool = False) -> str:
     for operand, operator in ((function.factor, "*"), (function.addend, "+")):
         if operand is not None:
-            text = shader.scalar(operand)
+            text = shader.text(operand)
             value = f"{text} {operator} {value}" if turned else f"{value} {operator} {text}"
     return value
 
@@ -25,7 +25,7 @@ def _update(shader: Shader, update: ElementUpdate, index: str) -> None:
             shader.line(assign)
         case "below":
             assert update.threshold is not None, "a comparison has a threshold"
-            with shader.braces(f"if (value < {shader.scalar(update.threshold)})"):
+            with shader.braces(f"if (value < {shader.text(update.threshold)})"):
                 shader.line(assign)
         case _:
             with shader.braces("if ((gl_LocalInvocationIndex & 1u) != 0u)"):

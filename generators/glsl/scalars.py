@@ -58,25 +58,25 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     Raises:
         NotExpressible: the type has no arithmetic in GLSL.
     """
-    component = operation.result.component
+    component = operation.result.type
     if not component.has_arithmetic:
         raise NotExpressible(f"GLSL has no arithmetic on {component}")
-    left, right = shader.scalar(operation.left), shader.scalar(operation.right)
+    left, right = shader.text(operation.left), shader.text(operation.right)
     shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")
 
 
 def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
     """Writes the value of an element."""
-    element = f"{shader.elements(operation.array)}[{shader.scalar(operation.index)}]"
-    shader.line(f"{shader.scalar_type(operation.result.component)} {identifier(operation.result.name)} = {element};")
+    element = f"{shader.elements(operation.array)}[{shader.text(operation.index)}]"
+    shader.line(f"{shader.scalar_type(operation.result.type)} {identifier(operation.result.name)} = {element};")
 
 
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Write a constructor."""
-    type_ = shader.scalar_type(operation.result.component)
-    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.scalar(operation.value)});")
+    type_ = shader.scalar_type(operation.result.type)
+    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.text(operation.value)});")
 
 
 def emit_scalar_store(shader: Shader, operation: ScalarStore) -> None:
     """Write an assignment to an element."""
-    shader.line(f"{shader.elements(operation.array)}[{shader.scalar(operation.index)}] = {shader.scalar(operation.value)};")
+    shader.line(f"{shader.elements(operation.array)}[{shader.text(operation.index)}] = {shader.text(operation.value)};")

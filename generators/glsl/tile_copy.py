@@ -32,9 +32,9 @@ def emit_tile_copy(shader: Shader, copy: TileCopy) -> None:
 
 def _place(shader: Shader, window: Window, row: str, column: str) -> tuple[str, str | None]:
     """The element of the array, and what says whether it is inside of the limits."""
-    y, x = f"({shader.scalar(window.row)} + {row})", f"({shader.scalar(window.column)} + {column})"
-    place = f"{y} * {shader.scalar(window.stride)} + {x}"
+    y, x = f"({shader.text(window.row)} + {row})", f"({shader.text(window.column)} + {column})"
+    place = f"{y} * {shader.text(window.stride)} + {x}"
     if window.limits is None:
         return place, None
-    rows, columns = (shader.scalar(limit) for limit in window.limits)
+    rows, columns = (shader.text(limit) for limit in window.limits)
     return place, f"{y} < {rows} && {x} < {columns}"

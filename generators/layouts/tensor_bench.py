@@ -9,9 +9,8 @@ from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee
-from generators.program.tensor import TensorLayout
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, TensorLayout, Value
 from generators.types import Layout, StorageClass
 
 
@@ -91,7 +90,7 @@ class Bench:
         """Load a matrix from the tensor."""
         builder, type_ = self.builder, self.given.type
         before = builder.splat(f"{name}_before", type_, builder.literal(1, type_.component))
-        matrix = Matrix(f"{name}_loaded", type_)
+        matrix = Value(f"{name}_loaded", type_)
         builder.add(TensorLoad(matrix, self.tensors[0].array, begin, before, layout, None, self.given.memory))
         return matrix
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Literal
 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Arm, Branch, Carried, CarriedScalar, Condition, Exit, Loop, Merged, Switch
+from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.domains import check_domains
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
-from generators.program.functions import Argument, Call, Function, Returned
+from generators.program.functions import Argument, Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
@@ -23,8 +23,21 @@ from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.subgroups import StoreSubgroups
-from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, Source, literal
-from generators.program.variables import Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, named_value, part_type
+from generators.program.values import (
+    AnyValue,
+    Extent,
+    Matrix,
+    MatrixType,
+    Operand,
+    Scalar,
+    ScalarValue,
+    Source,
+    Value,
+    ValueType,
+    is_matrix,
+    literal,
+)
+from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
 from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
 
@@ -88,19 +101,19 @@ class ProgramBuilder:
     def instance_index(self) -> Scalar:
         """The number of the scope instance, computed once."""
         if self._instance is None:
-            self._instance = Scalar("instance", U32)
+            self._instance = Value("instance", U32)
             self._operations.append(InstanceIndex(self._instance))
         return self._instance
 
     def built_in_index(self, which: Literal["workgroup", "subgroup"]) -> Scalar:
         """The number of the workgroup, or of the subgroup in it."""
-        result = Scalar(f"{which}_index", U32)
+        result = Value(f"{which}_index", U32)
         self._operations.append(BuiltInIndex(result, which))
         return result
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
         """``left`` (operator) ``right``."""
-        result = Scalar(name, left.component)
+        result = Value(name, left.type)
         self._operations.append(ScalarArithmetic(result, operator, left, right))
         return result
 
@@ -121,37 +134,37 @@ class ProgramBuilder:
         robust: bool = False,
     ) -> Matrix:
         """A matrix loaded from ``array``."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
         return result
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
         """A matrix of one value."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixSplat(result, value, replicated))
         return result
 
     def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
         """A constant matrix of the module; ``value`` is a literal or a specialization constant."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixConstant(result, value, replicated, specializable))
         return result
 
     def null(self, name: str, type_: MatrixType) -> Matrix:
         """A matrix of zeros: OpConstantNull."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixNull(result))
         return result
 
     def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
         """A matrix whose value nothing may depend on."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixUndefined(result, place))
         return result
 
     def scalar_load(self, name: str, array: Array, index: ScalarValue) -> Scalar:
         """Element ``index`` of ``array``."""
-        result = Scalar(name, array.pointee.component)
+        result = Value(name, array.pointee.component)
         self._operations.append(ScalarLoad(result, array, index))
         return result
 
@@ -170,31 +183,31 @@ class ProgramBuilder:
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
         """``a`` x ``b`` + ``c``."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixMulAdd(result, a, b, c, operands))
         return result
 
     def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
         """``matrix`` converted to ``component``."""
-        result = Matrix(name, replace(matrix.type, component=component))
+        result = Value(name, replace(matrix.type, component=component))
         self._operations.append(MatrixConvert(result, matrix, conversion, saturating))
         return result
 
     def negate(self, name: str, operand: Matrix) -> Matrix:
         """-``operand``, element by element."""
-        result = Matrix(name, operand.type)
+        result = Value(name, operand.type)
         self._operations.append(MatrixNegate(result, operand))
         return result
 
     def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
         """``left`` (operator) ``right``, element by element."""
-        result = Matrix(name, left.type)
+        result = Value(name, left.type)
         self._operations.append(MatrixArithmetic(result, operator, left, right, no_contraction))
         return result
 
     def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
         """``matrix`` * ``scalar``."""
-        result = Matrix(name, matrix.type)
+        result = Value(name, matrix.type)
         self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
         return result
 
@@ -210,7 +223,7 @@ class ProgramBuilder:
     def last_workgroup(self, counter: Array) -> Iterator[Scalar]:
         """The operations added inside become the body; the scalar numbers the scope instances inside the last workgroup."""
         arrival = self.array("arrival", Pointee(U32), 1, StorageClass.WORKGROUP, "scratch")
-        index = Scalar("instance_of_last", U32)
+        index = Value("instance_of_last", U32)
         outer, self._operations = self._operations, []
         yield index
         body, self._operations = self._operations, outer
@@ -228,19 +241,19 @@ class ProgramBuilder:
         self._variables.append(variable)
         return variable
 
-    def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> Value:
+    def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> AnyValue:
         """What ``path`` leads to in ``variable``."""
-        result = named_value(name, part_type(variable.type, path))
+        result = Value(name, part_type(variable.type, path))
         self._operations.append(VariableLoad(result, variable, path))
         return result
 
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
         """The matrix that ``path`` leads to in ``variable``."""
         result = self.get(name, variable, *path)
-        assert isinstance(result, Matrix), f"{name}: the path leads to no matrix"
+        assert is_matrix(result), f"{name}: the path leads to no matrix"
         return result
 
-    def set(self, variable: Variable, path: Path, value: Value | ScalarValue) -> None:
+    def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:
         """Stores ``value`` where ``path`` leads to in ``variable``."""
         self._operations.append(VariableStore(variable, path, value))
 
@@ -249,9 +262,7 @@ class ProgramBuilder:
         self._operations.append(operation)
 
     @contextmanager
-    def loop(
-        self, index: Scalar, trip_count: ScalarValue, carried: Sequence[Carried | CarriedScalar], hint: Hint = "none"
-    ) -> Iterator[None]:
+    def loop(self, index: Scalar, trip_count: ScalarValue, carried: Sequence[Carried], hint: Hint = "none") -> Iterator[None]:
         """The operations added inside become the body; ``carried`` is complete when the block ends."""
         outer, self._operations = self._operations, []
         yield
@@ -301,7 +312,7 @@ class ProgramBuilder:
         body, self._operations = self._operations, outer
         self._operations.append(PerInvocation(index, size, tuple(body)))
 
-    def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> Returned | None:
+    def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> AnyValue | None:
         """What ``function`` returns for ``arguments``, called ``name``."""
         returned = function.returned
         result = None if returned is None else replace(returned, name=name)

@@ -13,8 +13,9 @@ from typing import Literal
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Hint, Operation
-from generators.program.values import Matrix, Scalar, ScalarValue
+from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, Value
 from generators.program.workgroup import LastWorkgroup
+from generators.types import ComponentType
 
 Relation = Literal["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 
@@ -40,21 +41,12 @@ class Select(Operation):
 
 @dataclass(frozen=True)
 class Carried:
-    """A matrix that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next`` computed by the
-    body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
+    """A matrix or scalar that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next`` computed by
+    the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
 
-    initial: Matrix
-    current: Matrix
-    next: Matrix
-
-
-@dataclass(frozen=True)
-class CarriedScalar:
-    """A scalar that a loop carries, as Carried says of matrices."""
-
-    initial: ScalarValue
-    current: Scalar
-    next: ScalarValue
+    initial: Matrix | ScalarValue
+    current: Value[MatrixType | ComponentType]
+    next: Matrix | ScalarValue
 
 
 @dataclass(frozen=True)
@@ -64,7 +56,7 @@ class Loop(Operation):
 
     index: Scalar
     trip_count: ScalarValue
-    carried: tuple[Carried | CarriedScalar, ...]
+    carried: tuple[Carried, ...]
     body: tuple[Operation, ...]
     hint: Hint = "none"
 
@@ -74,7 +66,7 @@ class Merged:
     """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
     branch. Matrices of one type, or scalars."""
 
-    result: Matrix | Scalar
+    result: Value[MatrixType | ComponentType]
     sources: tuple[Matrix | ScalarValue, ...]
 
 

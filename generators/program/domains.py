@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from generators.errors import GeneratorError
 from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
-from generators.program.control_flow import Branch, CarriedScalar, Condition, Exit, Loop, Merged, Select, Switch, bodies
+from generators.program.control_flow import Branch, Condition, Exit, Loop, Merged, Select, Switch, bodies
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
-from generators.program.values import Matrix, Operand, Scalar
+from generators.program.values import Operand, is_matrix, is_scalar
 from generators.program.walking import names_read
 from generators.program.workgroup import LastWorkgroup
 from generators.types import Scope
@@ -132,13 +132,13 @@ class _Checker:
         for one in merged:
             sources = self.of(source.name for source in one.sources)
             self.domains[one.result.name] = max(domain, sources)
-            if isinstance(one.result, Matrix):
+            if is_matrix(one.result):
                 self._demand(operation, domain, "choose a matrix that is the same")
 
     def _loop(self, loop: Loop, around: Domain) -> None:
         domain = max(around, self.of([loop.trip_count.name]))
         self.domains[loop.index.name] = domain
-        scalars = [one for one in loop.carried if isinstance(one, CarriedScalar)]
+        scalars = [one for one in loop.carried if is_scalar(one.current)]
         for one in scalars:
             self.domains[one.current.name] = max(domain, self.of([one.initial.name]))
         while True:
@@ -150,4 +150,4 @@ class _Checker:
 
 
 def _names(condition: Condition) -> list[str]:
-    return [value.name for value in (condition.left, condition.right) if isinstance(value, Scalar | Operand)]
+    return [value.name for value in (condition.left, condition.right) if is_scalar(value)]

@@ -10,50 +10,7 @@ from typing import Literal
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.operation import Operation
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
-from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, extent
-from generators.types import ComponentType
-
-
-@dataclass(frozen=True)
-class ArrayType:
-    """``length`` elements of one type."""
-
-    element: ValueType
-    length: Extent
-
-
-@dataclass(frozen=True)
-class StructType:
-    """Members of any types. ``name`` is unique in the program."""
-
-    name: str
-    members: tuple[ValueType, ...]
-
-
-@dataclass(frozen=True)
-class VectorType:
-    """A vector of 2 to 4 scalars."""
-
-    component: ComponentType
-    lanes: int
-
-
-ValueType = MatrixType | ArrayType | StructType | VectorType | ComponentType | TensorLayoutType | TensorViewType
-"""What a variable can hold; a ComponentType is a scalar."""
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """A whole array, struct or vector as a value."""
-
-    name: str
-    type: ArrayType | StructType | VectorType
-
-
-Value = Matrix | Scalar | Aggregate | TensorLayout | TensorView
-"""What a shader computes."""
-
+from generators.program.values import AnyValue, ArrayType, Operand, ScalarValue, StructType, ValueType, VectorType, extent
 
 Initializer = MatrixConstant | MatrixNull | Literal["null"] | tuple["Initializer", ...]
 """What a variable starts with: a constant matrix, null of any type, or one initializer for each part of an array or struct."""
@@ -83,7 +40,7 @@ instance, as all scalars of a program are."""
 class VariableLoad(Operation):
     """``result`` is what ``path`` leads to in ``variable``."""
 
-    result: Value
+    result: AnyValue
     variable: Variable
     path: Path = ()
 
@@ -94,7 +51,7 @@ class VariableStore(Operation):
 
     variable: Variable
     path: Path
-    value: Value | ScalarValue
+    value: AnyValue | Operand
 
 
 def length(type_: ArrayType | StructType | VectorType) -> int:
@@ -124,19 +81,3 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         else:
             raise GeneratorError(f"struct {type_.name} is indexed by a value: struct members need a constant index")
     return type_
-
-
-def named_value(name: str, type_: ValueType) -> Value:
-    """A value of ``type_``."""
-    if isinstance(type_, MatrixType):
-        return Matrix(name, type_)
-    if isinstance(type_, TensorLayoutType):
-        return TensorLayout(name, type_)
-    if isinstance(type_, TensorViewType):
-        return TensorView(name, type_)
-    return Scalar(name, type_) if isinstance(type_, ComponentType) else Aggregate(name, type_)
-
-
-def value_type(value: Value | ScalarValue) -> ValueType:
-    """The type of a value."""
-    return value.component if isinstance(value, Scalar | Operand) else value.type

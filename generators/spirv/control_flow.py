@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop
+from generators.program.control_flow import Carried, Exit, Loop
 from generators.program.operation import Hint
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import LoopControl, Op
 from generators.spirv.shader import LoopBlocks, Shader
+from generators.spirv.variables import type_id
 
 Phi = tuple[int, int, int, int]
 """Type, result, value before the first iteration, value after each iteration."""
@@ -65,18 +66,15 @@ def counting_loop(
     shader.begin_block(merge)
 
 
-def _phi(shader: Shader, carried: Carried | CarriedScalar) -> Phi:
-    if isinstance(carried, CarriedScalar):
-        type_ = scalar(shader.module, carried.current.component)
-        return type_, shader.define(carried.current), shader.scalar(carried.initial), shader.scalar(carried.next)
-    type_ = shader.matrix_type(carried.current.type)
-    return type_, shader.define(carried.current), shader.define(carried.initial), shader.define(carried.next)
+def _phi(shader: Shader, carried: Carried) -> Phi:
+    type_ = type_id(shader, carried.current.type)
+    return type_, shader.define(carried.current), shader.id(carried.initial), shader.id(carried.next)
 
 
 def emit_loop(shader: Shader, loop: Loop) -> None:
     """Emit a loop that carries matrices and scalars."""
     phis = [_phi(shader, carried) for carried in loop.carried]
-    limit = shader.scalar(loop.trip_count)
+    limit = shader.id(loop.trip_count)
     has_continue = any(isinstance(operation, Exit) and operation.kind == "continue" for operation in loop.body)
     counting_loop(
         shader,

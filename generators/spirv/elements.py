@@ -36,7 +36,7 @@ def _applied(shader: Shader, update: ElementUpdate, value: int, turned: bool = F
     type_ = scalar(module, component)
     for operand, ops in ((update.function.factor, (Op.IMul, Op.FMul)), (update.function.addend, (Op.IAdd, Op.FAdd))):
         if operand is not None:
-            pair = (value, shader.scalar(operand))
+            pair = (value, shader.id(operand))
             value = module.value(ops[component.is_float], type_, *(pair[::-1] if turned else pair))
     return value
 
@@ -57,7 +57,7 @@ def _update(shader: Shader, update: ElementUpdate, index: int) -> None:
             store()
         case "below":
             assert update.threshold is not None, "a comparison has a threshold"
-            branch(shader, module.value(less_than(component), bool_, value, shader.scalar(update.threshold)), store)
+            branch(shader, module.value(less_than(component), bool_, value, shader.id(update.threshold)), store)
         case _:
             u32 = scalar(module, U32)
             lane = shader.built_in(BuiltIn.LocalInvocationIndex, "gl_LocalInvocationIndex")

@@ -82,6 +82,6 @@ def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
     """Emits OpMatrixTimesScalar."""
     _check(operation.result.type.component)
     type_ = shader.matrix_type(operation.result.type)
-    matrix, scalar = shader.define(operation.matrix), shader.scalar(operation.scalar)
+    matrix, scalar = shader.define(operation.matrix), shader.id(operation.scalar)
     result = _define(shader, operation.result, operation.no_contraction)
     shader.module.value(Op.MatrixTimesScalar, type_, matrix, scalar, result=result)

@@ -73,7 +73,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     Raises:
         GeneratorError: the type does not have it.
     """
-    component, operator = operation.result.component, operation.operator
+    component, operator = operation.result.type, operation.operator
     op = (_FLOAT if component.is_float else _INTEGER).get(operator)
     if component.is_signed and operator in ("divide", "modulo"):
         op = None
@@ -84,8 +84,8 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     shader.module.value(
         op,
         scalar(shader.module, component),
-        shader.scalar(operation.left),
-        shader.scalar(operation.right),
+        shader.id(operation.left),
+        shader.id(operation.right),
         result=shader.define(operation.result),
     )
 
@@ -101,7 +101,7 @@ def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
         raise GeneratorError(
             f"scalar {operation.result.name}: {array.name} must be an array of scalars in a storage buffer or in workgroup memory"
         )
-    pointer = shader.element(array, shader.scalar(operation.index))
+    pointer = shader.element(array, shader.id(operation.index))
     # What invocations hand each other through a barrier is not private (Vulkan memory model).
     operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(array) else []
     shader.module.value(Op.Load, shader.pointee(array), pointer, *operands, result=shader.define(operation.result))
@@ -109,15 +109,15 @@ def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
 
 def emit_scalar_store(shader: Shader, operation: ScalarStore) -> None:
     """Emit a store to an element of an array."""
-    place = shader.element(operation.array, shader.scalar(operation.index))
+    place = shader.element(operation.array, shader.id(operation.index))
     operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(operation.array) else []
-    shader.module.instruction(Op.Store, place, shader.scalar(operation.value), *operands)
+    shader.module.instruction(Op.Store, place, shader.id(operation.value), *operands)
 
 
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Emit a conversion; a copy where the types are the same."""
-    module, source, target = shader.module, operation.value.component, operation.result.component
-    value, type_, result = shader.scalar(operation.value), scalar(module, target), shader.define(operation.result)
+    module, source, target = shader.module, operation.value.type, operation.result.type
+    value, type_, result = shader.id(operation.value), scalar(module, target), shader.define(operation.result)
     if source is target:
         module.value(Op.CopyObject, type_, value, result=result)
         return

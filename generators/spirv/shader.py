@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError
-from generators.program.blocks import BlockPointer
 from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
-from generators.program.values import Extent, MatrixType, Operand, Scalar, ScalarValue, Selected
-from generators.program.variables import Value
+from generators.program.values import AnyValue, Extent, MatrixType, Operand, Selected, Value
 from generators.program.workgroup import Barrier, LastWorkgroup
 from generators.spirv.declarations import (
     U32,
@@ -154,19 +152,19 @@ class Shader:
         """End a function."""
         self._values = outside
 
-    def define(self, value: Value | BlockPointer) -> int:
+    def define(self, value: AnyValue) -> int:
         """The id of a value that the shader computes, which may be asked for before its definition."""
         result = self._values.get(value.name)
         if result is None:
             result = self._values[value.name] = self.module.new_id(value.name)
         return result
 
-    def scalar(self, value: ScalarValue) -> int:
-        """The id of a scalar, whatever its source."""
-        if isinstance(value, Scalar):
+    def id(self, value: AnyValue | Operand) -> int:
+        """The id of a value, wherever it comes from."""
+        if isinstance(value, Value):
             return self.define(value)
         if value.source == "literal":
-            return constant(self.module, value.component, _fixed(value))
+            return constant(self.module, value.type, _fixed(value))
         found = self._operands.get(value.name)
         if found is None:
             raise GeneratorError(f"operand {value.name}: list it in Program.operands")
@@ -251,10 +249,10 @@ class Shader:
         """The id of the constant that an extent is."""
         if isinstance(value, int):
             return self.u32(value)
-        return self._selected(value) if isinstance(value, Selected) else self.scalar(value)
+        return self._selected(value) if isinstance(value, Selected) else self.id(value)
 
     def _selected(self, value: Selected) -> int:
-        module, flag = self.module, self.scalar(value.flag)
+        module, flag = self.module, self.id(value.flag)
         boolean = module.type(Op.TypeBool)
         condition = module.constant(Op.SpecConstantOp, boolean, Op.INotEqual, flag, self.u32(0))
         chosen, otherwise = self.u32(value.chosen), self.u32(value.otherwise)
@@ -265,8 +263,8 @@ class Shader:
         module, places = self.module, interface(self.program)
         for operand in places.specialization:
             default = _fixed(operand) if operand.default is None else operand.default
-            words = literal(operand.component, default)
-            id_ = module.new_constant(Op.SpecConstant, scalar(module, operand.component), *words, name=operand.name)
+            words = literal(operand.type, default)
+            id_ = module.new_constant(Op.SpecConstant, scalar(module, operand.type), *words, name=operand.name)
             assert operand.constant_id is not None, f"{operand.name}: a specialization constant has a constant_id"
             module.decorate(id_, Decoration.SpecId, operand.constant_id)
             self._operands[operand.name] = id_
@@ -309,7 +307,7 @@ class Shader:
                 self._operands[member.operand.name] = id_
 
     def _scalar_members(self, operands: list[tuple[Operand, int]], storage: StorageClass) -> list[_Member]:
-        return [(operand.name, scalar_in(self.module, operand.component, storage), offset) for operand, offset in operands]
+        return [(operand.name, scalar_in(self.module, operand.type, storage), offset) for operand, offset in operands]
 
     def _load_members(self, block: int, storage: StorageClass, members: list[_Member]) -> list[int]:
         module = self.module

@@ -36,14 +36,14 @@ def _place(shader: Shader, window: Window, row: int, column: int) -> tuple[int, 
     """The element of the array, and whether it is inside of the limits."""
     module = shader.module
     u32 = scalar(module, U32)
-    y = module.value(Op.IAdd, u32, shader.scalar(window.row), row)
-    x = module.value(Op.IAdd, u32, shader.scalar(window.column), column)
-    line = module.value(Op.IMul, u32, y, shader.scalar(window.stride))
+    y = module.value(Op.IAdd, u32, shader.id(window.row), row)
+    x = module.value(Op.IAdd, u32, shader.id(window.column), column)
+    line = module.value(Op.IMul, u32, y, shader.id(window.stride))
     place = module.value(Op.IAdd, u32, line, x)
     if window.limits is None:
         return place, None
     boolean = module.type(Op.TypeBool)
-    rows, columns = (shader.scalar(limit) for limit in window.limits)
+    rows, columns = (shader.id(limit) for limit in window.limits)
     both = module.value(Op.ULessThan, boolean, y, rows), module.value(Op.ULessThan, boolean, x, columns)
     return place, module.value(Op.LogicalAnd, boolean, *both)
 

@@ -6,20 +6,9 @@ from collections.abc import Sequence
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.tensor import TensorLayoutType, TensorViewType
-from generators.program.values import MatrixType, Operand, Scalar
-from generators.program.variables import (
-    ArrayType,
-    Initializer,
-    Path,
-    Value,
-    ValueType,
-    Variable,
-    VariableLoad,
-    VariableStore,
-    VectorType,
-    part_type,
-)
+from generators.program.values import ArrayType, BlockType, MatrixType, TensorLayoutType, TensorViewType, ValueType, VectorType
+from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
+from generators.spirv.blocks import block_pointer
 from generators.spirv.construction import emit_constant, emit_null
 from generators.spirv.declarations import pointer, scalar
 from generators.spirv.enumerants import Op, StorageClass
@@ -39,6 +28,8 @@ def type_id(shader: Shader, type_: ValueType) -> int:
         return scalar(module, type_)
     if isinstance(type_, TensorLayoutType | TensorViewType):
         return tensor_type(shader, type_)
+    if isinstance(type_, BlockType):
+        return block_pointer(shader, type_)
     if isinstance(type_, VectorType):
         return module.type(Op.TypeVector, scalar(module, type_.component), type_.lanes)
     if isinstance(type_, ArrayType):
@@ -105,7 +96,7 @@ def part_pointer(shader: Shader, variable: Variable, path: Path, component: int 
         raise GeneratorError(f"variable {variable.name}: list it in Program.variables")
     if not path and component is None:
         return base
-    indices = [shader.u32(index) if isinstance(index, int) else shader.scalar(index) for index in path]
+    indices = [shader.u32(index) if isinstance(index, int) else shader.id(index) for index in path]
     pointee = part_type(variable.type, path)
     if component is not None:
         assert isinstance(pointee, MatrixType), "a component is part of a matrix"
@@ -113,11 +104,6 @@ def part_pointer(shader: Shader, variable: Variable, path: Path, component: int 
         pointee = pointee.component
     type_ = pointer(shader.module, _STORAGE[variable.storage], type_id(shader, pointee))
     return shader.module.value(Op.AccessChain, type_, base, *indices)
-
-
-def value_id(shader: Shader, value: Value | Operand) -> int:
-    """The id of any value."""
-    return shader.scalar(value) if isinstance(value, Operand | Scalar) else shader.define(value)
 
 
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
@@ -130,4 +116,4 @@ def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
 def emit_variable_store(shader: Shader, store: VariableStore) -> None:
     """Emits a store to a part."""
     place = part_pointer(shader, store.variable, store.path)
-    shader.module.instruction(Op.Store, place, value_id(shader, store.value))
+    shader.module.instruction(Op.Store, place, shader.id(store.value))

@@ -14,7 +14,7 @@ from cts.reference.variables import changed, indices, part
 from generators.casebook import build, find_case
 from generators.program.composites import CompositeConstruct, CompositeInsert, CopyMemory
 from generators.program.elements import ElementFunction, ElementUpdate
-from generators.program.values import Matrix
+from generators.program.values import is_matrix
 from generators.program.variables import VariableLoad, VariableStore
 from tests.families.evidence import is_seen
 from tests.suite import casebook
@@ -103,7 +103,7 @@ def to_the_first(state, store):
 
 
 def from_the_first(state, load):
-    is_element = isinstance(load.result, Matrix) and load.path
+    is_element = is_matrix(load.result) and load.path
     STEPS[VariableLoad](state, replace(load, path=(0,)) if is_element else load)
 
 

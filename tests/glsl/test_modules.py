@@ -7,7 +7,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
 
 MATRIX_COMPONENTS = [name for name, spelling in SPELLINGS.items() if spelling.matrix]
@@ -90,7 +90,7 @@ def test_loops_with_several_carried_matrices(module, source):
     left = builder.load("left", a, data, zero, sixteen, Layout.ROW_MAJOR)
     right = builder.load("right", b, data, zero, sixteen, Layout.ROW_MAJOR)
     start = builder.splat("start", c, builder.literal(0, component))
-    first, second, step = Matrix("first", c), Matrix("second", c), Scalar("step", U32)
+    first, second, step = Value("first", c), Value("second", c), Value("step", U32)
     carried = []
     with builder.loop(step, trip_count, carried):
         place = builder.offset("place", builder.instance_index(), step, 256)

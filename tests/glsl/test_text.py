@@ -4,7 +4,7 @@ from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope, StorageClass, Use
 
 PLAIN = """\
@@ -138,7 +138,7 @@ def test_an_accumulator_carried_through_a_loop():
     types = [MatrixType(component[name], Scope.SUBGROUP, 16, 16, use) for name, use in zip(("s8", "u8", "s32"), Use, strict=True)]
     place = builder.arithmetic("place", "multiply", builder.instance_index(), builder.literal(256))
     zero = builder.splat("zero", types[2], builder.literal(0, component["s32"]))
-    accumulator, iteration = Matrix("accumulator", types[2]), Scalar("iteration", U32)
+    accumulator, iteration = Value("accumulator", types[2]), Value("iteration", U32)
     flags = MatrixOperands.A_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED | MatrixOperands.SATURATING_ACCUMULATION
     carried: list[Carried] = []
     with builder.loop(iteration, trip_count, carried):

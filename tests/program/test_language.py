@@ -16,20 +16,18 @@ from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError
 from generators.glsl.emit import emit as print_glsl
 from generators.layouts.tensor_writer import TensorWriter, slice_step
-from generators.program.blocks import BlockLoad, BlockMember, BlockPointer, BlockType
+from generators.program.blocks import BlockLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract
-from generators.program.control_flow import CarriedScalar, Condition, Merged, Select
+from generators.program.control_flow import Carried, Condition, Merged, Select
 from generators.program.domains import Domain, check_domains
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.scalars import ScalarArithmetic, ScalarLoad, ScalarStore
 from generators.program.shape import WorkgroupShape
-from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
-from generators.program.variables import Aggregate, ArrayType
+from generators.program.values import ArrayType, BlockMember, BlockType, MatrixType, Scalar, ScalarValue, TensorLayoutType, Value
 from generators.spirv.emit import emit
 from generators.types import Layout, Scope, StorageClass, Use
 
@@ -66,7 +64,7 @@ class Writer:
 
     def new(self) -> Scalar:
         self.count += 1
-        return Scalar(f"value_{self.count}", U32)
+        return Value(f"value_{self.count}", U32)
 
     def compute(self, left: ScalarValue, operator: str, right: ScalarValue | int) -> Scalar:
         result = self.new()
@@ -85,18 +83,18 @@ def test_invocations_loop_and_branch_each_for_itself() -> None:
     builder = builder_of_invocations(subgroups=2)
     write = Writer(builder)
     source, target = u32s(builder, "source", 2 * SIZE, "input"), u32s(builder, "target", 2 * SIZE, "output")
-    index = Scalar("invocation", U32)
+    index = Value("invocation", U32)
     with builder.per_invocation(index, SIZE):
         trips = write.compute(index, "modulo", 5)
-        carried = [CarriedScalar(builder.literal(1), Scalar("sum", U32), Scalar("next_sum", U32))]
-        step = Scalar("step", U32)
+        carried = [Carried(builder.literal(1), Value("sum", U32), Value("next_sum", U32))]
+        step = Value("step", U32)
         with builder.loop(step, trips, carried):
             element = write.load(source, write.compute(index, "xor", step))
-            builder.add(ScalarArithmetic(Scalar("next_sum", U32), "add", carried[0].current, element))
+            builder.add(ScalarArithmetic(Value("next_sum", U32), "add", carried[0].current, element))
         odd = Condition(write.compute(index, "and", 1), "equal", builder.literal(1))
         with builder.arm() as then:
             doubled = write.compute(carried[0].current, "multiply", 2)
-        merged = Scalar("merged", U32)
+        merged = Value("merged", U32)
         builder.branch(odd, then, [], [Merged(merged, (doubled, carried[0].current))])
         builder.add(ScalarStore(target, index, merged))
     given = np.arange(2 * SIZE, dtype=np.uint32) ** 2 + 3
@@ -109,14 +107,14 @@ def test_invocation_i_supplies_row_i() -> None:
     builder = builder_of_invocations()
     write = Writer(builder)
     source, target = u32s(builder, "source", SIZE * 4, "input"), u32s(builder, "target", SIZE * 4, "output")
-    index, row = Scalar("invocation", U32), Aggregate("row", ArrayType(U32, 4))
+    index, row = Value("invocation", U32), Value("row", ArrayType(U32, 4))
     with builder.per_invocation(index, SIZE):
         first = write.compute(index, "multiply", 4)
         builder.add(CompositeConstruct(row, tuple(write.load(source, write.compute(first, "add", column)) for column in range(4))))
-    later = Scalar("invocation_later", U32)
+    later = Value("invocation_later", U32)
     with builder.per_invocation(later, SIZE):
         for column in range(4):
-            part = Scalar(f"part_{column}", U32)
+            part = Value(f"part_{column}", U32)
             builder.add(CompositeExtract(part, row, (column,)))
             builder.add(ScalarStore(target, write.compute(later, "add", column * SIZE), part))
     given = np.arange(SIZE * 4, dtype=np.uint32).reshape(SIZE, 4) * 7 + 1
@@ -129,16 +127,16 @@ def test_a_decode_function_branches_loops_and_reads_a_table() -> None:
     write = Writer(builder)
     source, table = u32s(builder, "source", 16, "input"), u32s(builder, "table", 4, "input")
     target = u32s(builder, "target", 32, "output")
-    block = BlockPointer("block", BlockType("Word", (BlockMember(U32, 0),), 4))
-    coordinates, within = Aggregate("coordinates", ArrayType(U32, 2)), Aggregate("within", ArrayType(U32, 2))
-    word, place, decoded = Scalar("word", U32), Scalar("place", U32), Scalar("decoded", U32)
+    block = Value("block", BlockType("Word", (BlockMember(U32, 0),), 4))
+    coordinates, within = Value("coordinates", ArrayType(U32, 2)), Value("within", ArrayType(U32, 2))
+    word, place, decoded = Value("word", U32), Value("place", U32), Value("decoded", U32)
     with builder.arm() as body:
         builder.add(BlockLoad(word, block, 0))
         builder.add(CompositeExtract(place, within, (1,)))
-        carried = [CarriedScalar(place, Scalar("total", U32), Scalar("next_total", U32))]
-        step = Scalar("entry", U32)
+        carried = [Carried(place, Value("total", U32), Value("next_total", U32))]
+        step = Value("entry", U32)
         with builder.loop(step, write.compute(word, "and", 3), carried):
-            builder.add(ScalarArithmetic(Scalar("next_total", U32), "add", carried[0].current, write.load(table, step)))
+            builder.add(ScalarArithmetic(Value("next_total", U32), "add", carried[0].current, write.load(table, step)))
         with builder.arm() as then:
             doubled = write.compute(carried[0].current, "multiply", 2)
         odd = Condition(write.compute(word, "and", 1), "equal", builder.literal(1))
@@ -149,7 +147,7 @@ def test_a_decode_function_branches_loops_and_reads_a_table() -> None:
     layout = TensorWriter(builder, "literal").layout(
         "layout", TensorLayoutType(2), ("block_size", (1, 2)), ("dimension", (4, 8)), slice_step((0, 0), (4, 8))
     )
-    matrix = Matrix("matrix", type_)
+    matrix = Value("matrix", type_)
     builder.add(TensorLoad(matrix, source, builder.literal(0), before, layout, decode=decode))
     builder.store(matrix, target, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
     words, entries = np.arange(16, dtype=np.uint32) * 5 + 2, np.array([100, 20, 3, 50], np.uint32)
@@ -168,7 +166,7 @@ def test_domains_follow_operands_regions_and_conditions() -> None:
     write = Writer(builder)
     target = u32s(builder, "target", SIZE, "output")
     uniform = builder.instance_index()
-    index = Scalar("invocation", U32)
+    index = Value("invocation", U32)
     with builder.per_invocation(index, SIZE):
         same = write.compute(uniform, "add", 1)
         own = write.compute(same, "multiply", index)
@@ -183,7 +181,7 @@ def test_a_matrix_operation_takes_nothing_that_differs_among_invocations(where: 
     write = Writer(builder)
     source = u32s(builder, "source", 256, "input")
     type_ = MatrixType(U32, Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
-    index = Scalar("invocation", U32)
+    index = Value("invocation", U32)
     with builder.per_invocation(index, SIZE):
         own = write.compute(index, "multiply", 8)
     zero = builder.literal(0)
@@ -199,8 +197,8 @@ def test_a_matrix_operation_takes_nothing_that_differs_among_invocations(where: 
 
 def test_what_a_loop_carries_from_an_invocation_differs_too() -> None:
     builder = builder_of_invocations()
-    index, chosen = Scalar("invocation", U32), Scalar("chosen", U32)
-    carried = [CarriedScalar(builder.literal(0), Scalar("current", U32), chosen)]
-    with builder.per_invocation(index, SIZE), builder.loop(Scalar("i", U32), builder.literal(3), carried):
+    index, chosen = Value("invocation", U32), Value("chosen", U32)
+    carried = [Carried(builder.literal(0), Value("current", U32), chosen)]
+    with builder.per_invocation(index, SIZE), builder.loop(Value("i", U32), builder.literal(3), carried):
         builder.add(Select(chosen, Condition(index, "less", builder.literal(3)), carried[0].current, builder.literal(1)))
     assert check_domains(builder.build())["current"] is Domain.INVOCATION

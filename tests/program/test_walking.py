@@ -7,7 +7,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Loop, flattened
 from generators.program.elementwise import MatrixArithmetic
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
 from generators.program.walking import changed, names_read
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
@@ -23,9 +23,9 @@ def program_with_a_loop():
     stride = builder.literal(8)
     left, right = (builder.load(name, TYPE, source, builder.literal(64 * i), stride, Layout.ROW_MAJOR) for i, name in enumerate("ab"))
     difference = builder.elementwise("difference", "subtract", left, right)
-    current = Matrix("current", TYPE)
+    current = Value("current", TYPE)
     carried: list[Carried] = []
-    with builder.loop(Scalar("i", U32), builder.literal(3), carried):
+    with builder.loop(Value("i", U32), builder.literal(3), carried):
         carried.append(Carried(difference, current, builder.elementwise("more", "add", current, left)))
     builder.store(current, target, builder.literal(0), stride, Layout.ROW_MAJOR)
     return builder.build()

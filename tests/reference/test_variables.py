@@ -6,8 +6,8 @@ import pytest
 
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
-from generators.program.values import Matrix, Scalar
-from generators.program.variables import ArrayType, StructType, Variable
+from generators.program.values import ArrayType, Matrix, StructType, is_scalar
+from generators.program.variables import Variable
 from generators.types import COMPONENT_TYPES, Scope
 from tests.reference.matrices_told_apart import TYPE, Body, stored
 
@@ -62,7 +62,7 @@ def test_a_nested_aggregate_is_moved_as_a_whole_and_by_parts() -> None:
         builder.set(two, (), builder.get("whole", one))
         builder.set(one, (1,), builder.get("half", one, 0))
         index = builder.get("index", two, 0, 0)
-        assert isinstance(index, Scalar)
+        assert is_scalar(index)
         return [
             builder.get_matrix("a", two, index, 1, 0),
             builder.get_matrix("b", one, index, 1, 0),

@@ -12,7 +12,7 @@ from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program
 from generators.program.reduce import Reduce
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ReduceMode, Scope, StorageClass, Use
@@ -31,11 +31,11 @@ def _reading(storage: StorageClass, row: str = "u32") -> Program:
         array = shared
     elif storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         array = builder.array("elsewhere", Pointee(U32), 64, storage, "input")
-    column, x = Scalar("column", U32), Scalar("x", U32)
-    parameters = (Scalar("row", COMPONENT_TYPES[row]), column, x)
+    column, x = Value("column", U32), Value("x", U32)
+    parameters = (Value("row", COMPONENT_TYPES[row]), column, x)
     function = element_function("read", parameters, Binary("add", x, ElementRead(array, column)))
     matrix = builder.splat("m", TYPE, builder.literal(1))
-    builder.add(PerElement(Matrix("r", TYPE), matrix, function))
+    builder.add(PerElement(Value("r", TYPE), matrix, function))
     return builder.build()
 
 
@@ -73,11 +73,11 @@ def test_glsl_has_no_signed_rows() -> None:
 )
 def test_two_reductions_by_one_function_declare_it_once(mode: ReduceMode, spirv: str, glsl: str) -> None:
     builder = ProgramBuilder(Scope.SUBGROUP)
-    a, b = Scalar("a", U32), Scalar("b", U32)
+    a, b = Value("a", U32), Value("b", U32)
     function = element_function("combine", (a, b), Binary("add", a, b))
     matrix = builder.splat("m", TYPE, builder.literal(1))
     for name in ("first", "second"):
-        builder.add(Reduce(Matrix(name, TYPE), matrix, mode, function))
+        builder.add(Reduce(Value(name, TYPE), matrix, mode, function))
     program = builder.build()
     text, shader = disassemble(emit(program)), emit_glsl(program)
     assert text.count("OpFunctionParameter") == 2

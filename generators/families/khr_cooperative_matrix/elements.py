@@ -17,8 +17,8 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.elements import Condition, ElementFunction, ElementUpdate, LeadingForm
 from generators.program.program import Program, Subcase
-from generators.program.values import Operand
-from generators.program.variables import ArrayType, Path, StructType, ValueType, Variable
+from generators.program.values import ArrayType, Operand, StructType, ValueType
+from generators.program.variables import Path, Variable
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout
 

@@ -17,9 +17,8 @@ from generators.parameters.vocabulary import Scoped
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, TensorView, TensorViewType, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Use
 
@@ -181,7 +180,7 @@ class _Convolution:
 
     def _load(self, name: str, type_: MatrixType, view: TensorView | None, *slices: tuple[ScalarValue, int]) -> Matrix:
         writer, tensor = self.writer, self.tensors[name]
-        matrix = Matrix(writer.name(f"{name}_matrix"), type_)
+        matrix = Value(writer.name(f"{name}_matrix"), type_)
         before = writer.zero(f"{name}_before", type_)
         cut = sliced(writer, self.layouts[name], *slices)
         self.builder.add(TensorLoad(matrix, tensor.array, writer.literal(tensor.first), before, cut, view))

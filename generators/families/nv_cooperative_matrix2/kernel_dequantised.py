@@ -20,9 +20,8 @@ from generators.program.built import Built
 from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayoutType, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
@@ -122,13 +121,13 @@ class _DequantisedProduct:
         depth, zero = writer.scaled("depth", index, row.k), writer.literal(0)
         types = {"a": MatrixType(row.a, self.scope, row.m, row.k, Use.A), "b": MatrixType(row.b, self.scope, row.k, row.n, Use.B)}
         slices = [(zero, self.other), (depth, row.k)]
-        plain = Matrix(writer.name("plain_matrix"), types["a" if self.by_b else "b"])
+        plain = Value(writer.name("plain_matrix"), types["a" if self.by_b else "b"])
         cut = sliced(writer, self.plain_layout, *(slices if self.by_b else slices[::-1]))
         before = writer.zero("plain_before", plain.type)
         self.builder.add(TensorLoad(plain, self.plain.array, writer.literal(self.plain.first), before, cut))
         following = []
         for begin, total in zip(begins, current, strict=True):
-            weights = Matrix(writer.name("weights_matrix"), types["b" if self.by_b else "a"])
+            weights = Value(writer.name("weights_matrix"), types["b" if self.by_b else "a"])
             cut = sliced(writer, self.weights, (begin, self.line), (depth, row.k))
             view = self.transposing if self.by_b else None
             before = writer.zero("weights_before", weights.type)

@@ -34,9 +34,8 @@ from generators.program.control_flow import Condition
 from generators.program.memory import Role
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayout, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorView, TensorViewType, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, MemoryScope
 
@@ -181,7 +180,7 @@ class _ProductKernel:
 
     def _load_by(self, what: str, type_: MatrixType, tensor: SharedTensor, layout: TensorLayout, view: TensorView | None) -> Matrix:
         writer = self.writer
-        matrix = Matrix(writer.name(what), type_)
+        matrix = Value(writer.name(what), type_)
         before = writer.zero(f"{what}_before", type_)
         self.builder.add(TensorLoad(matrix, tensor.array, writer.literal(tensor.first), before, layout, view))
         return matrix

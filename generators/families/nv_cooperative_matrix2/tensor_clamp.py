@@ -19,9 +19,8 @@ from generators.parameters.vocabulary import CLAMP_MODES
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix
+from generators.program.values import TensorLayoutType, Value
 from generators.types import ClampMode, StorageClass
 
 _MOST_ELEMENTS = 1 << 18
@@ -227,7 +226,7 @@ def build(parameters: Parameters) -> Built:
     first = tensor.begin(builder, writer.number("first", tensor.first, signed=False))
     if load:
         before = builder.splat("before", type_, builder.literal(1, component))
-        matrix = Matrix("matrix", type_)
+        matrix = Value("matrix", type_)
         builder.add(TensorLoad(matrix, tensor.array, first, before, layout))
         matrix_out(builder, "target", matrix)
     else:

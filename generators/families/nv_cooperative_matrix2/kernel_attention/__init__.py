@@ -25,7 +25,7 @@ from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import UseConvert
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, ReduceMode, StorageClass, Use
 
@@ -157,7 +157,7 @@ class _Attention:
         writer, tensor = self.writer, self.tensors[name]
         lines = self.queries_tile if name == "q" else self.keys_tile
         if self.by_tensor:
-            matrix = Matrix(writer.name(name), type_)
+            matrix = Value(writer.name(name), type_)
             cut = sliced(writer, self.layouts[name], (head, 1), (line, lines), (writer.literal(0), self.depth))
             view = self.transposing if name == "k" else None
             before = writer.zero(f"{name}_before", type_)
@@ -222,12 +222,12 @@ class _Attention:
         return self.builder.muladd(self.writer.name(name), c.type, a, b, c, self.row.operands or None)
 
     def _called(self, function: Function, matrix: Matrix, *extra: Matrix | ScalarValue) -> Matrix:
-        result = Matrix(self.writer.name(function.name), matrix.type)
+        result = Value(self.writer.name(function.name), matrix.type)
         self.builder.add(PerElement(result, matrix, function, extra))
         return result
 
     def _reduced(self, matrix: Matrix, type_: MatrixType, what: str) -> Matrix:
-        result = Matrix(self.writer.name(f"row_{what}"), type_)
+        result = Value(self.writer.name(f"row_{what}"), type_)
         self.builder.add(Reduce(result, matrix, ReduceMode.ROW, getattr(self.functions, what)))
         return result
 
@@ -245,7 +245,7 @@ class _Attention:
         if self.row.a is not self.row.result:
             weights = self._converted(weights, replace(target, use=Use.ACCUMULATOR))
         if form != "memory":
-            result = Matrix(writer.name("factor"), target)
+            result = Value(writer.name("factor"), target)
             builder.add(UseConvert(result, weights))
             return result
         first, stride = self.exchange_first, writer.literal(self.keys_tile)
@@ -264,7 +264,7 @@ class _Attention:
         self.exchange_first = self.writer.scaled("handed_first", self.builder.built_in_index("subgroup"), size) if instances > 1 else zero
 
     def _converted(self, matrix: Matrix, type_: MatrixType) -> Matrix:
-        result = Matrix(self.writer.name("converted"), type_)
+        result = Value(self.writer.name("converted"), type_)
         self.builder.add(MatrixConvert(result, matrix, conversions(matrix.type.component, type_.component)[0]))
         return result
 

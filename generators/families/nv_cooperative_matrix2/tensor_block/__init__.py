@@ -19,9 +19,8 @@ from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import Matrix, MatrixType, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
 
@@ -108,7 +107,7 @@ def build(parameters: Parameters) -> Built:
         table = builder.array("table", Pointee(COMPONENT_TYPES["s8"]), len(TABLE), StorageClass.STORAGE_BUFFER, "input")
 
     def loaded(name: str, result: Literal["value", "code", "coordinates"] = "value") -> Matrix:
-        matrix, function = Matrix(name, type_), None
+        matrix, function = Value(name, type_), None
         if decode is not None:
             decoder = Decoder(decode, component, tensor.block, parameters.coordinates, parameters.calls, parameters.control, table, result)
             function = decode_function(decoder, f"decode_{result}")

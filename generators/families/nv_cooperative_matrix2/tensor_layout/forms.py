@@ -17,10 +17,10 @@ from generators.program.builder import U32
 from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
 from generators.program.memory import Pointee
-from generators.program.tensor import LayoutSet, LayoutSetting, TensorLayout, TensorLayoutType
+from generators.program.tensor import LayoutSet, LayoutSetting
 from generators.program.tensor_access import POINTER_ALIGNMENT
-from generators.program.values import Matrix, Scalar, ScalarValue
-from generators.program.variables import ArrayType, Variable
+from generators.program.values import ArrayType, Scalar, ScalarValue, TensorLayout, TensorLayoutType, Value, is_matrix, is_tensor_layout
+from generators.program.variables import Variable
 from generators.types import StorageClass
 
 _TILES = 3
@@ -83,7 +83,7 @@ def _base(bench: Bench, setup: LayoutSetup) -> tuple[TensorLayout, LayoutStep]:
 
 def _got(bench: Bench, name: str, variable: Variable, *path: ScalarValue) -> TensorLayout:
     layout = bench.builder.get(name, variable, *path)
-    assert isinstance(layout, TensorLayout), "the variable holds layouts"
+    assert is_tensor_layout(layout), "the variable holds layouts"
     return layout
 
 
@@ -126,7 +126,7 @@ def _branch(bench: Bench, setup: LayoutSetup) -> None:
 
 def _scalars(numbers: Sequence[ScalarValue]) -> list[Scalar]:
     """Return parameters for operands."""
-    return [Scalar(f"parameter{i}", number.component) for i, number in enumerate(numbers)]
+    return [Value(f"parameter{i}", number.type) for i, number in enumerate(numbers)]
 
 
 def _in_function(bench: Bench, setup: LayoutSetup) -> None:
@@ -134,11 +134,11 @@ def _in_function(bench: Bench, setup: LayoutSetup) -> None:
     builder, writer = bench.builder, bench.given.writer
     base, (setting, values) = _base(bench, setup)
     numbers = writer.numbers("layout", setting, values)
-    layout, begin, scalars = TensorLayout("parameter", setup.type), Scalar("begin", U32), _scalars(numbers)
-    taken = Matrix("taken", bench.given.type)
+    layout, begin, scalars = Value("parameter", setup.type), Value("begin", U32), _scalars(numbers)
+    taken = Value("taken", bench.given.type)
     returned = None
     with builder.arm() as body:
-        changed = TensorLayout("changed", setup.type)
+        changed = Value("changed", setup.type)
         builder.add(LayoutSet(changed, layout, setting, tuple(scalars)))
         if bench.given.is_load:
             returned = bench.read("inside", begin, changed)
@@ -147,7 +147,7 @@ def _in_function(bench: Bench, setup: LayoutSetup) -> None:
     if returned is not None:
         loads = Function("loads", (layout, begin, *scalars), tuple(body), returned)
         result = builder.call("result", loads, [base, bench.begins[0], *numbers])
-        assert isinstance(result, Matrix), "the function returns a matrix"
+        assert is_matrix(result), "the function returns a matrix"
         bench.put("only", 0, result)
     else:
         stores = Function("stores", (layout, taken, begin, *scalars), tuple(body), None)
@@ -159,10 +159,10 @@ def _from_function(bench: Bench, setup: LayoutSetup) -> None:
     builder = bench.builder
     base, (setting, values) = _base(bench, setup)
     numbers = bench.given.writer.numbers("layout", setting, values)
-    layout, changed, scalars = TensorLayout("parameter", setup.type), TensorLayout("changed", setup.type), _scalars(numbers)
+    layout, changed, scalars = Value("parameter", setup.type), Value("changed", setup.type), _scalars(numbers)
     changes = Function("changes", (layout, *scalars), (LayoutSet(changed, layout, setting, tuple(scalars)),), changed)
     result = builder.call("result", changes, [base, *numbers])
-    assert isinstance(result, TensorLayout), "the function returns a layout"
+    assert is_tensor_layout(result), "the function returns a layout"
     bench.move(result)
 
 
@@ -171,7 +171,7 @@ def _through_pointer(bench: Bench, setup: LayoutSetup) -> None:
     builder = bench.builder
     base, (setting, values) = _base(bench, setup)
     numbers = bench.given.writer.numbers("layout", setting, values)
-    parameter, changed, scalars = Variable("parameter", setup.type), TensorLayout("changed", setup.type), _scalars(numbers)
+    parameter, changed, scalars = Variable("parameter", setup.type), Value("changed", setup.type), _scalars(numbers)
     with builder.arm() as body:
         builder.add(LayoutSet(changed, _got(bench, "inside", parameter), setting, tuple(scalars)))
         builder.set(parameter, (), changed)
@@ -199,7 +199,7 @@ def _loop(bench: Bench, setup: LayoutSetup) -> None:
     """Let every iteration slice the same layout, at an offset that is computed from the loop's index."""
     builder, writer = bench.builder, bench.given.writer
     base, (_, values) = _base(bench, setup)
-    index = Scalar("index", U32)
+    index = Value("index", U32)
     # Operands are declared before the loop, once.
     trips = writer.number("trips", _TILES, signed=False)
     with builder.loop(index, trips, []):
@@ -210,7 +210,7 @@ def _accumulated(bench: Bench, setup: LayoutSetup) -> None:
     """Keep a layout in a variable, and let every iteration slice it further on."""
     builder, writer = bench.builder, bench.given.writer
     base, (setting, values) = _base(bench, setup)
-    region, index = setup.region, Scalar("index", U32)
+    region, index = setup.region, Value("index", U32)
     variable = builder.variable("variable", setup.type)
     builder.set(variable, (), writer.changed("start", base, (setting, (_known(values[0]) - region.spans[0], *values[1:]))))
     step = interleaved((region.spans[0], *[0] * (len(region.spans) - 1)), region.spans)

@@ -29,9 +29,9 @@ from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep,
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType, ViewSet, ViewSetting
+from generators.program.tensor import ViewSet, ViewSetting
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Extent, Matrix, MatrixType, ScalarValue
+from generators.program.values import Extent, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.variables import VariableLoad, VariableStore
 from generators.types import ClampMode, StorageClass
 
@@ -178,7 +178,7 @@ def _layout(writer: TensorWriter, parameters: Parameters, shape: Geometry) -> Te
 
 def _derived(writer: TensorWriter, view: TensorView, setting: ViewSetting, shape: Geometry, matrix: tuple[int, int]) -> TensorView:
     """Make another view from ``view``, which stays as it was (TA-CPY-01)."""
-    other = TensorView("derived", view.type)
+    other = Value("derived", view.type)
     numbers = _derived_numbers(setting, shape, matrix)
     operands = tuple(writer.number(f"derived_{i}", value) for i, value in enumerate(numbers))
     writer.builder.add(ViewSet(other, view, setting, operands))
@@ -200,7 +200,7 @@ def _derived_numbers(setting: ViewSetting, shape: Geometry, matrix: tuple[int, i
 def _through_variable(builder: ProgramBuilder, view: TensorView) -> TensorView:
     variable = builder.variable("view_variable", view.type)
     builder.add(VariableStore(variable, (), view))
-    result = TensorView("loaded_view", view.type)
+    result = Value("loaded_view", view.type)
     builder.add(VariableLoad(result, variable))
     return result
 
@@ -218,7 +218,7 @@ def _access(
     """Load by the view and store plainly to ``target<name>``, or load plainly from ``source<name>`` and store by the view."""
     begin = tensor.begin(builder, first)
     if load:
-        matrix = Matrix(f"matrix{name}", type_)
+        matrix = Value(f"matrix{name}", type_)
         before = matrix_in(builder, f"before{name}", type_)
         builder.add(TensorLoad(matrix, tensor.array, begin, before, layout, view))
         matrix_out(builder, f"target{name}", matrix)

@@ -20,13 +20,14 @@ from cts.reference.reduce import grouped, in_order, reduce, spread
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode
+from generators.program.arrays import ArrayLoad
 from generators.program.control_flow import Condition, Select, flattened
 from generators.program.functions import Call, Function, passed_type
 from generators.program.operation import Operation
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.program import Program
 from generators.program.reduce import Reduce
-from generators.program.scalars import ScalarConvert, ScalarLoad
+from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, names_read
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
@@ -313,7 +314,7 @@ def _used(operation: PerElement, position: int) -> bool:
 
 def _reads_nothing(operations: list[PerElement]) -> list[PerElement]:
     """Those whose function reads no array, beyond which another row would read."""
-    return [o for o in operations if not any(isinstance(e, ScalarLoad) for e in flattened(o.function.body))]
+    return [o for o in operations if not any(isinstance(e, ArrayLoad) for e in flattened(o.function.body))]
 
 
 def _is_square(operation: PerElement) -> bool:

@@ -41,8 +41,8 @@ class Defect:
 
 
 def every(operations: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
-    """The operations of a kind, also inside loops and branches, in order."""
-    return [operation for operation in flattened(list(operations)) if isinstance(operation, kind)]
+    """The operations of a kind, also inside loops and branches, and effects in place of the code that has them, in order."""
+    return [operation for operation in flattened(list(operations), effects=True) if isinstance(operation, kind)]
 
 
 def each_and_all(

@@ -14,12 +14,13 @@ from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
+from generators.program.arrays import ArrayLoad
 from generators.program.blocks import BlockLoad
 from generators.program.control_flow import flattened
 from generators.program.functions import Function
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad
+from generators.program.scalars import ScalarArithmetic, ScalarConvert
 from generators.program.tensor import LayoutSet
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import Operand, TensorLayoutType, Value, literal
@@ -193,7 +194,7 @@ def _unmasked(operation: Operation, known: Definitions) -> Sequence[Operation]:
 
 def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
     """Bytes lose their sign as they are widened."""
-    if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ScalarLoad):
+    if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ArrayLoad):
         return (operation,)
     narrow, wide = operation.value.type, operation.result.type
     if not narrow.is_signed or narrow.is_float or wide.is_float or wide.bits <= narrow.bits:

@@ -13,15 +13,15 @@ from cts.reference.variables import define, value_of
 from generators.errors import GeneratorError
 from generators.program.control_flow import Exit, Loop, ReturnBoth
 from generators.program.operation import Operation
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, ScalarValue, Selected, extent
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
-    """Runs the body for each index. All carried values change at once.
+    """Runs the body for each of ``indices``, the numbers of iterations. All carried values change at once.
 
     Args:
         state, operation: where and what.
-        indices: what the index is in each iteration.
+        indices: the numbers, from which the loop's index follows.
         trips: how many iterations each instance runs, (instances,), where they are not all of ``indices``.
     """
     for carried in operation.carried:
@@ -39,7 +39,9 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
 
 def trip_counts(state: State, operation: Loop) -> np.ndarray:
     """How often each instance runs the body, int64."""
-    return state.scalar(operation.trip_count).astype(np.int64)
+    limit = extent(operation.limit) if isinstance(operation.limit, Selected) else state.scalar(operation.limit).astype(np.int64)
+    start, step = (state.scalar(value).astype(np.int64) for value in (operation.start, operation.step))
+    return np.asarray(np.maximum(-((start - limit) // step), 0))
 
 
 def loop(state: State, operation: Loop) -> None:
@@ -83,7 +85,7 @@ def return_both(state: State, operation: ReturnBoth) -> None:
 def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -> np.ndarray:
     """One iteration in the instances at ``positions``. Returns the numbers of those that leave the loop."""
     part = state.part(positions)
-    part.scalars[operation.index.name] = np.full(len(positions), index, np.uint64)
+    part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
     left = np.zeros(0, np.int64)
     for segment, way_out in _segments(operation.body):
         part.run(segment)

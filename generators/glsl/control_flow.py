@@ -26,10 +26,11 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
     for carried in loop.carried:
         if carried.next.name in in_place:
             shader.variables[carried.next.name] = shader.text(carried.current)
-    index, trip_count = identifier(loop.index.name), shader.text(loop.trip_count)
+    index, start, step = identifier(loop.index.name), shader.text(loop.start), shader.text(loop.step)
+    onwards = f"++{index}" if step == "1u" else f"{index} += {step}"
     if loop.hint != "none":
         shader.require("GL_EXT_control_flow_attributes")
-    with shader.braces(f"{_ATTRIBUTES[loop.hint]}for (uint {index} = 0u; {index} < {trip_count}; ++{index})"):
+    with shader.braces(f"{_ATTRIBUTES[loop.hint]}for (uint {index} = {start}; {index} < {shader.text(loop.limit)}; {onwards})"):
         shader.emit(loop.body)
         _assign(shader, [carried for carried in loop.carried if carried.next.name not in in_place])
 

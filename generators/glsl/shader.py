@@ -23,7 +23,7 @@ class Shader:
     Attributes:
         program: what is written.
         extensions: names of extensions.
-        variables: names of matrices that live in another's variable -> that variable.
+        variables: names of values that have no variable of their own -> the variable, or the built-in, that has it.
         lines: the statements so far.
         structs: the members of the structs that stand before ``main``, by name.
         globals: declarations of variables that stand before ``main``.
@@ -114,8 +114,10 @@ class Shader:
             raise NotExpressible(f"what types and arrays are made of are constants in GLSL, and '{value.name}' is none")
         return self.text(value)
 
-    def text(self, value: AnyValue | Operand) -> str:
+    def text(self, value: AnyValue | Operand | Selected) -> str:
         """The expression for a value: of one that the shader computes, the variable that holds it."""
+        if isinstance(value, Selected):
+            return self.extent(value)
         if not isinstance(value, Operand) or value.source != "literal":
             return self.variables.get(value.name, identifier(value.name))
         assert value.value is not None, f"{value.name}: a literal has its value"

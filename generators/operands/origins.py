@@ -102,7 +102,7 @@ def _scalar(builder: ProgramBuilder, name: str, filling: Filling, source: Scalar
         return builder.arithmetic(f"{name}_sum", "add", base, builder.operand(f"{name}_addend", component, "buffer"))
     if source == "element":
         array = builder.array(f"{name}_values", Pointee(component), len(filling.bits), StorageClass.STORAGE_BUFFER, "input")
-        return builder.scalar_load(f"{name}_element", array, builder.instance_index())
+        return builder.read_scalar(f"{name}_element", array, builder.instance_index())
     return _operand(builder, name, filling, source)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
+from generators.program.arrays import ArrayLoad, ArrayStore
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
@@ -20,9 +22,9 @@ from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad, ScalarOperator
+from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
-from generators.program.subgroups import StoreSubgroups
+from generators.program.stated import Effect, Stated
 from generators.program.values import (
     AnyValue,
     Extent,
@@ -31,14 +33,16 @@ from generators.program.values import (
     Operand,
     Scalar,
     ScalarValue,
+    Selected,
     Source,
     Value,
     ValueType,
+    VectorType,
     is_matrix,
     literal,
 )
 from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
-from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
+from generators.program.workgroup import Barrier, Handover
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
 
 U32 = COMPONENT_TYPES["u32"]
@@ -68,11 +72,22 @@ class ProgramBuilder:
         self._operations: list[Operation] = []
         self._variables: list[Variable] = []
         self._instance: Scalar | None = None
+        self._names = Counter[str]()
+
+    @property
+    def scope(self) -> Scope:
+        """Of the program's matrices."""
+        return self._scope
+
+    @property
+    def workgroup_count(self) -> int:
+        """Workgroups in a dispatch."""
+        return math.prod(self._workgroups)
 
     @property
     def instances(self) -> int:
         """Scope instances in a dispatch."""
-        return math.prod(self._workgroups) * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
+        return self.workgroup_count * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
 
     def array(
         self, name: str, pointee: Pointee, length: Extent, storage: StorageClass, role: Role, array_stride: int | None = None
@@ -105,11 +120,28 @@ class ProgramBuilder:
             self._operations.append(InstanceIndex(self._instance))
         return self._instance
 
-    def built_in_index(self, which: Literal["workgroup", "subgroup"]) -> Scalar:
-        """The number of the workgroup, or of the subgroup in it."""
-        result = Value(f"{which}_index", U32)
-        self._operations.append(BuiltInIndex(result, which))
+    def fresh(self, name: str) -> str:
+        """Return ``name``, or with a number if it has been given out before."""
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
+
+    def built_in(self, name: str, which: BuiltInName) -> Scalar:
+        """A number that the environment gives to each invocation."""
+        result = Value(name, U32)
+        self._operations.append(BuiltInScalar(result, which))
         return result
+
+    def workgroup_index(self, name: str) -> Scalar:
+        """The number of the workgroup in the dispatch: that along x, and where there are workgroups along y or z the number that Vulkan's
+        WorkgroupId gives, x first."""
+        x = self.built_in(name, "workgroup")
+        if self._workgroups[1:] == (1, 1):
+            return x
+        y, z = self.built_in(f"{name}_y", "workgroup_y"), self.built_in(f"{name}_z", "workgroup_z")
+        planes = self.arithmetic(f"{name}_planes", "multiply", z, self.built_in(f"{name}_height", "workgroups_y"))
+        lines = self.arithmetic(f"{name}_lines", "add", planes, y)
+        before = self.arithmetic(f"{name}_before", "multiply", lines, self.built_in(f"{name}_width", "workgroups_x"))
+        return self.arithmetic(f"{name}_whole", "add", before, x)
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
         """``left`` (operator) ``right``."""
@@ -117,7 +149,7 @@ class ProgramBuilder:
         self._operations.append(ScalarArithmetic(result, operator, left, right))
         return result
 
-    def offset(self, name: str, first: ScalarValue, index: Scalar, pitch: int) -> Scalar:
+    def offset(self, name: str, first: ScalarValue, index: ScalarValue, pitch: int) -> Scalar:
         """``first`` + ``index`` * ``pitch``."""
         scaled = self.arithmetic(f"{name}_scaled", "multiply", index, self.literal(pitch))
         return self.arithmetic(name, "add", scaled, first)
@@ -162,11 +194,23 @@ class ProgramBuilder:
         self._operations.append(MatrixUndefined(result, place))
         return result
 
-    def scalar_load(self, name: str, array: Array, index: ScalarValue) -> Scalar:
+    def read(self, name: str, array: Array, index: ScalarValue) -> Value[ComponentType | VectorType]:
         """Element ``index`` of ``array``."""
-        result = Value(name, array.pointee.component)
-        self._operations.append(ScalarLoad(result, array, index))
+        pointee = array.pointee
+        type_ = pointee.component if pointee.lanes == 1 else VectorType(pointee.component, pointee.lanes)
+        result: Value[ComponentType | VectorType] = Value(name, type_)
+        self._operations.append(ArrayLoad(result, array, index))
         return result
+
+    def read_scalar(self, name: str, array: Array, index: ScalarValue) -> Scalar:
+        """Element ``index`` of ``array``, whose pointee is a scalar."""
+        result = Value(name, array.pointee.component)
+        self._operations.append(ArrayLoad(result, array, index))
+        return result
+
+    def write(self, array: Array, index: ScalarValue, value: AnyValue | Operand) -> None:
+        """Store ``value`` to element ``index`` of ``array``."""
+        self._operations.append(ArrayStore(array, index, value))
 
     def store(
         self,
@@ -211,27 +255,9 @@ class ProgramBuilder:
         self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
         return result
 
-    def copy(self, target: Array, source: Array, backwards: bool = False) -> None:
-        """Copies a whole array, all invocations of the workgroup together."""
-        self._operations.append(Copy(target, source, backwards))
-
     def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
         """A control barrier, of the workgroup if nothing else is said."""
         self._operations.append(Barrier(scope, handover))
-
-    @contextmanager
-    def last_workgroup(self, counter: Array) -> Iterator[Scalar]:
-        """The operations added inside become the body; the scalar numbers the scope instances inside the last workgroup."""
-        arrival = self.array("arrival", Pointee(U32), 1, StorageClass.WORKGROUP, "scratch")
-        index = Value("instance_of_last", U32)
-        outer, self._operations = self._operations, []
-        yield index
-        body, self._operations = self._operations, outer
-        self._operations.append(LastWorkgroup(counter, arrival, index, tuple(body)))
-
-    def store_subgroups(self, target: Array, subgroup_size: int) -> None:
-        """Every invocation stores what it knows of its subgroup."""
-        self._operations.append(StoreSubgroups(target, subgroup_size))
 
     def variable(
         self, name: str, type_: ValueType, storage: Literal["function", "private"] = "function", initializer: Initializer | None = None
@@ -261,13 +287,33 @@ class ProgramBuilder:
         """Adds an operation that has no method of its own."""
         self._operations.append(operation)
 
+    def extend(self, operations: Sequence[Operation]) -> None:
+        """Adds operations, as those of an arm."""
+        self._operations.extend(operations)
+
     @contextmanager
-    def loop(self, index: Scalar, trip_count: ScalarValue, carried: Sequence[Carried], hint: Hint = "none") -> Iterator[None]:
-        """The operations added inside become the body; ``carried`` is complete when the block ends."""
-        outer, self._operations = self._operations, []
-        yield
-        body, self._operations = self._operations, outer
-        self._operations.append(Loop(index, trip_count, tuple(carried), tuple(body), hint))
+    def loop(
+        self,
+        index: Scalar,
+        limit: ScalarValue | Selected,
+        carried: Sequence[Carried],
+        hint: Hint = "none",
+        start: ScalarValue | None = None,
+        step: ScalarValue | None = None,
+    ) -> Iterator[None]:
+        """The operations added inside become the body; ``carried`` is complete when the block ends. Without a start, from 0; without a
+        step, by 1."""
+        with self.arm() as body:
+            yield
+        steps = start or self.literal(0), step or self.literal(1)
+        self._operations.append(Loop(index, limit, tuple(carried), tuple(body), hint, *steps))
+
+    @contextmanager
+    def stated(self, effect: Effect) -> Iterator[None]:
+        """The operations added inside are code that has ``effect``."""
+        with self.arm() as body:
+            yield
+        self._operations.append(Stated(effect, tuple(body)))
 
     @contextmanager
     def arm(self) -> Iterator[list[Operation]]:
@@ -307,9 +353,8 @@ class ProgramBuilder:
     @contextmanager
     def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
         """The operations added inside run in each invocation for itself."""
-        outer, self._operations = self._operations, []
-        yield
-        body, self._operations = self._operations, outer
+        with self.arm() as body:
+            yield
         self._operations.append(PerInvocation(index, size, tuple(body)))
 
     def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> AnyValue | None:

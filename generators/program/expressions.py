@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from generators.program.arrays import ArrayLoad
 from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeExtract
 from generators.program.control_flow import Condition, Relation, Select
 from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint, Operation
-from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
+from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.program.values import (
     Aggregate,
     BlockPointer,
@@ -189,7 +190,7 @@ class _Body:
                 return self.add(lambda result: BlockLoad(result, expression.pointer, expression.member, index), expression.type)
             case ElementRead():
                 place = self.value(expression.index)
-                return self.add(lambda result: ScalarLoad(result, expression.array, place), expression.type)
+                return self.add(lambda result: ArrayLoad(result, expression.array, place), expression.type)
             case Converted():
                 value = self.value(expression.value)
                 if value.type is expression.type:

@@ -11,8 +11,9 @@ from generators.program.functions import Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.per_element import StructOperand, VectorOperand
+from generators.program.stated import Stated
 from generators.program.values import Operand, Value
-from generators.program.workgroup import LastWorkgroup
+from generators.program.workgroup import LastWorkgroupRan
 
 _READ = (Condition, Merged, VectorOperand, StructOperand)
 
@@ -56,7 +57,7 @@ def changed_function(function: Function, change: Change) -> Function:
 
 def _inside(operation: Operation, change: Change) -> Operation:
     match operation:
-        case Loop() | Exit() | LastWorkgroup() | PerInvocation():
+        case Loop() | Exit() | LastWorkgroupRan() | PerInvocation() | Stated():
             return replace(operation, body=changed(operation.body, change))
         case Branch() | ReturnBoth():
             return replace(operation, then=changed(operation.then, change), otherwise=changed(operation.otherwise, change))

@@ -74,14 +74,14 @@ def _phi(shader: Shader, carried: Carried) -> Phi:
 def emit_loop(shader: Shader, loop: Loop) -> None:
     """Emit a loop that carries matrices and scalars."""
     phis = [_phi(shader, carried) for carried in loop.carried]
-    limit = shader.id(loop.trip_count)
+    limit = shader.id(loop.limit)
     has_continue = any(isinstance(operation, Exit) and operation.kind == "continue" for operation in loop.body)
     counting_loop(
         shader,
         loop.index.name,
-        shader.u32(0),
+        shader.id(loop.start),
         limit,
-        shader.u32(1),
+        shader.id(loop.step),
         shader.define(loop.index),
         phis,
         lambda: shader.emit(loop.body),

@@ -51,8 +51,9 @@ layout(set = 0, binding = 1) buffer TargetBuffer {
 shared uvec4 source_shared[2048];
 
 void main() {
-    for (uint element = gl_LocalInvocationIndex; element < 2048u; element += gl_WorkGroupSize.x) {
-        source_shared[element] = source[element];
+    for (uint source_shared_element = gl_LocalInvocationIndex; source_shared_element < 2048u; source_shared_element += gl_WorkGroupSize.x) {
+        uvec4 source_shared_copied = source[source_shared_element];
+        source_shared[source_shared_element] = source_shared_copied;
     }
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
     coopmat<int8_t, gl_ScopeWorkgroup, 16, 64, gl_MatrixUseA> matrix;

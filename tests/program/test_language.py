@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,18 +17,22 @@ from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError
 from generators.glsl.emit import emit as print_glsl
 from generators.layouts.tensor_writer import TensorWriter, slice_step
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract
-from generators.program.control_flow import Carried, Condition, Merged, Select
+from generators.program.control_flow import Carried, Condition, Merged, Select, flattened
 from generators.program.domains import Domain, check_domains
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.scalars import ScalarArithmetic, ScalarLoad, ScalarStore
+from generators.program.scalars import BuiltInName, ScalarArithmetic
 from generators.program.shape import WorkgroupShape
+from generators.program.stated import Stated
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import ArrayType, BlockMember, BlockType, MatrixType, Scalar, ScalarValue, TensorLayoutType, Value
+from generators.program.workgroup import Copied
+from generators.routines.workgroup import copy
 from generators.spirv.emit import emit
 from generators.types import Layout, Scope, StorageClass, Use
 
@@ -74,7 +79,7 @@ class Writer:
 
     def load(self, array: Array, index: ScalarValue) -> Scalar:
         result = self.new()
-        self.builder.add(ScalarLoad(result, array, index))
+        self.builder.add(ArrayLoad(result, array, index))
         return result
 
 
@@ -96,7 +101,7 @@ def test_invocations_loop_and_branch_each_for_itself() -> None:
             doubled = write.compute(carried[0].current, "multiply", 2)
         merged = Value("merged", U32)
         builder.branch(odd, then, [], [Merged(merged, (doubled, carried[0].current))])
-        builder.add(ScalarStore(target, index, merged))
+        builder.add(ArrayStore(target, index, merged))
     given = np.arange(2 * SIZE, dtype=np.uint32) ** 2 + 3
     sums = [1 + sum(int(given[i ^ step]) for step in range(i % 5)) for i in range(2 * SIZE)]
     assert ran(builder.build(), {"source": given}).tolist() == [value * 2 if i % 2 else value for i, value in enumerate(sums)]
@@ -116,7 +121,7 @@ def test_invocation_i_supplies_row_i() -> None:
         for column in range(4):
             part = Value(f"part_{column}", U32)
             builder.add(CompositeExtract(part, row, (column,)))
-            builder.add(ScalarStore(target, write.compute(later, "add", column * SIZE), part))
+            builder.add(ArrayStore(target, write.compute(later, "add", column * SIZE), part))
     given = np.arange(SIZE * 4, dtype=np.uint32).reshape(SIZE, 4) * 7 + 1
     assert ran(builder.build(), {"source": given}).tolist() == given.T.reshape(-1).tolist()
 
@@ -170,7 +175,7 @@ def test_domains_follow_operands_regions_and_conditions() -> None:
     with builder.per_invocation(index, SIZE):
         same = write.compute(uniform, "add", 1)
         own = write.compute(same, "multiply", index)
-        builder.add(ScalarStore(target, index, own))
+        builder.add(ArrayStore(target, index, own))
     domains = check_domains(builder.build())
     assert [domains[value.name] for value in (uniform, same, own)] == [Domain.SUBGROUP, Domain.SUBGROUP, Domain.INVOCATION]
 
@@ -202,3 +207,173 @@ def test_what_a_loop_carries_from_an_invocation_differs_too() -> None:
     with builder.per_invocation(index, SIZE), builder.loop(Value("i", U32), builder.literal(3), carried):
         builder.add(Select(chosen, Condition(index, "less", builder.literal(3)), carried[0].current, builder.literal(1)))
     assert check_domains(builder.build())["current"] is Domain.INVOCATION
+
+
+def test_a_loop_has_a_start_and_a_step_of_each_invocation() -> None:
+    """The sum of the loop's indices: from the invocation's number by 3, or by less, below 17."""
+    builder = builder_of_invocations()
+    write = Writer(builder)
+    target = u32s(builder, "target", SIZE, "output")
+    index = Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        step = write.compute(write.compute(index, "modulo", 3), "add", 1)
+        carried = [Carried(builder.literal(0), Value("sum", U32), Value("next_sum", U32))]
+        i = Value("i", U32)
+        with builder.loop(i, builder.literal(17), carried, start=index, step=step):
+            builder.add(ScalarArithmetic(Value("next_sum", U32), "add", Value("sum", U32), i))
+        builder.write(target, index, Value("sum", U32))
+    assert ran(builder.build(), {}).tolist() == [sum(range(i, 17, i % 3 + 1)) for i in range(SIZE)]
+
+
+def test_a_loop_that_starts_at_its_limit_does_not_run() -> None:
+    builder = builder_of_invocations()
+    target = u32s(builder, "target", SIZE, "output")
+    index = Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        carried = [Carried(builder.literal(7), Value("found", U32), Value("next_found", U32))]
+        with builder.loop(Value("i", U32), builder.literal(4), carried, start=index, step=builder.literal(4)):
+            builder.add(ScalarArithmetic(Value("next_found", U32), "add", index, builder.literal(100)))
+        builder.write(target, index, Value("found", U32))
+    assert ran(builder.build(), {}).tolist() == [100 + i if i < 4 else 7 for i in range(SIZE)]
+
+
+SUBGROUP_BUILT_INS: tuple[BuiltInName, ...] = (
+    "workgroup",
+    "workgroup_y",
+    "workgroup_z",
+    "workgroups_x",
+    "workgroups_y",
+    "workgroup_invocations",
+    "subgroup",
+    "subgroups",
+    "subgroup_size",
+    "subgroup_invocation",
+)
+
+
+def test_built_ins_are_scalars_of_each_invocation() -> None:
+    counts, subgroups = (2, 3, 2), 2
+    builder = ProgramBuilder(Scope.SUBGROUP, subgroups, counts, WorkgroupShape(subgroup_size=SIZE))
+    lanes, found = 12 * subgroups * SIZE, len(SUBGROUP_BUILT_INS)
+    target = u32s(builder, "target", lanes * found, "output")
+    write, index = Writer(builder), Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        first = write.compute(index, "multiply", found)
+        for i, which in enumerate(SUBGROUP_BUILT_INS):
+            builder.write(target, write.compute(first, "add", i), builder.built_in(which, which))
+    expected = [
+        [x, y, z, 2, 3, subgroups * SIZE, subgroup, subgroups, SIZE, lane]
+        for z in range(2)
+        for y in range(3)
+        for x in range(2)
+        for subgroup in range(subgroups)
+        for lane in range(SIZE)
+    ]
+    assert ran(builder.build(), {}).reshape(lanes, found).tolist() == expected
+
+
+def test_the_number_of_an_invocation_in_its_workgroup_is_known_at_workgroup_scope() -> None:
+    builder = ProgramBuilder(Scope.WORKGROUP, 2, 3, WorkgroupShape(subgroup_size=SIZE))
+    target = u32s(builder, "target", 6 * SIZE, "output")
+    index = Value("invocation", U32)
+    with builder.per_invocation(index, 2 * SIZE):
+        builder.write(target, index, builder.built_in("own", "local_invocation"))
+    assert ran(builder.build(), {}).tolist() == [*range(2 * SIZE)] * 3
+
+
+def test_which_invocations_a_subgroup_has_is_open() -> None:
+    builder = builder_of_invocations(subgroups=2)
+    target = u32s(builder, "target", 2 * SIZE, "output")
+    index = Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        builder.write(target, index, builder.built_in("own", "local_invocation"))
+    with pytest.raises(GeneratorError, match="nothing says what the built-in local_invocation is here"):
+        evaluate(builder.build(), Subcase("one", {}))
+
+
+def test_the_number_of_the_workgroup_counts_x_first() -> None:
+    builder = ProgramBuilder(Scope.SUBGROUP, workgroups=(2, 3, 2), shape=WorkgroupShape(subgroup_size=SIZE))
+    target = u32s(builder, "target", 12, "output")
+    place, index = builder.workgroup_index("place"), Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        with builder.arm() as first:
+            builder.write(target, place, place)
+        builder.branch(Condition(builder.built_in("lane", "subgroup_invocation"), "equal", builder.literal(0)), first)
+    assert ran(builder.build(), {}).tolist() == [*range(12)]
+
+
+def test_elements_of_arrays_may_be_vectors() -> None:
+    """Each invocation moves a vector, and says its second component apart."""
+    builder = builder_of_invocations()
+    pointee = Pointee(U32, 4)
+    source = builder.array("source", pointee, SIZE, StorageClass.STORAGE_BUFFER, "input")
+    target = builder.array("target", pointee, SIZE, StorageClass.STORAGE_BUFFER, "output")
+    seconds = u32s(builder, "seconds", SIZE, "output")
+    write, index, second = Writer(builder), Value("invocation", U32), Value("second", U32)
+    with builder.per_invocation(index, SIZE):
+        vector = builder.read("vector", source, write.compute(index, "xor", 1))
+        builder.add(CompositeExtract(second, vector, (1,)))
+        builder.write(seconds, index, second)
+        builder.write(target, index, vector)
+    given = np.arange(4 * SIZE, dtype=np.uint32).reshape(SIZE, 4) * 3 + 2
+    assert ran(builder.build(), {"source": given}).reshape(SIZE, 4).tolist() == given[np.arange(SIZE) ^ 1].tolist()
+
+
+def test_an_atomic_gives_what_was_there_before() -> None:
+    builder = builder_of_invocations()
+    counter = u32s(builder, "counter", 3, "inout")
+    target = u32s(builder, "target", 2, "output")
+    index = Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        with builder.arm() as one:
+            for i, addend in enumerate((5, 9)):
+                before = Value(f"before_{i}", U32)
+                builder.add(AtomicAdd(before, counter, builder.literal(1), builder.literal(addend)))
+                builder.write(target, builder.literal(i), before)
+        builder.branch(Condition(index, "equal", builder.literal(3)), one)
+    assert ran(builder.build(), {"counter": np.array([10, 20, 30], np.uint32)}).tolist() == [20, 25]
+
+
+def test_several_atomics_at_once_have_no_known_order() -> None:
+    builder = builder_of_invocations()
+    counter = u32s(builder, "counter", 1, "inout")
+    with builder.per_invocation(Value("invocation", U32), SIZE):
+        builder.add(AtomicAdd(Value("before", U32), counter, builder.literal(0), builder.literal(1)))
+    with pytest.raises(GeneratorError, match="which is first is unknown"):
+        evaluate(builder.build(), Subcase("one", {"counter": np.zeros(4, np.uint8)}))
+
+
+def _copied(stated_backwards: bool, copied_backwards: bool) -> np.ndarray:
+    """What a copy leaves whose statement and code may differ."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source, target = u32s(builder, "source", 20, "input"), u32s(builder, "target", 20, "output")
+    copy(builder, target, source, copied_backwards)
+    program = builder.build()
+    (operation,) = program.operations
+    assert isinstance(operation, Stated)
+    wrong = replace(operation, effect=Copied(target, source, stated_backwards))
+    return ran(replace(program, operations=(wrong,)), {"source": np.arange(20, dtype=np.uint32)})
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_code_has_the_effect_that_is_stated(backwards: bool) -> None:
+    assert _copied(backwards, backwards).tolist() == [*range(20)][:: -1 if backwards else 1]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_code_that_does_not_have_the_stated_effect_is_seen(backwards: bool) -> None:
+    with pytest.raises(AssertionError):
+        _copied(backwards, not backwards)
+
+
+def test_code_is_walked_as_it_is_and_by_its_effect() -> None:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    copy(builder, u32s(builder, "target", 20, "output"), u32s(builder, "source", 20, "input"))
+    operations = builder.build().operations
+    assert [type(one).__name__ for one in flattened(operations, effects=True)] == ["Stated", "Copied"]
+    assert [type(one).__name__ for one in flattened(operations)][-3:] == ["Loop", "ArrayLoad", "ArrayStore"]
+
+
+def test_names_that_are_given_out_are_never_the_same() -> None:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    assert [builder.fresh("a"), builder.fresh("b"), builder.fresh("a")] == ["a", "b", "a_2"]

@@ -19,6 +19,7 @@ from generators.program.built import Built
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, MatrixType, ScalarValue, Selected
+from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _BIG = {"before": 37, "between": 91, "after": 53}
@@ -183,9 +184,9 @@ class _PipelineWriter:
         keep("after")
 
         for scratch, buffer, _ in kept:
-            builder.copy(scratch, buffer)
-        builder.copy(target, fill)
-        builder.copy(source, given)
+            copy(builder, scratch, buffer)
+        copy(builder, target, fill)
+        copy(builder, source, given)
         builder.barrier()
         type_ = MatrixType(self.component, parameters.scope, *parameters.shape, parameters.use)
         load_at: ScalarValue = builder.literal(0)
@@ -197,9 +198,9 @@ class _PipelineWriter:
         matrix = builder.load("matrix", type_, source, load_at, builder.literal(found.load.stride), parameters.load)
         builder.store(matrix, target, store_at, builder.literal(found.store.stride), parameters.store)
         builder.barrier()
-        builder.copy(back, target)
+        copy(builder, back, target)
         for scratch, _, buffer in kept:
-            builder.copy(buffer, scratch)
+            copy(builder, buffer, scratch)
         policy = POLICY if parameters.placement == "odd" else ""
         return replace(builder.build(policy), label=self.label, pipeline_cache=parameters.cache)
 

@@ -25,6 +25,7 @@ from generators.program.program import Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
 from generators.program.values import MatrixType, Operand, Scalar
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.subgroups import store_subgroups
 from generators.types import Layout, StorageClass, Use
 
 _INVOCATIONS = 1024
@@ -169,7 +170,7 @@ class _TileWriter:
             lanes = math.prod(parameters.workgroups) * parameters.subgroups * size
             known = builder.array("subgroups", Pointee(U32, 4), lanes, StorageClass.STORAGE_BUFFER, "output")
         if known is not None and size is not None and parameters.built_ins == "first":
-            builder.store_subgroups(known, size)
+            store_subgroups(builder, known, size)
 
         matrices = {
             name: builder.load(
@@ -192,7 +193,7 @@ class _TileWriter:
             t = taken[name]
             builder.store(matrix, targets[name].array, self._first(name, t), builder.literal(t.stride), t.layout)
         if known is not None and size is not None and parameters.built_ins == "last":
-            builder.store_subgroups(known, size)
+            store_subgroups(builder, known, size)
         for target in targets.values():
             target.finish(builder)
         return builder.build()

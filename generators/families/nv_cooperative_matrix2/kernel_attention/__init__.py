@@ -261,7 +261,9 @@ class _Attention:
         length = size * instances
         self.exchange = self.builder.array("handed", Pointee(self.row.a), length, StorageClass.WORKGROUP, "scratch")
         zero = self.writer.literal(0)
-        self.exchange_first = self.writer.scaled("handed_first", self.builder.built_in_index("subgroup"), size) if instances > 1 else zero
+        self.exchange_first = (
+            self.writer.scaled("handed_first", self.builder.built_in("subgroup_index", "subgroup"), size) if instances > 1 else zero
+        )
 
     def _converted(self, matrix: Matrix, type_: MatrixType) -> Matrix:
         result = Value(self.writer.name("converted"), type_)

@@ -10,7 +10,7 @@ from cts.reference.values import Certain, MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
-from generators.program.elements import ElementFunction, ElementUpdate
+from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength
 from generators.program.values import ScalarValue
 from generators.program.variables import Path, Variable
 
@@ -58,7 +58,14 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
     return found
 
 
-def element_update(state: State, operation: ElementUpdate) -> None:
+def length(_: State, operation: MatrixLength) -> None:
+    """Raises GeneratorError: how many components an invocation has is open."""
+    raise GeneratorError(
+        f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
+    )
+
+
+def components_updated(state: State, operation: ComponentsUpdated) -> None:
     """Every element of the target for which the condition holds becomes the function of the source's."""
     source = _get(state, operation.source, operation.source_path)
     new = apply(state, operation.function, source)

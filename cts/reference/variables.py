@@ -53,11 +53,13 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
     """A path in numbers.
 
     Raises:
-        GeneratorError: an index is beyond the array.
+        GeneratorError: an index is beyond the array, or the path leads into a matrix.
     """
     found = []
     for place, index in enumerate(path):
         container = part_type(type_, path[:place])
+        if isinstance(container, MatrixType):
+            raise GeneratorError("which element a component of an invocation is, is open (F-KHR-4); state the effect of the code")
         assert isinstance(container, ArrayType | StructType | VectorType)
         count = length(container)
         at = np.full(len(state.instances), index) if isinstance(index, int) else state.scalar(index)

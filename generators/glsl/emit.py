@@ -16,7 +16,7 @@ from generators.glsl.construction import emit_constant, emit_null, emit_splat, e
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.conversion import emit_convert
 from generators.glsl.declarations import declare, local_size
-from generators.glsl.elements import emit_element_update
+from generators.glsl.elements import emit_length
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.functions import emit_call
 from generators.glsl.invocations import emit_per_invocation
@@ -43,7 +43,7 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
-from generators.program.elements import ElementUpdate
+from generators.program.elements import MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
@@ -94,7 +94,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,
         MatrixConvert: emit_convert,
-        ElementUpdate: emit_element_update,
+        MatrixLength: emit_length,
         CompositeConstruct: emit_construct,
         CompositeExtract: emit_extract,
         CompositeInsert: emit_insert,

@@ -66,7 +66,7 @@ def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
         shader.require("GL_KHR_shader_subgroup_basic")
     if operation.which == "workgroup_invocations":
         shape = shader.program.shape
-        extents = [f"gl_WorkGroupSize.{axis}" for axis, extent in zip("xyz", (2, shape.y, shape.z), strict=True) if extent > 1]
+        extents = [f"gl_WorkGroupSize.{axis}" for axis, extent in zip("xyz", (None, shape.y, shape.z), strict=True) if extent != 1]
         text = extents[0] if len(extents) == 1 else f"({' * '.join(extents)})"
     else:
         text = _BUILT_INS[operation.which]

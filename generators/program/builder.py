@@ -39,6 +39,7 @@ from generators.program.values import (
     ValueType,
     VectorType,
     is_matrix,
+    is_scalar,
     literal,
 )
 from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
@@ -277,6 +278,12 @@ class ProgramBuilder:
         """The matrix that ``path`` leads to in ``variable``."""
         result = self.get(name, variable, *path)
         assert is_matrix(result), f"{name}: the path leads to no matrix"
+        return result
+
+    def get_scalar(self, name: str, variable: Variable, *path: int | ScalarValue) -> Scalar:
+        """The scalar that ``path`` leads to in ``variable``."""
+        result = self.get(name, variable, *path)
+        assert is_scalar(result), f"{name}: the path leads to no scalar"
         return result
 
     def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:

@@ -20,10 +20,11 @@ class CompositeConstruct(Operation):
 
 @dataclass(frozen=True)
 class CompositeExtract(Operation):
-    """``result`` is the part of ``composite`` that ``path`` leads to; at least one step, and not into a matrix."""
+    """``result`` is the part of ``composite``, an aggregate or a matrix, that ``path`` leads to; at least one step. A part of a matrix is
+    a component of the invocation."""
 
     result: AnyValue
-    composite: Aggregate
+    composite: AnyValue
     path: tuple[int, ...]
 
 
@@ -31,9 +32,9 @@ class CompositeExtract(Operation):
 class CompositeInsert(Operation):
     """``result`` is ``composite`` with ``part`` where ``path`` leads to."""
 
-    result: Aggregate
+    result: AnyValue
     part: AnyValue | Operand
-    composite: Aggregate
+    composite: AnyValue
     path: tuple[int, ...]
 
 

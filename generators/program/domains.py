@@ -14,6 +14,7 @@ from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
 from generators.program.control_flow import Branch, Exit, Loop, Merged, Select, Switch, bodies
+from generators.program.elements import MatrixLength
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
@@ -21,6 +22,7 @@ from generators.program.program import Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.program.stated import Stated
 from generators.program.values import Operand, is_matrix, is_scalar
+from generators.program.variables import VariableLoad, VariableStore, leads_to_component
 from generators.program.walking import names_read
 from generators.types import Scope, StorageClass
 
@@ -103,7 +105,15 @@ class _Checker:
                 self._demand(operation, around, "run in every invocation")
                 self.domains[operation.index.name] = Domain.INVOCATION
                 self.run(operation.body, around)
-            case InstanceIndex():
+            case VariableLoad() | VariableStore() if leads_to_component(operation.variable.type, operation.path):
+                self._define(operation, Domain.INVOCATION)
+            case CompositeExtract() if is_matrix(operation.composite):
+                self._demand(operation, around, "take a matrix")
+                self._define(operation, Domain.INVOCATION)
+            case CompositeInsert() if is_matrix(operation.composite):
+                self._demand(operation, around, "make a matrix")
+                self._define(operation, self.scope)
+            case InstanceIndex() | MatrixLength():
                 self._define(operation, self.scope)
             case Stated():
                 self._inside(operation, around)

@@ -10,7 +10,7 @@ from typing import Literal
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.operation import Operation
-from generators.program.values import AnyValue, ArrayType, Operand, ScalarValue, StructType, ValueType, VectorType, extent
+from generators.program.values import AnyValue, ArrayType, MatrixType, Operand, ScalarValue, StructType, ValueType, VectorType, extent
 
 Initializer = MatrixConstant | MatrixNull | Literal["null"] | tuple["Initializer", ...]
 """What a variable starts with: a constant matrix, null of any type, or one initializer for each part of an array or struct."""
@@ -32,8 +32,8 @@ class Variable:
 
 
 Path = tuple[int | ScalarValue, ...]
-"""Indices from a whole to a part of it: into a struct an int; into an array an int or a scalar, which is uniform over each scope
-instance, as all scalars of a program are."""
+"""Indices from a whole to a part of it: into a struct an int; into an array an int or a scalar, which is uniform over each scope instance;
+into a matrix the number of a component of the invocation, an int or a scalar."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ def length(type_: ArrayType | StructType | VectorType) -> int:
     return extent(type_.length) if isinstance(type_, ArrayType) else len(type_.members)
 
 
+def leads_to_component(type_: ValueType, path: Sequence[object]) -> bool:
+    """Return whether ``path`` goes into a matrix, to a component of the invocation."""
+    return bool(path) and isinstance(part_type(type_, path[:-1]), MatrixType)
+
+
 def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
     """The type that ``path`` leads to.
 
@@ -68,6 +73,9 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         GeneratorError: it leads nowhere.
     """
     for index in path:
+        if isinstance(type_, MatrixType):
+            type_ = type_.component
+            continue
         if not isinstance(type_, ArrayType | StructType | VectorType):
             raise GeneratorError(f"a path goes on into a {type(type_).__name__}; end it there")
         if isinstance(index, int) and not 0 <= index < length(type_):

@@ -11,7 +11,7 @@ from generators.program.functions import Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.per_element import StructOperand, VectorOperand
-from generators.program.stated import Stated
+from generators.program.stated import Effect, Stated
 from generators.program.values import Operand, Value
 from generators.program.workgroup import LastWorkgroupRan
 
@@ -57,8 +57,12 @@ def changed_function(function: Function, change: Change) -> Function:
 
 def _inside(operation: Operation, change: Change) -> Operation:
     match operation:
-        case Loop() | Exit() | LastWorkgroupRan() | PerInvocation() | Stated():
+        case Loop() | Exit() | LastWorkgroupRan() | PerInvocation():
             return replace(operation, body=changed(operation.body, change))
+        case Stated():
+            effect = _inside(operation.effect, change)
+            assert isinstance(effect, Effect), "an operation with changes inside of it is of its class"
+            return replace(operation, effect=effect, body=changed(operation.body, change))
         case Branch() | ReturnBoth():
             return replace(operation, then=changed(operation.then, change), otherwise=changed(operation.otherwise, change))
         case Switch():

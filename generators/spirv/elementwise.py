@@ -30,13 +30,6 @@ _OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
 """By operator and whether the components are floats."""
 
 
-def less_than(component: ComponentType) -> Op:
-    """The comparison of two scalars."""
-    if component.is_float:
-        return Op.FOrdLessThan
-    return Op.SLessThan if component.is_signed else Op.ULessThan
-
-
 def _check(component: ComponentType) -> None:
     if not component.has_arithmetic:
         raise GeneratorError(f"no arithmetic instruction takes {component}; use another component type")

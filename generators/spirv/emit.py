@@ -12,7 +12,7 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
-from generators.program.elements import ElementUpdate
+from generators.program.elements import MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
@@ -35,7 +35,7 @@ from generators.spirv.composites import emit_construct, emit_copy_memory, emit_c
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
 from generators.spirv.conversion import emit_convert
-from generators.spirv.elements import emit_element_update
+from generators.spirv.elements import emit_length
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.functions import emit_call
 from generators.spirv.invocations import emit_per_invocation
@@ -90,7 +90,7 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,
         MatrixConvert: emit_convert,
-        ElementUpdate: emit_element_update,
+        MatrixLength: emit_length,
         CompositeConstruct: emit_construct,
         CompositeExtract: emit_extract,
         CompositeInsert: emit_insert,

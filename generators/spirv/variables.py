@@ -85,8 +85,8 @@ def _is_specialized(initializer: Initializer) -> bool:
     return isinstance(initializer, tuple) and any(map(_is_specialized, initializer))
 
 
-def part_pointer(shader: Shader, variable: Variable, path: Path, component: int | None = None) -> int:
-    """A pointer to what ``path`` leads to, or to the component whose index is in the id ``component`` of the matrix there.
+def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
+    """A pointer to what ``path`` leads to.
 
     Raises:
         GeneratorError: the program does not list the variable.
@@ -94,15 +94,10 @@ def part_pointer(shader: Shader, variable: Variable, path: Path, component: int 
     base = shader.variables.get(variable.name)
     if base is None:
         raise GeneratorError(f"variable {variable.name}: list it in Program.variables")
-    if not path and component is None:
+    if not path:
         return base
     indices = [shader.u32(index) if isinstance(index, int) else shader.id(index) for index in path]
-    pointee = part_type(variable.type, path)
-    if component is not None:
-        assert isinstance(pointee, MatrixType), "a component is part of a matrix"
-        indices.append(component)
-        pointee = pointee.component
-    type_ = pointer(shader.module, _STORAGE[variable.storage], type_id(shader, pointee))
+    type_ = pointer(shader.module, _STORAGE[variable.storage], type_id(shader, part_type(variable.type, path)))
     return shader.module.value(Op.AccessChain, type_, base, *indices)
 
 

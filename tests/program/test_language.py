@@ -20,9 +20,10 @@ from generators.layouts.tensor_writer import TensorWriter, slice_step
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.composites import CompositeConstruct, CompositeExtract
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert
 from generators.program.control_flow import Carried, Condition, Merged, Select, flattened
 from generators.program.domains import Domain, check_domains
+from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
@@ -30,8 +31,9 @@ from generators.program.scalars import BuiltInName, ScalarArithmetic
 from generators.program.shape import WorkgroupShape
 from generators.program.stated import Stated
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import ArrayType, BlockMember, BlockType, MatrixType, Scalar, ScalarValue, TensorLayoutType, Value
+from generators.program.values import ArrayType, BlockMember, BlockType, MatrixType, Scalar, ScalarValue, TensorLayoutType, Value, literal
 from generators.program.workgroup import Copied
+from generators.routines.elements import update_components
 from generators.routines.workgroup import copy
 from generators.spirv.emit import emit
 from generators.types import Layout, Scope, StorageClass, Use
@@ -377,3 +379,74 @@ def test_code_is_walked_as_it_is_and_by_its_effect() -> None:
 def test_names_that_are_given_out_are_never_the_same() -> None:
     builder = ProgramBuilder(Scope.SUBGROUP)
     assert [builder.fresh("a"), builder.fresh("b"), builder.fresh("a")] == ["a", "b", "a_2"]
+
+
+SQUARE = MatrixType(U32, Scope.SUBGROUP, SIZE, SIZE, Use.ACCUMULATOR)
+
+
+def components(stated: ElementFunction, code: ElementFunction) -> np.ndarray:
+    """What becomes of the numbers from 0 on where components are updated by ``code``, and ``stated`` says by what."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source, target = u32s(builder, "source", SIZE * SIZE, "input"), u32s(builder, "target", SIZE * SIZE, "output")
+    zero, stride = builder.literal(0), builder.literal(SIZE)
+    held = builder.variable("held", SQUARE)
+    builder.set(held, (), builder.load("matrix", SQUARE, source, zero, stride, Layout.ROW_MAJOR))
+    update_components(builder, ComponentsUpdated(held, (), held, (), code, leading=2))
+    builder.store(builder.get_matrix("result", held), target, zero, stride, Layout.ROW_MAJOR)
+    program = builder.build()
+    effect = ComponentsUpdated(held, (), held, (), stated, leading=2)
+    operations = tuple(replace(one, effect=effect) if isinstance(one, Stated) else one for one in program.operations)
+    return ran(replace(program, operations=operations), {"source": np.arange(SIZE * SIZE, dtype=np.uint32)})
+
+
+def test_components_of_all_invocations_are_the_matrix() -> None:
+    function = ElementFunction(literal(U32, 3), literal(U32, 7))
+    assert components(function, function).tolist() == [3 * i + 7 for i in range(SIZE * SIZE)]
+
+
+def test_components_that_are_not_what_is_stated_are_seen() -> None:
+    with pytest.raises(AssertionError):
+        components(ElementFunction(literal(U32, 3), literal(U32, 7)), ElementFunction(literal(U32, 3)))
+
+
+@pytest.mark.parametrize("form", ["length", "load", "store", "extract", "insert"])
+def test_which_components_an_invocation_has_is_open(form: str) -> None:
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    held = builder.variable("held", SQUARE)
+    matrix = builder.splat("matrix", SQUARE, builder.literal(1))
+    builder.set(held, (), matrix)
+    match form:
+        case "length":
+            builder.add(MatrixLength(Value("count", U32), SQUARE))
+        case "load":
+            builder.get("component", held, 0)
+        case "store":
+            builder.set(held, (0,), builder.literal(2))
+        case "extract":
+            builder.add(CompositeExtract(Value("component", U32), matrix, (0,)))
+        case _:
+            builder.add(CompositeInsert(Value("changed", SQUARE), builder.literal(2), matrix, (0,)))
+    with pytest.raises(GeneratorError, match="is open"):
+        evaluate(builder.build(), Subcase("one", {}))
+
+
+def _diverging(insert: bool) -> ProgramBuilder:
+    """Set a component in every other invocation, through a pointer or in a whole matrix."""
+    builder = builder_of_invocations()
+    held = builder.variable("held", SQUARE)
+    matrix = builder.splat("matrix", SQUARE, builder.literal(1))
+    builder.set(held, (), matrix)
+    odd = builder.arithmetic("odd", "and", builder.built_in("lane", "subgroup_invocation"), builder.literal(1))
+    with builder.arm() as then:
+        if insert:
+            builder.add(CompositeInsert(Value("changed", SQUARE), builder.literal(2), matrix, (0,)))
+        else:
+            builder.set(held, (0,), builder.literal(2))
+    builder.branch(Condition(odd, "equal", builder.literal(1)), then)
+    return builder
+
+
+def test_invocations_may_diverge_where_they_set_components_by_pointers() -> None:
+    assert check_domains(_diverging(insert=False).build())["odd"] is Domain.INVOCATION
+    with pytest.raises(GeneratorError, match="KHR-UNI-01"):
+        _diverging(insert=True).build()

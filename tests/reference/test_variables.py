@@ -126,6 +126,6 @@ def test_a_path_that_leads_nowhere_is_refused() -> None:
     with pytest.raises(GeneratorError, match="index 2 of 2"):
         builder.get("part", variable, 2)
     with pytest.raises(GeneratorError, match="end it there"):
-        builder.get("part", variable, 0, 0)
+        builder.get("part", variable, 1, 0)
     with pytest.raises(GeneratorError, match="need a constant index"):
         builder.get("part", variable, builder.literal(0))

@@ -38,9 +38,15 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
 
 
 def trip_counts(state: State, operation: Loop) -> np.ndarray:
-    """How often each instance runs the body, int64."""
+    """How often each instance runs the body, int64.
+
+    Raises:
+        GeneratorError: the loop has no end.
+    """
     limit = extent(operation.limit) if isinstance(operation.limit, Selected) else state.scalar(operation.limit).astype(np.int64)
     start, step = (state.scalar(value).astype(np.int64) for value in (operation.start, operation.step))
+    if not step.all():
+        raise GeneratorError(f"the loop of {operation.index.name} steps by 0 and does not end; give another step")
     return np.asarray(np.maximum(-((start - limit) // step), 0))
 
 

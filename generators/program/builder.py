@@ -77,7 +77,7 @@ class ProgramBuilder:
 
     @property
     def scope(self) -> Scope:
-        """Of the program's matrices."""
+        """Return the scope of the program's matrices."""
         return self._scope
 
     @property
@@ -295,7 +295,7 @@ class ProgramBuilder:
         self._operations.append(operation)
 
     def extend(self, operations: Sequence[Operation]) -> None:
-        """Adds operations, as those of an arm."""
+        """Adds operations, for example an arm's."""
         self._operations.extend(operations)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What invocations know of their subgroup."""
+"""Built-ins that tell invocations of their subgroup."""
 
 from __future__ import annotations
 

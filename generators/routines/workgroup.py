@@ -1,4 +1,4 @@
-"""What all invocations of a workgroup do together: share out the elements of an array, copy, and go on in the last workgroup alone."""
+"""Code that all invocations of a workgroup run together: they share out the elements of an array, copy, and go on in the last workgroup."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shared_out(builder: ProgramBuilder, name: str, count: Extent) -> Iterator[Sc
 
 def copy(builder: ProgramBuilder, target: Array, source: Array, backwards: bool = False) -> None:
     """Copy every element of ``source`` to ``target``, of equal length and pointee. ``backwards``: element e of the target is element
-    length - 1 - e of the source, so that another invocation reads an element than wrote it."""
+    length - 1 - e of the source: another invocation reads an element than wrote it."""
     with builder.stated(Copied(target, source, backwards)):
         # Where one of the arrays has its length from a specialization constant, so many elements are copied.
         length = target.length if isinstance(source.length, int) else source.length
@@ -45,8 +45,8 @@ def last_workgroup(builder: ProgramBuilder, counter: Array) -> Iterator[ScalarVa
     the scope instance inside of its workgroup.
 
     One invocation of each workgroup adds 1 to element 0 of ``counter`` (a buffer of u32 that starts with 0), between two barriers of the
-    workgroup, and hands on by workgroup memory what it was before. Which workgroup is last is unknown, so that the operations must do the
-    same in each.
+    workgroup, and hands on by workgroup memory what it was before. Which workgroup is last is unknown, so the operations must do the same
+    in each.
     """
     arrival = builder.array("arrival", Pointee(U32), 1, StorageClass.WORKGROUP, "scratch")
     zero, one = builder.literal(0), builder.literal(1)

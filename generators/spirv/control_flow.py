@@ -20,8 +20,8 @@ _CONTROLS: Mapping[Hint, LoopControl] = MappingProxyType(
 def emit_loop(shader: Shader, loop: Loop) -> None:
     """Emit a loop that carries matrices and scalars.
 
-    The header holds the phis and decides, so that what it defines is known after the loop, also of zero iterations and where the body
-    leaves the loop. With ``continue`` the continue target has phis of its own, since more than one block leads there.
+    The header holds the phis and decides, so its values are known after the loop, also of zero iterations and where the body leaves it.
+    With ``continue`` the continue target has phis of its own, since more than one block leads there.
     """
     module = shader.module
     phis = [(type_id(shader, one.current.type), *map(shader.id, (one.current, one.initial, one.next))) for one in loop.carried]

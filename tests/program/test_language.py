@@ -239,6 +239,14 @@ def test_a_loop_that_starts_at_its_limit_does_not_run() -> None:
     assert ran(builder.build(), {}).tolist() == [100 + i if i < 4 else 7 for i in range(SIZE)]
 
 
+def test_a_loop_that_does_not_step_has_no_end() -> None:
+    builder = builder_of_invocations()
+    with builder.loop(Value("i", U32), builder.literal(4), [], step=builder.literal(0)):
+        builder.arithmetic("found", "add", builder.literal(1), builder.literal(1))
+    with pytest.raises(GeneratorError, match="does not end"):
+        evaluate(builder.build(), Subcase("one", {}))
+
+
 SUBGROUP_BUILT_INS: tuple[BuiltInName, ...] = (
     "workgroup",
     "workgroup_y",

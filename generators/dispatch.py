@@ -8,13 +8,7 @@ import numpy as np
 
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
 from generators.program.interface import Member, interface
-from generators.program.program import (
-    LOCAL_SIZE_CONSTANT_ID,
-    LOCAL_SIZE_Y_CONSTANT_ID,
-    LOCAL_SIZE_Z_CONSTANT_ID,
-    Program,
-    Subcase,
-)
+from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program, Subcase
 from generators.types import COMPONENT_TYPES, StorageClass
 
 OPERAND_BUFFER = "operands"
@@ -37,7 +31,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
     for operand in places.specialization:
         assert operand.constant_id is not None
         assert operand.value is not None
-        specialization.append(Specialization(operand.constant_id, operand.component, operand.value))
+        specialization.append(Specialization(operand.constant_id, operand.type, operand.value))
     shape = program.shape
     if shape.local_size == "constants":
         u32 = COMPONENT_TYPES["u32"]
@@ -59,7 +53,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
 
 def _write(block: bytearray, members: tuple[Member, ...], operands: Mapping[str, int]) -> None:
     for member in members:
-        component = member.operand.component
+        component = member.operand.type
         value = operands[member.operand.name]
         block[member.offset : member.offset + component.bytes] = (value % (1 << component.bits)).to_bytes(component.bytes, "little")
 

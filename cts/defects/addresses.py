@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import EVERY, Value
+from cts.defects.glossary import EVERY, ParameterValue
 from cts.reference.load_store import Place, load, load_from, place, store_to
 from cts.reference.state import State
 from generators.errors import GeneratorError
@@ -191,7 +191,7 @@ _BENDS: tuple[tuple[Bend, str], ...] = (
 _ONE_UNIT = frozenset((_stride_in_elements, _first_in_elements, _both_in_elements))
 
 
-def _swap(matrix: str, access: str, layout: Layout) -> dict[str, Value]:
+def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]:
     names = {Layout.ROW_MAJOR: "row", Layout.COLUMN_MAJOR: "column"}
     return {"matrix": matrix, "access": access, "wrong": names[_other(layout)], "right": names[layout]}
 

@@ -54,9 +54,9 @@ _BENDS: tuple[tuple[_Bend, str], ...] = (
 
 
 def _other_signedness(condition: Condition) -> Condition:
-    bits = condition.left.component.bits
-    component = COMPONENT_TYPES[f"{'u' if condition.left.component.is_signed else 's'}{bits}"]
-    left, right = (replace(value, component=component) for value in (condition.left, condition.right))
+    bits = condition.left.type.bits
+    component = COMPONENT_TYPES[f"{'u' if condition.left.type.is_signed else 's'}{bits}"]
+    left, right = (replace(value, type=component) for value in (condition.left, condition.right))
     return Condition(left, condition.relation, right)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import Value
+from cts.defects.glossary import ParameterValue
 from cts.reference.callbacks import applied
 from cts.reference.evaluate import empty_state
 from cts.reference.per_element import apply, arguments, per_element
@@ -20,16 +20,15 @@ from cts.reference.reduce import grouped, in_order, reduce, spread
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode
-from generators.program.blocks import BlockPointer
+from generators.program.arrays import ArrayLoad
 from generators.program.control_flow import Condition, Select, flattened
-from generators.program.functions import Call, Function, PointerParameter
+from generators.program.functions import Call, Function, passed_type
 from generators.program.operation import Operation
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.program import Program
 from generators.program.reduce import Reduce
-from generators.program.scalars import ScalarConvert, ScalarLoad
-from generators.program.values import Matrix, Operand, Scalar
-from generators.program.variables import value_type
+from generators.program.scalars import ScalarConvert
+from generators.program.values import Matrix, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, names_read
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
 
@@ -53,11 +52,11 @@ def _other_sign(component: ComponentType) -> ComponentType:
 
 
 def _compared_otherwise(operation: Operation) -> Sequence[Operation]:
-    if not isinstance(operation, Select) or operation.condition.relation != "less" or operation.condition.left.component.is_float:
+    if not isinstance(operation, Select) or operation.condition.relation != "less" or operation.condition.left.type.is_float:
         return (operation,)
     condition, name = operation.condition, operation.result.name
-    other = _other_sign(condition.left.component)
-    left, right = Scalar(f"{name}_left", other), Scalar(f"{name}_right", other)
+    other = _other_sign(condition.left.type)
+    left, right = Value(f"{name}_left", other), Value(f"{name}_right", other)
     return (
         ScalarConvert(left, condition.left),
         ScalarConvert(right, condition.right),
@@ -83,10 +82,10 @@ def _everywhere(change: Change) -> Rewrite:
 
 
 def _exchanged_arguments(operation: Operation) -> Sequence[Operation]:
-    if not isinstance(operation, Call) or not all(isinstance(argument, Scalar | Operand) for argument in operation.arguments):
+    if not isinstance(operation, Call) or not all(is_scalar(argument) for argument in operation.arguments):
         return (operation,)
     arguments = operation.arguments
-    types = [value_type(argument) for argument in arguments if isinstance(argument, Scalar | Operand)]
+    types = [argument.type for argument in arguments if is_scalar(argument)]
     if types == types[::-1]:
         return (replace(operation, arguments=arguments[::-1]),)
     return (replace(operation, arguments=(arguments[1], arguments[0], *arguments[2:])),)
@@ -101,7 +100,7 @@ def _name(operation: Reduce | PerElement) -> str:
     return operation.result.name
 
 
-def _function(operation: Reduce | PerElement) -> Mapping[str, Value]:
+def _function(operation: Reduce | PerElement) -> Mapping[str, ParameterValue]:
     return {"function": operation.function.name}
 
 
@@ -239,8 +238,8 @@ def _samples(component: ComponentType) -> np.ndarray:
 
 
 def _component(function: Function) -> ComponentType:
-    assert isinstance(function.returned, Scalar), "instructions call functions that return scalars"
-    return function.returned.component
+    assert is_scalar(function.returned), "instructions call functions that return scalars"
+    return function.returned.type
 
 
 def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -315,7 +314,7 @@ def _used(operation: PerElement, position: int) -> bool:
 
 def _reads_nothing(operations: list[PerElement]) -> list[PerElement]:
     """Those whose function reads no array, beyond which another row would read."""
-    return [o for o in operations if not any(isinstance(e, ScalarLoad) for e in flattened(o.function.body))]
+    return [o for o in operations if not any(isinstance(e, ArrayLoad) for e in flattened(o.function.body))]
 
 
 def _is_square(operation: PerElement) -> bool:
@@ -346,7 +345,7 @@ def _unchanged(state: State, operation: PerElement) -> None:
 def _operand_defects(operation: PerElement) -> Iterator[Defect]:
     extra = operation.extra
 
-    def wrong(name: str, step: Substitute, **which: Value) -> Defect:
+    def wrong(name: str, step: Substitute, **which: ParameterValue) -> Defect:
         return Defect(f"per_element.{name}", {operation: step}, {"element_function": _name(operation), **_function(operation), **which})
 
     read = [_used(operation, i + 3) for i in range(len(extra))]
@@ -356,7 +355,7 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
     for i, operand in enumerate(extra):
         if not read[i]:
             continue
-        if isinstance(operand, Matrix) and operand != operation.matrix:
+        if is_matrix(operand) and operand != operation.matrix:
             yield wrong("element_for_operand", _given(i, operation.matrix), operand=i)
             if _is_square(operation):
                 yield wrong("operand_transposed", _transposed_operand(operand), operand=i)
@@ -364,7 +363,7 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
             turned = VectorOperand(operand.parts[::-1])
             yield wrong("components_reversed", _given(i, turned), operand=i)
         if isinstance(operand, StructOperand):
-            types = [member.component for member in operand.parts]
+            types = [member.type for member in operand.parts]
             for first, second in combinations(range(len(types)), 2):
                 if types[first] is types[second]:
                     members = list(operand.parts)
@@ -375,9 +374,7 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
 
 def _is_like(operation: PerElement, first: int, second: int) -> bool:
     one, other = (operation.function.parameters[i + 3] for i in (first, second))
-    if isinstance(one, BlockPointer | PointerParameter) or isinstance(other, BlockPointer | PointerParameter):
-        return False
-    return value_type(one) == value_type(other)
+    return passed_type(one) == passed_type(other)
 
 
 def _exchanged(first: int, second: int) -> Substitute:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from cts.defects.defect import Defect, every
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import Value
+from cts.defects.glossary import ParameterValue
 from cts.reference.functions import call
 from cts.reference.state import State
 from cts.reference.trees import selected
@@ -16,8 +16,7 @@ from cts.reference.variables import initialize
 from generators.program.functions import Call, PointerParameter
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.tensor import TensorLayout, TensorView
-from generators.program.values import Matrix
+from generators.program.values import is_matrix, is_tensor
 from generators.program.variables import Variable
 
 
@@ -32,9 +31,9 @@ def _exchanged(first: int, second: int) -> Substitute:
 
 def _copied(state: State, source: object, target: object) -> None:
     """``target`` becomes what ``source`` is, where both are matrices, or both layouts or views."""
-    if isinstance(source, Matrix) and isinstance(target, Matrix):
+    if is_matrix(source) and is_matrix(target):
         state.matrices[target.name] = state.matrices[source.name]
-    elif isinstance(source, TensorLayout | TensorView) and isinstance(target, TensorLayout | TensorView):
+    elif is_tensor(source) and is_tensor(target):
         state.aggregates[target.name] = state.aggregates[source.name]
 
 
@@ -80,12 +79,12 @@ def _static(state: State, operation: Call) -> None:
 
 
 def _is_like(one: object, other: object) -> bool:
-    if isinstance(one, Matrix) or isinstance(other, Matrix):
-        return isinstance(one, Matrix) and isinstance(other, Matrix) and one.type == other.type
+    if is_matrix(one) or is_matrix(other):
+        return is_matrix(one) and is_matrix(other) and one.type == other.type
     if isinstance(one, PointerParameter) or isinstance(other, PointerParameter):
         return isinstance(one, PointerParameter) and isinstance(other, PointerParameter) and one.variable.type == other.variable.type
-    if isinstance(one, TensorLayout | TensorView) or isinstance(other, TensorLayout | TensorView):
-        return isinstance(one, TensorLayout | TensorView) and isinstance(other, TensorLayout | TensorView) and one.type == other.type
+    if is_tensor(one) or is_tensor(other):
+        return is_tensor(one) and is_tensor(other) and one.type == other.type
     return True
 
 
@@ -95,7 +94,7 @@ def call_defects(program: Program) -> Iterator[Defect]:
     for operation in calls:
         for position, pointer in enumerate(operation.function.parameters):
             if isinstance(pointer, PointerParameter) and pointer.direction != "in":
-                where: dict[str, Value] = {"function": operation.function.name, "argument": position}
+                where: dict[str, ParameterValue] = {"function": operation.function.name, "argument": position}
                 yield Defect("call.argument_copied", {operation: _losing(position)}, where)
     for function in dict.fromkeys(call_.function for call_ in calls if call_.function.variables):
         users: dict[Operation, Substitute] = {call_: _static for call_ in calls if call_.function == function}
@@ -104,11 +103,11 @@ def call_defects(program: Program) -> Iterator[Defect]:
         name, parameters = operation.function.name, operation.function.parameters
         for first, second in combinations(range(len(parameters)), 2):
             if _is_like(parameters[first], parameters[second]) and operation.arguments[first] != operation.arguments[second]:
-                pair: dict[str, Value] = {"function": name, "first": first, "second": second}
+                pair: dict[str, ParameterValue] = {"function": name, "first": first, "second": second}
                 yield Defect("call.arguments_exchanged", {operation: _exchanged(first, second)}, pair)
         returned = operation.function.returned
         for position, parameter in enumerate(parameters):
             if returned is not None and parameter != returned and _is_like(parameter, returned):
-                one: dict[str, Value] = {"function": name, "argument": position}
+                one: dict[str, ParameterValue] = {"function": name, "argument": position}
                 yield Defect("call.returns_argument", {operation: _returning(position)}, one)
                 yield Defect("call.result_overwrites_argument", {operation: _overwriting(position)}, one)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from cts.defects.defect import Defect, every
-from cts.defects.glossary import Value
+from cts.defects.glossary import ParameterValue
 from cts.reference.evaluate import STEPS
 from cts.reference.state import State
 from generators.program.construction import MatrixConstant, MatrixSplat
@@ -50,5 +50,5 @@ def constant_defects(program: Program) -> Iterator[Defect]:
             STEPS[type(operation)](state, replace(operation, **users[operation]))
 
         if users:
-            parameters: dict[str, Value] = {"name": operand.name, "default": operand.default}
+            parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
             yield Defect("specialization.default_kept", dict.fromkeys(users, step), parameters)

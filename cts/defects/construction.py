@@ -15,7 +15,7 @@ from generators.errors import GeneratorError
 from generators.numerics.formats import encode, sign_bit
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat
 from generators.program.program import Program
-from generators.program.values import Operand, Scalar
+from generators.program.values import Operand, Value
 
 _Made = MatrixConstant | MatrixSplat
 
@@ -97,5 +97,5 @@ def construction_defects(program: Program) -> Iterator[Defect]:
     yield from each_and_all(negative, "constant.sign_lost", "negative", _name, _unsigned_rows)
     yield from each_and_all(nulls, "null_constant.ones", "null_matrix", _name, _ones)
     if program.instances > 1:
-        own = [one for one in splats if isinstance(one.value, Scalar)]
+        own = [one for one in splats if isinstance(one.value, Value)]
         yield from each_and_all(own, "splat.scalar_of_first_instance", "constructed", _name, _first_instance)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import EVERY, Value, glossary
+from cts.defects.glossary import EVERY, ParameterValue, glossary
 from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.values import Matrix
@@ -27,7 +27,7 @@ class Defect:
 
     id: str
     substitutes: Mapping[Operation, Substitute]
-    parameters: Mapping[str, Value] = field(default_factory=dict)
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -41,8 +41,8 @@ class Defect:
 
 
 def every(operations: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
-    """The operations of a kind, also inside loops and branches, in order."""
-    return [operation for operation in flattened(list(operations)) if isinstance(operation, kind)]
+    """The operations of a kind, also inside loops and branches, and effects in place of the code that has them, in order."""
+    return [operation for operation in flattened(list(operations), effects=True) if isinstance(operation, kind)]
 
 
 def each_and_all(
@@ -51,7 +51,7 @@ def each_and_all(
     subject: str,
     name: Callable[[Kind], str],
     step: Substitute,
-    also: Callable[[Kind], Mapping[str, Value]] | None = None,
+    also: Callable[[Kind], Mapping[str, ParameterValue]] | None = None,
     **kinds: str | int,
 ) -> Iterator[Defect]:
     """Yield the defect in each of ``operations`` alone, then in all of them.

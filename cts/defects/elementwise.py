@@ -241,7 +241,7 @@ def elementwise_defects(program: Program) -> Iterator[Defect]:
     unsigned = _scalar_is(lambda v, t: v & ~(1 << (t.bits - 1)))
     yield from each_and_all(scaled, "elementwise.scalar_sign_dropped", "multiple", _result, unsigned)
     for name in ("f32", "f16", "bf16"):
-        narrow = [o for o in scaled if o.scalar.component.is_float and COMPONENT_TYPES[name].precision < o.scalar.component.precision]
+        narrow = [o for o in scaled if o.scalar.type.is_float and COMPONENT_TYPES[name].precision < o.scalar.type.precision]
         step = _scalar_is(_narrow_scalar(COMPONENT_TYPES[name]))
         yield from each_and_all(narrow, "elementwise.scalar_narrowed", "multiple", _result, step, type=name)
     plain: list[Elementwise] = [*every(program.operations, MatrixArithmetic), *negations, *scaled]

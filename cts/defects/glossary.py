@@ -12,7 +12,7 @@ from generators.casebook.document import Element, read_document
 
 FILE = Path(__file__).with_name("glossary.yaml")
 
-Value = str | int | None
+ParameterValue = str | int | None
 """Of a parameter of a defect. None, for the operation that is wrong: all of the program's."""
 
 EVERY = None
@@ -66,12 +66,12 @@ class Glossary:
     def __contains__(self, id_: object) -> bool:
         return id_ in self.entries
 
-    def sentence(self, id_: str, parameters: Mapping[str, Value]) -> str:
+    def sentence(self, id_: str, parameters: Mapping[str, ParameterValue]) -> str:
         """Return what a message says about a defect with these parameters."""
         phrases = {name: self._phrase(name, parameters) for name in parameters}
         return self.entries[id_].text.format_map(phrases)
 
-    def kind(self, id_: str, parameters: Mapping[str, Value]) -> str:
+    def kind(self, id_: str, parameters: Mapping[str, ParameterValue]) -> str:
         """Return the id with the parameters that make another kind of mistake: the same in every program."""
         own = self.entries[id_].kinds
         kinds = [f"{name}:{parameters[name]}" for name in own if parameters[name] is not EVERY]
@@ -79,7 +79,7 @@ class Glossary:
         kinds += ["every" for name, value in parameters.items() if value is EVERY and not self.subjects[name].merged]
         return f"{id_}[{'/'.join(kinds)}]" if kinds else id_
 
-    def _phrase(self, name: str, parameters: Mapping[str, Value]) -> str:
+    def _phrase(self, name: str, parameters: Mapping[str, ParameterValue]) -> str:
         subject = self.subjects.get(name)
         if subject is None:
             return str(parameters[name])

@@ -14,7 +14,8 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.workgroup import Copy
+from generators.program.stated import Stated
+from generators.program.workgroup import Copied
 
 
 def handed_over_defects(program: Program) -> Iterator[Defect]:
@@ -26,7 +27,7 @@ def handed_over_defects(program: Program) -> Iterator[Defect]:
 
 
 def _from(source: Array) -> Substitute:
-    def step(state: State, operation: Copy) -> None:
+    def step(state: State, operation: Copied) -> None:
         state.memories[operation.target.name].copy_from(state.memories[source.name], operation.backwards)
 
     return step
@@ -34,12 +35,12 @@ def _from(source: Array) -> Substitute:
 
 def _remembered(operations: Sequence[Operation]) -> Iterator[Defect]:
     """A plain load gives what the last plain store left, although a matrix was stored since."""
-    plain: dict[str, Copy] = {}
+    plain: dict[str, Copied] = {}
     covered: set[str] = set()
-    for operation in operations:
+    for operation in (one.effect if isinstance(one, Stated) else one for one in operations):
         if isinstance(operation, MatrixStore):
             covered.add(operation.array.name)
-        elif isinstance(operation, Copy):
+        elif isinstance(operation, Copied):
             source = operation.source.name
             earlier = plain.get(source)
             if earlier is not None and source in covered and not earlier.backwards:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute, substituting
-from cts.defects.glossary import Value
+from cts.defects.glossary import ParameterValue
 from cts.reference.control_flow import loop
 from cts.reference.muladd import multiply_add
 from cts.reference.state import State
@@ -296,7 +296,7 @@ def product_defects(program: Program) -> Iterator[Defect]:
         for bits in (8, 16, 32):
             if bits < operations[0].result.type.component.bits:
                 for signed in (True, False):
-                    parameters: dict[str, Value] = {"bits": bits, "extension": "sign" if signed else "zero"}
+                    parameters: dict[str, ParameterValue] = {"bits": bits, "extension": "sign" if signed else "zero"}
                     steps: dict[Operation, Substitute] = dict.fromkeys(operations, _narrow_integer(bits, signed))
                     yield Defect("multiply_add.integer_sum_narrowed", steps, parameters)
     else:

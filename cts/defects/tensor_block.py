@@ -14,15 +14,16 @@ from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
+from generators.program.arrays import ArrayLoad
 from generators.program.blocks import BlockLoad
 from generators.program.control_flow import flattened
 from generators.program.functions import Function
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad
-from generators.program.tensor import LayoutSet, TensorLayoutType
+from generators.program.scalars import ScalarArithmetic, ScalarConvert
+from generators.program.tensor import LayoutSet
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import Operand, Scalar, literal
+from generators.program.values import Operand, TensorLayoutType, Value, literal
 from generators.program.walking import changed_function
 from generators.types import ClampMode
 
@@ -176,8 +177,8 @@ def _other_half(operation: Operation, known: Definitions) -> Sequence[Operation]
     shift = _shift(operation, known, 15)
     if shift is None or not isinstance(operation, ScalarArithmetic):
         return (operation,)
-    component, name = shift.result.component, operation.result.name
-    place, other = Scalar(f"{name}_place", component), Scalar(f"{name}_other", component)
+    component, name = shift.result.type, operation.result.name
+    place, other = Value(f"{name}_place", component), Value(f"{name}_other", component)
     return (
         ScalarArithmetic(place, "xor", shift.right, literal(component, 4)),
         ScalarArithmetic(other, "shift_right", shift.left, place),
@@ -188,17 +189,17 @@ def _other_half(operation: Operation, known: Definitions) -> Sequence[Operation]
 def _unmasked(operation: Operation, known: Definitions) -> Sequence[Operation]:
     if _shift(operation, known, 1) is None or not isinstance(operation, ScalarArithmetic):
         return (operation,)
-    return (replace(operation, right=literal(operation.result.component, 0)),)
+    return (replace(operation, right=literal(operation.result.type, 0)),)
 
 
 def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
     """Bytes lose their sign as they are widened."""
-    if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ScalarLoad):
+    if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ArrayLoad):
         return (operation,)
-    narrow, wide = operation.value.component, operation.result.component
+    narrow, wide = operation.value.type, operation.result.type
     if not narrow.is_signed or narrow.is_float or wide.is_float or wide.bits <= narrow.bits:
         return (operation,)
-    signed = Scalar(f"{operation.result.name}_signed", wide)
+    signed = Value(f"{operation.result.name}_signed", wide)
     mask = literal(wide, (1 << narrow.bits) - 1)
     return replace(operation, result=signed), ScalarArithmetic(operation.result, "and", signed, mask)
 

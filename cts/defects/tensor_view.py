@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.defects.defect import Defect, every, named
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import EVERY, Value
+from cts.defects.glossary import EVERY, ParameterValue
 from cts.defects.tensor_access import Access, access_at
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
@@ -20,9 +20,9 @@ from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.tensor import TensorView, TensorViewType, ViewSet
+from generators.program.tensor import ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
-from generators.program.values import extent
+from generators.program.values import TensorView, TensorViewType, extent
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ _LINES: Mapping[str, Line] = MappingProxyType(
 )
 
 
-def _place(access: Access) -> dict[str, Value]:
+def _place(access: Access) -> dict[str, ParameterValue]:
     return {"matrix": named(moved_matrix(access)), "access": "stored" if isinstance(access, TensorStore) else "loaded"}
 
 

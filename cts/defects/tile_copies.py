@@ -8,9 +8,9 @@ from dataclasses import replace
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.reference.state import State
-from cts.reference.tile_copy import tile_copy
+from cts.reference.tile_copy import tile_copied
 from generators.program.program import Program
-from generators.program.tile_copy import TileCopy
+from generators.program.tile_copy import TileCopied
 from generators.program.values import Operand
 from generators.types import COMPONENT_TYPES
 
@@ -20,34 +20,34 @@ _EVERYWHERE = Operand("everywhere", COMPONENT_TYPES["u32"], "literal", 0xFFFFFFF
 def _one_limit(which: int) -> Substitute:
     """Without the limit of rows (0) or of columns (1): what comes after a line or after the last one is taken for an element."""
 
-    def step(state: State, operation: TileCopy) -> None:
+    def step(state: State, operation: TileCopied) -> None:
         limits = operation.source.limits
         assert limits is not None, "the defect is made for copies with limits"
         left = (_EVERYWHERE, limits[1]) if which == 0 else (limits[0], _EVERYWHERE)
-        tile_copy(state, replace(operation, source=replace(operation.source, limits=left)))
+        tile_copied(state, replace(operation, source=replace(operation.source, limits=left)))
 
     return step
 
 
-def _not_transposed(state: State, operation: TileCopy) -> None:
-    tile_copy(state, replace(operation, transposed=False))
+def _not_transposed(state: State, operation: TileCopied) -> None:
+    tile_copied(state, replace(operation, transposed=False))
 
 
-def _from_the_first_column(state: State, operation: TileCopy) -> None:
-    tile_copy(state, replace(operation, source=replace(operation.source, column=replace(_EVERYWHERE, name="zero", value=0))))
+def _from_the_first_column(state: State, operation: TileCopied) -> None:
+    tile_copied(state, replace(operation, source=replace(operation.source, column=replace(_EVERYWHERE, name="zero", value=0))))
 
 
-def _from_the_first_row(state: State, operation: TileCopy) -> None:
-    tile_copy(state, replace(operation, source=replace(operation.source, row=replace(_EVERYWHERE, name="zero", value=0))))
+def _from_the_first_row(state: State, operation: TileCopied) -> None:
+    tile_copied(state, replace(operation, source=replace(operation.source, row=replace(_EVERYWHERE, name="zero", value=0))))
 
 
-def _what(operation: TileCopy) -> str:
+def _what(operation: TileCopied) -> str:
     return operation.source.array.name
 
 
 def tile_copy_defects(program: Program) -> Iterator[Defect]:
     """Defects of the tile copies of ``program``."""
-    copies = every(program.operations, TileCopy)
+    copies = every(program.operations, TileCopied)
     bounded = [copy for copy in copies if copy.source.limits is not None]
     yield from each_and_all(bounded, "tile.row_limit_ignored", "tile", _what, _one_limit(0))
     yield from each_and_all(bounded, "tile.column_limit_ignored", "tile", _what, _one_limit(1))

@@ -15,7 +15,7 @@ from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
 from cts.defects.evaluation import evaluate_defect
-from cts.defects.glossary import Value, glossary
+from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
@@ -152,7 +152,7 @@ def _match(defect: Defect, fit: Fit = Fit.ALL) -> Match:
     return Match(defect.id, defect.text, fit)
 
 
-def _relation(name: str, **parameters: Value) -> Match:
+def _relation(name: str, **parameters: ParameterValue) -> Match:
     id_ = f"outcome.{name}"
     return Match(id_, glossary().sentence(id_, parameters))
 

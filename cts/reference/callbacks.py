@@ -12,10 +12,9 @@ from cts.reference.memory import Memory
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from generators.errors import GeneratorError
-from generators.program.blocks import BlockPointer
 from generators.program.functions import Function
-from generators.program.values import Scalar
-from generators.program.variables import Aggregate, part_type
+from generators.program.values import Aggregate, is_aggregate, is_block_pointer, is_scalar
+from generators.program.variables import part_type
 from generators.types import ComponentType
 
 
@@ -54,22 +53,22 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
 
     inside = state.apart(np.arange(count, dtype=np.int64), None if owners is None else lanes(owners).astype(np.int64))
     for parameter, argument in zip(function.parameters, arguments, strict=True):
-        if isinstance(parameter, Scalar):
+        if is_scalar(parameter):
             assert isinstance(argument, np.ndarray), "the argument of a scalar is a number of each element"
-            inside.scalars[parameter.name] = lanes(argument, parameter.component)
-        elif isinstance(parameter, BlockPointer):
+            inside.scalars[parameter.name] = lanes(argument, parameter.type)
+        elif is_block_pointer(parameter):
             assert isinstance(argument, BlockPointers), "the argument of a pointer is a pointer"
             inside.scalars[parameter.name] = lanes(argument.offsets)
             inside.blocks[parameter.name] = argument.memory
         else:
-            assert isinstance(parameter, Aggregate), "instructions call functions of scalars, aggregates of scalars, and pointers to blocks"
+            assert is_aggregate(parameter), "instructions call functions of scalars, aggregates of scalars, and pointers to blocks"
             inside.aggregates[parameter.name] = tuple(lanes(part, _component(parameter, i)) for i, part in enumerate(_arrays(argument)))
-    assert isinstance(function.returned, Scalar), "instructions call functions that return scalars"
+    assert is_scalar(function.returned), "instructions call functions that return scalars"
     result = np.zeros(count, np.uint64)
     for where, value in run_body(inside, function):
         assert isinstance(value, np.ndarray)
         result[where] = value
-    return numbers(result, function.returned.component).reshape(shape)
+    return numbers(result, function.returned.type).reshape(shape)
 
 
 def _component(parameter: Aggregate, index: int) -> ComponentType:

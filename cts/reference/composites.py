@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from cts.reference.state import State
 from cts.reference.trees import is_defined
-from cts.reference.variables import Index, changed, define, indices, part, value_of
+from cts.reference.variables import changed, define, indices, part, value_of
 from generators.errors import GeneratorError
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 
 
-def _fixed(state: State, path: Sequence[int]) -> list[Index]:
-    return [np.full(len(state.instances), index, np.int64) for index in path]
-
-
 def construct(state: State, operation: CompositeConstruct) -> None:
     """The parts in their order."""
-    define(state, operation.result, tuple(value_of(state, one) for one in operation.parts))
+    define(state, operation.result.name, tuple(value_of(state, one) for one in operation.parts))
 
 
 def extract(state: State, operation: CompositeExtract) -> None:
     """The part that the path leads to."""
-    found = part(value_of(state, operation.composite), _fixed(state, operation.path))
+    found = part(value_of(state, operation.composite), indices(state, operation.composite.type, operation.path))
     assert found is not None, "values are defined"
-    define(state, operation.result, found)
+    define(state, operation.result.name, found)
 
 
 def insert(state: State, operation: CompositeInsert) -> None:
     """The composite with another part."""
     composite, new = value_of(state, operation.composite), value_of(state, operation.part)
-    define(state, operation.result, changed(operation.composite.type, composite, _fixed(state, operation.path), new))
+    path = indices(state, operation.composite.type, operation.path)
+    define(state, operation.result.name, changed(operation.composite.type, composite, path, new))
 
 
 def copy_object(state: State, operation: CopyObject) -> None:
     """The same value."""
-    define(state, operation.result, value_of(state, operation.value))
+    define(state, operation.result.name, value_of(state, operation.value))
 
 
 def copy_memory(state: State, operation: CopyMemory) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.values import Matrix
+from generators.program.values import Matrix, ScalarValue
 
 
 class UndefinedMatrix(MatrixValue):
@@ -30,9 +30,9 @@ def fill(state: State, result: Matrix, values: np.ndarray) -> None:
     state.matrices[result.name] = MatrixValue(component, np.broadcast_to(bits, (len(state.instances), *result.type.shape)))
 
 
-def _checked(result: Matrix, value: Any) -> None:
-    if value.component is not result.type.component:
-        raise GeneratorError(f"{result.name} of {result.type.component} is made of a {value.component}; use one type (KHR-COMP-02)")
+def _checked(result: Matrix, value: ScalarValue) -> None:
+    if value.type is not result.type.component:
+        raise GeneratorError(f"{result.name} of {result.type.component} is made of a {value.type}; use one type (KHR-COMP-02)")
 
 
 def splat(state: State, operation: MatrixSplat) -> None:

@@ -8,26 +8,24 @@ import numpy as np
 
 from cts.reference.selections import holds
 from cts.reference.state import State
-from cts.reference.values import select
+from cts.reference.values import MatrixValue, select
+from cts.reference.variables import define, value_of
 from generators.errors import GeneratorError
-from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop, ReturnBoth
+from generators.program.control_flow import Exit, Loop, ReturnBoth
 from generators.program.operation import Operation
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, ScalarValue, Selected, extent
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
-    """Runs the body for each index. All carried values change at once.
+    """Runs the body for each of ``indices``, the numbers of iterations. All carried values change at once.
 
     Args:
         state, operation: where and what.
-        indices: what the index is in each iteration.
+        indices: the numbers, from which the loop's index follows.
         trips: how many iterations each instance runs, (instances,), where they are not all of ``indices``.
     """
     for carried in operation.carried:
-        if isinstance(carried, CarriedScalar):
-            state.scalars[carried.current.name] = state.scalar(carried.initial)
-        else:
-            state.matrices[carried.current.name] = state.matrices[carried.initial.name]
+        define(state, carried.current.name, value_of(state, carried.initial))
     numbers = state.instances
     alive = np.ones(len(numbers), bool)
     for iteration, index in enumerate(indices):
@@ -40,8 +38,16 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
 
 
 def trip_counts(state: State, operation: Loop) -> np.ndarray:
-    """How often each instance runs the body, int64."""
-    return state.scalar(operation.trip_count).astype(np.int64)
+    """How often each instance runs the body, int64.
+
+    Raises:
+        GeneratorError: the loop has no end.
+    """
+    limit = extent(operation.limit) if isinstance(operation.limit, Selected) else state.scalar(operation.limit).astype(np.int64)
+    start, step = (state.scalar(value).astype(np.int64) for value in (operation.start, operation.step))
+    if not step.all():
+        raise GeneratorError(f"the loop of {operation.index.name} steps by 0 and does not end; give another step")
+    return np.asarray(np.maximum(-((start - limit) // step), 0))
 
 
 def loop(state: State, operation: Loop) -> None:
@@ -67,7 +73,7 @@ def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], ret
         part = state.part(np.flatnonzero(taken))
         part.run(body)
         if returned is not None and len(part.instances):
-            value = part.matrices[returned.name] if isinstance(returned, Matrix) else part.scalar(returned)
+            value = value_of(part, returned)
             state.activation.returned.append((part.instances, value))
         state.activation.gone = np.union1d(state.activation.gone, part.instances)
         state.drop_returned()
@@ -85,7 +91,7 @@ def return_both(state: State, operation: ReturnBoth) -> None:
 def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -> np.ndarray:
     """One iteration in the instances at ``positions``. Returns the numbers of those that leave the loop."""
     part = state.part(positions)
-    part.scalars[operation.index.name] = np.full(len(positions), index, np.uint64)
+    part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
     left = np.zeros(0, np.int64)
     for segment, way_out in _segments(operation.body):
         part.run(segment)
@@ -105,15 +111,15 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
         return left
     changed = state.positions(part.instances)
     kept = np.setdiff1d(np.arange(len(state.instances)), changed)
-    scalars = [(one.current.name, part.scalar(one.next)) for one in operation.carried if isinstance(one, CarriedScalar)]
-    matrices = [(one.current.name, part.matrices[one.next.name]) for one in operation.carried if isinstance(one, Carried)]
-    for name, number in scalars:
-        following = state.scalars[name].copy()
-        following[changed] = number
-        state.scalars[name] = following
-    for name, value in matrices:
-        before = [(kept, select(state.matrices[name], kept))] if len(kept) else []
-        state.merge_matrix(name, [(changed, value), *before])
+    following = [(one.current.name, value_of(part, one.next)) for one in operation.carried]
+    for name, value in following:
+        if isinstance(value, MatrixValue):
+            before = [(kept, select(state.matrices[name], kept))] if len(kept) else []
+            state.merge_matrix(name, [(changed, value), *before])
+        else:
+            numbers = state.scalars[name].copy()
+            numbers[changed] = value
+            state.scalars[name] = numbers
     return left
 
 

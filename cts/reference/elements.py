@@ -10,14 +10,14 @@ from cts.reference.values import Certain, MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
-from generators.program.elements import ElementFunction, ElementUpdate
+from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength
 from generators.program.values import ScalarValue
 from generators.program.variables import Path, Variable
 
 
 def _number(state: State, operand: ScalarValue) -> np.ndarray:
     """The value of a scalar in every instance, in the component's own dtype (floats: float64), (instances, 1, 1)."""
-    return values(state.scalar(operand).astype(operand.component.bits_dtype), operand.component)[:, None, None]
+    return values(state.scalar(operand).astype(operand.type.bits_dtype), operand.type)[:, None, None]
 
 
 def apply(state: State, function: ElementFunction, source: MatrixValue) -> np.ndarray:
@@ -58,7 +58,14 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
     return found
 
 
-def element_update(state: State, operation: ElementUpdate) -> None:
+def length(_: State, operation: MatrixLength) -> None:
+    """Raises GeneratorError: how many components an invocation has is open."""
+    raise GeneratorError(
+        f"{operation.result.name}: the number of an invocation's components is open (F-KHR-4); state the effect of the code"
+    )
+
+
+def components_updated(state: State, operation: ComponentsUpdated) -> None:
     """Every element of the target for which the condition holds becomes the function of the source's."""
     source = _get(state, operation.source, operation.source_path)
     new = apply(state, operation.function, source)

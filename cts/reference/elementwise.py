@@ -178,7 +178,7 @@ def arithmetic(state: State, operation: MatrixArithmetic) -> None:
 def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
     """A multiplication by a matrix of one value (KHR-ARI-05)."""
     matrix = state.matrices[operation.matrix.name]
-    if operation.scalar.component is not matrix.component:
+    if operation.scalar.type is not matrix.component:
         raise GeneratorError(f"the scalar {operation.scalar.name} is not of the matrix's component type (KHR-ARI-05)")
     bits = state.scalar(operation.scalar).astype(matrix.component.bits_dtype)
     factor = MatrixValue(matrix.component, np.broadcast_to(bits[:, None, None], matrix.bits.shape))

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from cts.reference.arrays import array_load, array_store, atomic_add
 from cts.reference.blocks import block_load
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.conversion import convert
-from cts.reference.elements import element_update
+from cts.reference.elements import components_updated, length
 from cts.reference.elementwise import arithmetic, negate, times_scalar
 from cts.reference.functions import call
 from cts.reference.invocations import per_invocation
@@ -19,23 +20,24 @@ from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.per_element import per_element
 from cts.reference.reduce import reduce
-from cts.reference.scalars import built_in_index, instance_index, scalar_arithmetic, scalar_convert, scalar_load, scalar_store
+from cts.reference.scalars import built_in, instance_index, scalar_arithmetic, scalar_convert
 from cts.reference.selections import branch, select, switch
 from cts.reference.state import Perform, State, initial_state
-from cts.reference.subgroups import store_subgroups
+from cts.reference.subgroups import subgroups_stored
 from cts.reference.tensor import layout_create, layout_set, view_create, view_set
 from cts.reference.tensor_access import tensor_load, tensor_store
-from cts.reference.tile_copy import tile_copy
+from cts.reference.tile_copy import tile_copied
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
-from cts.reference.workgroup import barrier, copy, last_workgroup
+from cts.reference.workgroup import barrier, copied, last_workgroup_ran, stated
 from cts.verdict.expected import Expected, Interval
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
-from generators.program.elements import ElementUpdate
+from generators.program.elements import ComponentsUpdated, MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
@@ -45,14 +47,15 @@ from generators.program.operation import Operation
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
-from generators.program.subgroups import StoreSubgroups
+from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
+from generators.program.stated import Stated
+from generators.program.subgroups import SubgroupsStored
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.tile_copy import TileCopy
+from generators.program.tile_copy import TileCopied
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
-from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan
 from generators.types import Scope
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
@@ -64,18 +67,20 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         InstanceIndex: instance_index,
         ScalarArithmetic: scalar_arithmetic,
         Loop: loop,
-        Copy: copy,
+        Copied: copied,
         Barrier: barrier,
-        LastWorkgroup: last_workgroup,
-        StoreSubgroups: store_subgroups,
+        LastWorkgroupRan: last_workgroup_ran,
+        SubgroupsStored: subgroups_stored,
         VariableLoad: variable_load,
         VariableStore: variable_store,
         MatrixConstant: constant,
         MatrixNull: null,
         MatrixUndefined: undefined,
-        ScalarLoad: scalar_load,
+        ArrayLoad: array_load,
         ScalarConvert: scalar_convert,
-        ScalarStore: scalar_store,
+        ArrayStore: array_store,
+        AtomicAdd: atomic_add,
+        Stated: stated,
         PerInvocation: per_invocation,
         Select: select,
         BlockLoad: block_load,
@@ -83,13 +88,14 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         MatrixArithmetic: arithmetic,
         MatrixTimesScalar: times_scalar,
         MatrixConvert: convert,
-        ElementUpdate: element_update,
+        ComponentsUpdated: components_updated,
+        MatrixLength: length,
         CompositeConstruct: construct,
         CompositeExtract: extract,
         CompositeInsert: insert,
         CopyObject: copy_object,
         CopyMemory: copy_memory,
-        BuiltInIndex: built_in_index,
+        BuiltInScalar: built_in,
         Branch: branch,
         Switch: switch,
         Exit: leave,
@@ -105,7 +111,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         Reduce: reduce,
         UseConvert: use_convert,
         Transpose: transpose,
-        TileCopy: tile_copy,
+        TileCopied: tile_copied,
     }
 )
 """What the specification says of each operation."""

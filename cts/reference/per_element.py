@@ -13,7 +13,7 @@ from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, values
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
-from generators.program.values import Matrix, Scalar, ScalarValue
+from generators.program.values import ScalarValue, is_matrix, is_scalar
 
 APPLIED = Authority("CM2-PE-03")
 
@@ -33,16 +33,16 @@ def arguments(state: State, operation: PerElement) -> list[Argument]:
     shape = len(state.instances), rows, columns
     found: list[Argument] = []
     for parameter, place in zip(operation.function.parameters[:2], np.indices((rows, columns)), strict=True):
-        assert isinstance(parameter, Scalar), "rows and columns are scalars"
-        found.append(np.broadcast_to(place.astype(parameter.component.dtype), shape))
+        assert is_scalar(parameter), "rows and columns are scalars"
+        found.append(np.broadcast_to(place.astype(parameter.type.dtype), shape))
     return [*found, state.matrices[operation.matrix.name].numbers, *(_extra(state, operand) for operand in operation.extra)]
 
 
 def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> None:
     """Gives the result what the function returns for the arguments ``given``. Raises GeneratorError as ``per_element``."""
     type_, function = operation.matrix.type, operation.function
-    assert isinstance(function.returned, Scalar), "the function of an operation on elements returns a scalar"
-    if operation.result.type != type_ or function.returned.component is not type_.component:
+    assert is_scalar(function.returned), "the function of an operation on elements returns a scalar"
+    if operation.result.type != type_ or function.returned.type is not type_.component:
         raise GeneratorError(f"{function.name}: the result has the type of the matrix (CM2-PE-01, CM2-PE-02)")
     shape = len(state.instances), *type_.shape
     result = np.broadcast_to(applied(state, function, given, state.instances[:, None, None]), shape)
@@ -51,7 +51,7 @@ def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> Non
 
 
 def _extra(state: State, operand: ExtraOperand) -> Argument:
-    if isinstance(operand, Matrix):
+    if is_matrix(operand):
         return state.matrices[operand.name].numbers
     if isinstance(operand, VectorOperand):
         return [_scalar(state, lane) for lane in operand.parts]
@@ -61,5 +61,5 @@ def _extra(state: State, operand: ExtraOperand) -> Argument:
 
 
 def _scalar(state: State, value: ScalarValue) -> np.ndarray:
-    bits = state.scalar(value).astype(value.component.bits_dtype)
-    return values(bits, value.component)[:, None, None]
+    bits = state.scalar(value).astype(value.type.bits_dtype)
+    return values(bits, value.type)[:, None, None]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import State
-from cts.verdict.expected import NO_AUTHORITY, Exact, one_set
 from generators.errors import GeneratorError
 from generators.numerics import formats
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
+from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.types import ComponentType, Scope
 
 
@@ -17,20 +16,48 @@ def instance_index(state: State, operation: InstanceIndex) -> None:
     state.scalars[operation.result.name] = state.instances.astype(np.uint64)
 
 
-def built_in_index(state: State, operation: BuiltInIndex) -> None:
-    """The number of each instance's workgroup, or of the subgroup that it is.
+def built_in(state: State, operation: BuiltInScalar) -> None:
+    """A number that the environment gives to each scope instance, or to each invocation where the state has one in each lane.
 
     Raises:
-        GeneratorError: a scope instance that is a workgroup has no one subgroup.
+        GeneratorError: the specification leaves open what it is.
     """
-    subgroups = state.program.subgroups
-    if state.program.scope is Scope.SUBGROUP:
-        index = state.instances // subgroups if operation.which == "workgroup" else state.instances % subgroups
-    elif operation.which == "workgroup" or subgroups == 1:
-        index = state.instances if operation.which == "workgroup" else np.zeros_like(state.instances)
-    else:
-        raise GeneratorError("a subgroup's number is not uniform over a workgroup; use it at subgroup scope (KHR-UNI-01)")
-    state.scalars[operation.result.name] = index.astype(np.uint64)
+    found = _built_in(state, operation.which)
+    if found is None:
+        raise GeneratorError(f"{operation.result.name}: nothing says what the built-in {operation.which} is here; state the effect instead")
+    state.scalars[operation.result.name] = np.broadcast_to(np.asarray(found, np.uint64), state.instances.shape)
+
+
+def _built_in(state: State, which: BuiltInName) -> np.ndarray | int | None:
+    program, instances = state.program, state.scope_instances
+    subgroups, size, of_subgroups = program.subgroups, program.shape.subgroup_size, program.scope is Scope.SUBGROUP
+    workgroup = instances // subgroups if of_subgroups else instances
+    x, y, _ = program.workgroups
+    own = None
+    if state.owners is not None and size is not None:
+        own = state.instances % (size if of_subgroups else size * subgroups)
+    match which:
+        case "workgroup":
+            return workgroup % x
+        case "workgroup_y":
+            return workgroup // x % y
+        case "workgroup_z":
+            return workgroup // (x * y)
+        case "workgroups_x" | "workgroups_y":
+            return x if which == "workgroups_x" else y
+        case "subgroups":
+            return subgroups
+        case "subgroup" if of_subgroups or subgroups == 1:
+            return instances % subgroups
+        case "subgroup_size":
+            return size
+        case "workgroup_invocations":
+            return None if size is None else size * subgroups
+        case "subgroup_invocation" if of_subgroups:
+            return own
+        case "local_invocation" if not of_subgroups:
+            return own
+    return None
 
 
 def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
@@ -50,7 +77,7 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
     Raises:
         GeneratorError: it divides by 0, shifts by the width or more, or a float result is not exact.
     """
-    component, name = operation.result.component, operation.result.name
+    component, name = operation.result.type, operation.result.name
     left, right = (numbers(state.scalar(value), component) for value in (operation.left, operation.right))
     with np.errstate(over="ignore"):
         match operation.operator:
@@ -85,7 +112,7 @@ def scalar_convert(state: State, operation: ScalarConvert) -> None:
     Raises:
         GeneratorError: a float result is not exact, or an integer cannot hold the number (C11).
     """
-    source, target, name = operation.value.component, operation.result.component, operation.result.name
+    source, target, name = operation.value.type, operation.result.type, operation.result.name
     value = numbers(state.scalar(operation.value), source)
     if target.is_float:
         value = exact(value.astype(np.float64), target, name)
@@ -107,36 +134,3 @@ def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
     if (rounded != value).any() or formats.denormals(value, component).any():
         raise GeneratorError(f"{name}: a step is not exact, or denormal, in {component}; use other data")
     return value
-
-
-def scalar_load(state: State, operation: ScalarLoad) -> None:
-    """Load the element that the index names.
-
-    Raises:
-        GeneratorError: it is outside of the array.
-    """
-    index, array = state.scalar(operation.index), operation.array
-    if (index >= array.count).any():
-        raise GeneratorError(f"{operation.result.name}: {array.name} has no element {int(index.max())}; make it longer")
-    memory = state.memories[array.name]
-    offsets = index.astype(np.int64) * array.pointee.bytes
-    if memory.copies > 1:
-        offsets = offsets + state.copies(memory)
-    state.scalars[operation.result.name] = memory.load(offsets, operation.result.component).astype(np.uint64)
-
-
-def scalar_store(state: State, operation: ScalarStore) -> None:
-    """Store the value to the element that the index names.
-
-    Raises:
-        GeneratorError: it is outside of the array, or elements are stored twice.
-    """
-    index, array = state.scalar(operation.index), operation.array
-    if (index >= array.count).any():
-        raise GeneratorError(f"{array.name} has no element {int(index.max())} to store to; make it longer")
-    memory, component = state.memories[array.name], array.pointee.component
-    offsets = index.astype(np.int64) * array.pointee.bytes
-    if memory.copies > 1:
-        offsets = offsets + state.copies(memory)
-    bits = state.scalar(operation.value).astype(component.bits_dtype)
-    memory.store(offsets.reshape(1, 1, -1), one_set(Exact(component, bits.reshape(1, 1, -1)), NO_AUTHORITY), "single elements")

@@ -14,7 +14,7 @@ from cts.reference.state import State
 from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Merged, Relation, Select, Switch
 from generators.program.operation import Operation
-from generators.program.values import Matrix
+from generators.program.values import is_matrix
 
 _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -34,8 +34,8 @@ def holds(state: State, condition: Condition) -> np.ndarray:
     Raises:
         GeneratorError: two types are compared.
     """
-    component = condition.left.component
-    if component != condition.right.component:
+    component = condition.left.type
+    if component != condition.right.type:
         raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
     left, right = (numbers(state.scalar(value), component) for value in (condition.left, condition.right))
     if component.is_float and (np.isnan(left) | np.isnan(right)).any():
@@ -64,14 +64,14 @@ def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], m
     if not remaining:
         return
     for item in merged:
-        if isinstance(item.result, Matrix):
+        if is_matrix(item.result):
             sources = [(where, part.matrices[item.sources[number].name]) for number, where, part in remaining]
             state.merge_matrix(item.result.name, sources)
             continue
         values = np.zeros(len(state.instances), np.uint64)
         for number, where, part in remaining:
             source = item.sources[number]
-            assert not isinstance(source, Matrix)
+            assert not is_matrix(source)
             values[where] = part.scalar(source)
         state.scalars[item.result.name] = values
 

@@ -33,7 +33,7 @@ class Activation:
     parameters: Mapping[str, str] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
     gone: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    returned: list[tuple[np.ndarray, MatrixValue | np.ndarray | tuple[Tree | None, ...]]] = field(default_factory=list)
+    returned: list[tuple[np.ndarray, Tree]] = field(default_factory=list)
 
 
 @dataclass
@@ -188,7 +188,7 @@ class State:
         value = operand.value if operand.source in ("literal", "specialization") else self.subcase.operands.get(operand.name)
         if value is None:
             raise GeneratorError(f"subcase {self.subcase.name} gives no value for operand {operand.name}")
-        return value % (1 << operand.component.bits)
+        return value % (1 << operand.type.bits)
 
     def copy_offsets(self, memory: Memory) -> np.ndarray:
         """Where the copy of workgroup memory begins that each scope instance sees, int64, (instances, 1, 1)."""

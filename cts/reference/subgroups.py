@@ -6,11 +6,11 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.verdict.expected import Authority, Exact, one_set
-from generators.program.subgroups import StoreSubgroups
+from generators.program.subgroups import SubgroupsStored
 from generators.types import COMPONENT_TYPES
 
 
-def store_subgroups(state: State, operation: StoreSubgroups) -> None:
+def subgroups_stored(state: State, operation: SubgroupsStored) -> None:
     """The element of each place in each subgroup says which it is. All subgroups are full: the local size in x is a multiple of the
     subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""
     program, u32 = state.program, COMPONENT_TYPES["u32"]

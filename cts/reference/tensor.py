@@ -8,8 +8,8 @@ import numpy as np
 
 from cts.reference.state import State
 from generators.errors import GeneratorError
-from generators.program.tensor import LayoutCreate, LayoutSet, TensorLayout, TensorView, ViewCreate, ViewSet
-from generators.program.values import ScalarValue, extent
+from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
+from generators.program.values import ScalarValue, TensorLayout, TensorView, extent
 
 WHOLE_SPAN = 0xFFFFFFFF
 """Both clip spans of a new view (TA-VCR-01)."""

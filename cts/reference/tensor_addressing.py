@@ -9,8 +9,7 @@ import numpy as np
 
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, row_major
 from generators.errors import GeneratorError
-from generators.program.tensor import TensorLayoutType, TensorViewType
-from generators.program.values import extent
+from generators.program.values import TensorLayoutType, TensorViewType, extent
 from generators.types import ClampMode
 
 LIMIT = 1 << 31

@@ -7,12 +7,12 @@ import numpy as np
 from cts.reference.state import State
 from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError
-from generators.program.tile_copy import TileCopy, Window
+from generators.program.tile_copy import TileCopied, Window
 from generators.program.values import ScalarValue
 from generators.types import Scope
 
 
-def tile_copy(state: State, operation: TileCopy) -> None:
+def tile_copied(state: State, operation: TileCopied) -> None:
     """Every element of the tile in every workgroup.
 
     Raises:

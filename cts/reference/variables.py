@@ -12,53 +12,54 @@ from cts.reference.trees import Partial, Tree, is_defined, replaced, selected
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
-from generators.program.variables import (
+from generators.program.values import (
+    AnyValue,
     ArrayType,
-    Initializer,
+    MatrixType,
+    Operand,
+    Scalar,
     StructType,
-    Value,
     ValueType,
-    Variable,
-    VariableLoad,
-    VariableStore,
     VectorType,
-    length,
-    part_type,
+    is_matrix,
+    is_scalar,
 )
+from generators.program.variables import Initializer, Variable, VariableLoad, VariableStore, length, part_type
 
 Index = np.ndarray
 """One step of a path: int64, (instances,)."""
 
 
-def value_of(state: State, value: Value | Operand) -> Tree:
+def value_of(state: State, value: AnyValue | Operand) -> Tree:
     """What a name stands for."""
-    if isinstance(value, Matrix):
+    if is_matrix(value):
         return state.matrices[value.name]
-    return state.scalar(value) if isinstance(value, Scalar | Operand) else state.aggregates[value.name]
+    return state.scalar(value) if is_scalar(value) else state.aggregates[value.name]
 
 
-def define(state: State, result: Value, tree: Tree) -> None:
+def define(state: State, name: str, tree: Tree) -> None:
     """Gives a name its value, which every scope instance has: only variables may hold less."""
     assert not isinstance(tree, Partial)
     if isinstance(tree, MatrixValue):
-        state.matrices[result.name] = tree
+        state.matrices[name] = tree
     elif isinstance(tree, tuple):
-        state.aggregates[result.name] = tree
+        state.aggregates[name] = tree
     else:
         assert not isinstance(tree, Partial), "what is loaded is defined in every instance"
-        state.scalars[result.name] = tree
+        state.scalars[name] = tree
 
 
 def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scalar]) -> list[Index]:
     """A path in numbers.
 
     Raises:
-        GeneratorError: an index is beyond the array.
+        GeneratorError: an index is beyond the array, or the path leads into a matrix.
     """
     found = []
     for place, index in enumerate(path):
         container = part_type(type_, path[:place])
+        if isinstance(container, MatrixType):
+            raise GeneratorError("which element a component of an invocation is, is open (F-KHR-4); state the effect of the code")
         assert isinstance(container, ArrayType | StructType | VectorType)
         count = length(container)
         at = np.full(len(state.instances), index) if isinstance(index, int) else state.scalar(index)
@@ -125,7 +126,7 @@ def variable_load(state: State, operation: VariableLoad) -> None:
     found = part(state.variables.get(variable.name), indices(state, variable.type, operation.path))
     if found is None or not is_defined(found):
         raise GeneratorError(f"variable {variable.name} is loaded before it is written; store to all of what is loaded first")
-    define(state, operation.result, found)
+    define(state, operation.result.name, found)
 
 
 def variable_store(state: State, operation: VariableStore) -> None:

@@ -9,10 +9,16 @@ import numpy as np
 from cts.reference.state import State
 from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError
-from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.program.stated import Stated
+from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan
 
 
-def copy(state: State, operation: Copy) -> None:
+def stated(state: State, operation: Stated) -> None:
+    """Perform the effect, and not the code."""
+    state.perform(state, operation.effect)
+
+
+def copied(state: State, operation: Copied) -> None:
     """Every element of the source, to the same place in the target, or to that as far from its end.
 
     Raises:
@@ -27,7 +33,7 @@ def barrier(state: State, operation: Barrier) -> None:
     """Nothing: the model executes every operation in all invocations before the next. Missing barriers are for a device to find."""
 
 
-def last_workgroup(state: State, operation: LastWorkgroup) -> None:
+def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
     """The counter has counted every workgroup, and the body runs in the scope instances of one of them.
 
     Raises:
@@ -43,6 +49,5 @@ def last_workgroup(state: State, operation: LastWorkgroup) -> None:
     instances = state.instances
     state.program = replace(program, workgroups=(1, 1, 1))
     state.instances = np.arange(state.program.instances, dtype=np.int64)
-    state.scalars[operation.index.name] = state.instances.astype(np.uint64)
     state.run(operation.body)
     state.program, state.instances = program, instances

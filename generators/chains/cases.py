@@ -141,7 +141,7 @@ def begin(parameters: ChainParameters, n: Decider = Decider(), storage: StorageC
     builder = ProgramBuilder(scope, subgroups=parameters.subgroups, workgroups=parameters.workgroups)
     match source:
         case "workgroup" | "subgroup":
-            number: ScalarValue = builder.built_in_index(source)
+            number: ScalarValue = builder.built_in(f"{source}_index", source)
         case _:
             number = builder.operand("n", n.component, source, n.value, n.default)
     layouts = dict(zip("abcd", parameters.layouts, strict=True))

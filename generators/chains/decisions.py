@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from generators.chains.tiles import ChainWriter
 from generators.program.control_flow import Carried, Condition, Merged, Relation
 from generators.program.operation import Hint
-from generators.program.values import Matrix, Operand, Scalar, ScalarValue
-from generators.types import COMPONENT_TYPES
+from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Value, is_matrix
+from generators.types import COMPONENT_TYPES, ComponentType
 
 U32 = COMPONENT_TYPES["u32"]
 
-Value = Matrix | ScalarValue
-Values = Sequence[Value]
+Chosen = Matrix | ScalarValue
+Values = Sequence[Chosen]
 
 
 class Decisions:
@@ -39,16 +39,15 @@ class Decisions:
 
     def literal(self, value: int) -> Operand:
         """Make a number of the type of ``n``."""
-        return self.writer.builder.literal(value, self.n.component)
+        return self.writer.builder.literal(value, self.n.type)
 
-    def result(self, source: Value) -> Matrix | Scalar:
+    def result(self, source: Chosen) -> Value[MatrixType | ComponentType]:
         """Make a value for a merge, of the type of one of its sources."""
-        name = self.writer.name("chosen")
-        return Matrix(name, source.type) if isinstance(source, Matrix) else Scalar(name, source.component)
+        return Value(self.writer.name("chosen"), source.type)
 
     def choose(
         self, then: Callable[[], Values], otherwise: Callable[[], Values], condition: Condition | None = None
-    ) -> list[Matrix | Scalar]:
+    ) -> list[Value[MatrixType | ComponentType]]:
         """Branch. Each arm writes its operations and returns its values; return the merged values."""
         builder = self.writer.builder
         with builder.arm() as first:
@@ -63,7 +62,7 @@ class Decisions:
         self, then: Callable[[], Sequence[Matrix]], otherwise: Callable[[], Sequence[Matrix]], condition: Condition | None = None
     ) -> list[Matrix]:
         """Branch as ``choose`` does, for matrices alone."""
-        return [value for value in self.choose(then, otherwise, condition) if isinstance(value, Matrix)]
+        return [value for value in self.choose(then, otherwise, condition) if is_matrix(value)]
 
     def repeat(
         self, trips: ScalarValue | int, initial: Sequence[Matrix], body: Callable[[Scalar, Sequence[Matrix]], Sequence[Matrix]]
@@ -71,8 +70,8 @@ class Decisions:
         """Write a loop. ``body`` gets the index and the carried matrices, and returns the ones of the next iteration; return the ones after
         the loop."""
         writer = self.writer
-        index = Scalar(writer.name("i"), U32)
-        current = [Matrix(writer.name("carried"), matrix.type) for matrix in initial]
+        index = Value(writer.name("i"), U32)
+        current = [Value(writer.name("carried"), matrix.type) for matrix in initial]
         carried: list[Carried] = []
         count = writer.builder.literal(trips) if isinstance(trips, int) else trips
         with writer.builder.loop(index, count, carried, self.hint):

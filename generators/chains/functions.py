@@ -8,7 +8,7 @@ from generators.chains.decisions import U32, Decisions
 from generators.chains.tiles import ChainWriter
 from generators.program.functions import Argument, Function, Parameter
 from generators.program.operation import Hint
-from generators.program.values import Matrix, Scalar
+from generators.program.values import Matrix, Scalar, Value, is_matrix
 from generators.program.variables import Variable
 
 
@@ -27,11 +27,11 @@ class FunctionWriter:
 
     def parameters(self, *kinds: str) -> list[Matrix]:
         """Make a matrix parameter for each operand that is named."""
-        return [Matrix(self.writer.name(f"parameter_{kind}"), self.writer.type(kind)) for kind in kinds]
+        return [Value(self.writer.name(f"parameter_{kind}"), self.writer.type(kind)) for kind in kinds]
 
     def scalars(self, *names: str) -> list[Scalar]:
         """Make u32 parameters."""
-        return [Scalar(self.writer.name(f"parameter_{name}"), U32) for name in names]
+        return [Value(self.writer.name(f"parameter_{name}"), U32) for name in names]
 
     def function(
         self, name: str, parameters: Sequence[Parameter], body: Callable[[], Matrix | None], variables: Sequence[Variable] = ()
@@ -44,7 +44,7 @@ class FunctionWriter:
     def call(self, function: Function, *arguments: Argument) -> Matrix:
         """Call a function that returns a matrix."""
         result = self.writer.builder.call(self.writer.name("result"), function, arguments)
-        assert isinstance(result, Matrix)
+        assert is_matrix(result)
         return result
 
     def run(self, function: Function, *arguments: Argument) -> None:

@@ -9,8 +9,8 @@ from generators.chains.functions import FunctionWriter
 from generators.chains.tiles import ChainWriter
 from generators.program.functions import Direction, Function, PointerParameter
 from generators.program.operation import Hint
-from generators.program.values import Matrix, MatrixType
-from generators.program.variables import Initializer, Path, ValueType, Variable
+from generators.program.values import Matrix, MatrixType, ValueType
+from generators.program.variables import Initializer, Path, Variable
 
 Storage = Literal["function", "private"]
 """Storage classes of variables."""

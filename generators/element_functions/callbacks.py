@@ -12,8 +12,7 @@ from generators.program.builder import U32
 from generators.program.expressions import Binary, Called, Choose, Converted, ElementRead, Expression, Part, constant, element_function
 from generators.program.functions import Function, Parameter
 from generators.program.per_element import ExtraOperand, StructOperand, VectorOperand
-from generators.program.values import Operand, Scalar
-from generators.program.variables import Aggregate, StructType, VectorType
+from generators.program.values import Operand, StructType, Value, VectorType
 from generators.types import COMPONENT_TYPES, ComponentType
 
 S32 = COMPONENT_TYPES["s32"]
@@ -59,8 +58,8 @@ def _position(writer: CallbackWriter, _: int) -> Callback:
 
 def _mask(writer: CallbackWriter, _: int) -> Callback:
     """Replace x by a number beyond a diagonal. Three columns before the first are negative or great, as the type of the row says."""
-    type_ = writer.row.component
-    column: Expression = writer.column if writer.column.component is type_ else Converted(type_, writer.column)
+    type_ = writer.row.type
+    column: Expression = writer.column if writer.column.type is type_ else Converted(type_, writer.column)
     inside = Binary("less", Binary("subtract", column, constant(type_, 3)), writer.row)
     beyond = writer.arithmetic.constant(-3.5 if writer.component.is_float else writer.number(1))
     return Callback(writer.function("mask", Choose(inside, writer.arithmetic.raised(writer.x), beyond)))
@@ -69,7 +68,7 @@ def _mask(writer: CallbackWriter, _: int) -> Callback:
 def _clamp(writer: CallbackWriter, _: int) -> Callback:
     """Keep x between two operands."""
     component, raised = writer.component, writer.arithmetic.raised
-    low, high = Scalar("low", component), Scalar("high", component)
+    low, high = Value("low", component), Value("high", component)
     if component.is_float:
         ends: tuple[float, float] = (-1.5, 2.5)
     elif component.is_signed:
@@ -115,7 +114,7 @@ def _scalars(writer: CallbackWriter, order: int) -> Callback:
     numbers = (("own", writer.component, writer.number(0)), ("unsigned", U32, 9), ("signed", S32, -6), ("float", F32, 7))
     parameters, extra = [], []
     for name, component, number in numbers[order % 4 :] + numbers[: order % 4]:
-        parameter = Scalar(f"the_{name}", component)
+        parameter = Value(f"the_{name}", component)
         total.add(parameter, number)
         parameters.append(parameter)
         extra.append(writer.around.scalar(f"given_{name}", component, bits_of(component, number)))
@@ -125,7 +124,7 @@ def _scalars(writer: CallbackWriter, order: int) -> Callback:
 def _vector(writer: CallbackWriter, order: int) -> Callback:
     """Choose a component of a vector of 2 to 4 by the place, or x."""
     lanes = 2 + order % 3
-    vector = Aggregate("vector", VectorType(writer.component, lanes))
+    vector = Value("vector", VectorType(writer.component, lanes))
     operand = VectorOperand(
         tuple(writer.around.scalar(f"lane_{i}", writer.component, bits_of(writer.component, _small(writer, i))) for i in range(lanes))
     )
@@ -149,7 +148,7 @@ def _struct(writer: CallbackWriter, order: int) -> Callback:
     total = _Sum(writer)
     members = (writer.component, U32, writer.component, S32)
     rotated = members[order % 4 :] + members[: order % 4]
-    parameter = Aggregate("bundle", StructType("Bundle", rotated))
+    parameter = Value("bundle", StructType("Bundle", rotated))
     operands = []
     for i, component in enumerate(rotated):
         number = writer.number(i) if component is writer.component else -6 if component is S32 else 9
@@ -162,7 +161,7 @@ def _matrices(writer: CallbackWriter, order: int) -> Callback:
     """Add one to three further matrices."""
     total, parameters, extra = _Sum(writer), [], []
     for i in range(1 + order % 3):
-        parameter = Scalar(f"other_{i}", writer.component)
+        parameter = Value(f"other_{i}", writer.component)
         total.add(parameter, None)
         parameters.append(parameter)
         extra.append(writer.around.matrix(f"matrix_{i}"))
@@ -181,8 +180,8 @@ def _bundled(writer: CallbackWriter, order: int) -> Callback:
 
 def _several(writer: CallbackWriter, order: int, name: str, with_struct: bool) -> Callback:
     total, component = _Sum(writer), writer.component
-    vector, struct = Aggregate("pair", VectorType(component, 2)), Aggregate("bundle", StructType("Bundle", (U32, component)))
-    scalar, one, two = (Scalar(name, component) for name in ("scalar", "one", "two"))
+    vector, struct = Value("pair", VectorType(component, 2)), Value("bundle", StructType("Bundle", (U32, component)))
+    scalar, one, two = (Value(name, component) for name in ("scalar", "one", "two"))
     value, lanes = writer.given("given", 0), VectorOperand((writer.given("lane_0", 1), writer.given("lane_1", 2)))
     pair_most, struct_most = abs(writer.number(1)) + 2 * abs(writer.number(2)), 9 + 2 * abs(writer.number(3))
     parts: list[tuple[Parameter, ExtraOperand, Expression, float | None]] = [
@@ -208,7 +207,7 @@ def _doubled(writer: CallbackWriter, value: Expression) -> Expression:
 def _read(writer: CallbackWriter, name: str, length: int, index: Expression) -> tuple[Expression, Parameter, ExtraOperand]:
     """Read an element of a table, ``index`` after the first one of this instance."""
     array, begin = writer.around.table(name, length)
-    parameter = Scalar("begin", U32)
+    parameter = Value("begin", U32)
     return ElementRead(array, Binary("add", parameter, index)), parameter, begin
 
 
@@ -240,13 +239,13 @@ def _scale(writer: CallbackWriter, _: int) -> Callback:
 def _nested(writer: CallbackWriter, _: int) -> Callback:
     """Call another function twice, the second time with rows and columns exchanged and of what the first returned."""
     component, arithmetic = writer.component, writer.arithmetic
-    a, b = Scalar("a", component), Scalar("b", component)
+    a, b = Value("a", component), Value("b", component)
     tripled = Binary("multiply", arithmetic.raised(a), arithmetic.constant(3))
-    row, column = Scalar("row", U32), Scalar("column", U32)
+    row, column = Value("row", U32), Value("column", U32)
     chosen = Choose(Binary("less", column, row), tripled, arithmetic.raised(a))
     inner_result = arithmetic.weighted([(1, b), (1, chosen), *writer.place_terms(row, column)])
     inner = element_function("inner", (row, column, a, b), arithmetic.lowered(inner_result), writer.control)
-    s, t = Scalar("s", component), Scalar("t", component)
+    s, t = Value("s", component), Value("t", component)
     by_row, by_column = writer.unsigned(writer.row), writer.unsigned(writer.column)
     first = Called(inner, (by_row, by_column, t, writer.x))
     result = Called(inner, (by_column, by_row, s, first))
@@ -259,17 +258,17 @@ def _nested(writer: CallbackWriter, _: int) -> Callback:
 def _unused(writer: CallbackWriter, _: int) -> Callback:
     """Take parameters of every kind that nothing reads, around two that count."""
     total, component = _Sum(writer), writer.component
-    s, t = Scalar("s", component), Scalar("t", component)
+    s, t = Value("s", component), Value("t", component)
     total.add(s, writer.number(0))
     total.add(t, writer.number(1))
     parameters = (
-        Scalar("unread", U32),
+        Value("unread", U32),
         s,
-        Aggregate("unread_vector", VectorType(component, 3)),
-        Scalar("unread_element", component),
-        Scalar("unread_signed", S32),
+        Value("unread_vector", VectorType(component, 3)),
+        Value("unread_element", component),
+        Value("unread_signed", S32),
         t,
-        Scalar("unread_last", component),
+        Value("unread_last", component),
     )
     extra = (
         writer.around.scalar("unread", U32, 77),

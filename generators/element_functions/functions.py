@@ -10,7 +10,7 @@ from generators.numerics.formats import bits_of
 from generators.program.expressions import Binary, Called, Choose, Converted, Expression, Operator, constant, element_function
 from generators.program.functions import Function
 from generators.program.operation import Hint
-from generators.program.values import Scalar
+from generators.program.values import Value
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Combination = Literal["add", "minimum", "maximum", "multiply", "and", "or", "xor", "circle", "magnitude"]
@@ -31,11 +31,11 @@ class Arithmetic:
 
     def raised(self, value: Expression) -> Expression:
         """Return ``value``, of any type, in the type that computes."""
-        return value if value.component is self.type else Converted(self.type, value)
+        return value if value.type is self.type else Converted(self.type, value)
 
     def lowered(self, value: Expression) -> Expression:
         """Return ``value`` in the component type."""
-        return value if value.component is self.component else Converted(self.component, value)
+        return value if value.type is self.component else Converted(self.component, value)
 
     def constant(self, number: float) -> Expression:
         """Return a literal in the type that computes."""
@@ -85,7 +85,7 @@ def combining(name: str, component: ComponentType, kind: Combination, nesting: i
     """Build the function of two components that a reduction by ``kind`` calls; it calls another one ``nesting`` times over, and gives the
     parameters in the other order."""
     arithmetic = Arithmetic(component)
-    a, b = Scalar("a", component), Scalar("b", component)
+    a, b = Value("a", component), Value("b", component)
     inner = arithmetic.lowered(_combined(arithmetic, kind, arithmetic.raised(a), arithmetic.raised(b)))
     function = element_function(name if not nesting else f"{name}_innermost", (a, b), inner, control)
     for depth in range(nesting, 0, -1):

@@ -11,7 +11,7 @@ from generators.program.expressions import Converted, Expression, element_functi
 from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint
-from generators.program.values import Matrix, Scalar, ScalarValue, Source
+from generators.program.values import Matrix, ScalarValue, Source, Value
 from generators.types import ComponentType
 
 
@@ -53,8 +53,8 @@ class CallbackWriter:
         self.arithmetic = Arithmetic(component)
         self.shape = shape
         self.control = control
-        self.row, self.column = Scalar("row", row), Scalar("column", column)
-        self.x = Scalar("x", component)
+        self.row, self.column = Value("row", row), Value("column", column)
+        self.x = Value("x", component)
 
     def function(self, name: str, result: Expression, *more: Parameter) -> Function:
         """Return the function of row, column, x and ``more``."""
@@ -62,7 +62,7 @@ class CallbackWriter:
 
     def unsigned(self, value: Expression) -> Expression:
         """Return a row or column as u32."""
-        return value if value.component is U32 else Converted(U32, value)
+        return value if value.type is U32 else Converted(U32, value)
 
     @property
     def steps(self) -> tuple[int, int]:

@@ -16,10 +16,9 @@ import numpy as np
 from generators.engine_kernels.parts import number
 from generators.inputs.whole_numbers import any_signs
 from generators.layouts.block_formats import F16, S8, S32, U8, U32, bits_at, block_of, word
-from generators.program.blocks import BlockPointer, BlockType
 from generators.program.expressions import Binary, BlockRead, Choose, Converted, Expression, Part, element_function
 from generators.program.functions import Function
-from generators.program.variables import Aggregate, ArrayType
+from generators.program.values import ArrayType, BlockType, Value
 from generators.types import ComponentType
 
 
@@ -46,8 +45,8 @@ class Format:
     def decode(self, count: int, target: ComponentType) -> Function:
         """Return the function that decodes an element, a ``target``, from the block and the element's place in it."""
         block = self.block(count)
-        pointer = BlockPointer("block", block)
-        of_block, within = Aggregate("block_place", ArrayType(U32, 2)), Aggregate("place", ArrayType(U32, 2))
+        pointer = Value("block", block)
+        of_block, within = Value("block_place", ArrayType(U32, 2)), Value("place", ArrayType(U32, 2))
         place: Expression = Part(within, 1)
         last = len(block.members) - 1
         result: Expression

@@ -15,7 +15,7 @@ from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program
-from generators.program.values import Matrix, Scalar, ScalarValue
+from generators.program.values import Matrix, ScalarValue, Value
 from generators.types import ComponentType, StorageClass
 
 EpilogueKind = Literal["none", "bias", "scale", "limit", "chain", "polynomial"]
@@ -75,7 +75,7 @@ class Epilogue:
                 return self._called(self.kind, matrix, row0, column0)
 
     def _called(self, step: str, matrix: Matrix, row0: ScalarValue, column0: ScalarValue) -> Matrix:
-        result = Matrix(self.writer.name(step), matrix.type)
+        result = Value(self.writer.name(step), matrix.type)
         if step not in self._functions:
             self._functions[step] = self._function(step)
         extra = {"bias": (column0,), "scale": (row0,)}.get(step, ())
@@ -83,8 +83,8 @@ class Epilogue:
         return result
 
     def _function(self, step: str) -> Function:
-        row, column = Scalar("row", U32), Scalar("column", U32)
-        x, begin = Scalar("x", self.component), Scalar("begin", U32)
+        row, column = Value("row", U32), Value("column", U32)
+        x, begin = Value("x", self.component), Value("begin", U32)
         if step == "limit":
             limited: Expression = Binary("maximum", x, number(0, self.component))
             return element_function(f"{step}_of", (row, column, x), limited)

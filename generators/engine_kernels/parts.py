@@ -16,8 +16,19 @@ from generators.program.control_flow import Carried
 from generators.program.expressions import constant
 from generators.program.functions import Function
 from generators.program.operation import Hint
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
-from generators.program.values import Matrix, MatrixType, Operand, Scalar, ScalarValue, Source
+from generators.program.values import (
+    Matrix,
+    MatrixType,
+    Operand,
+    Scalar,
+    ScalarValue,
+    Source,
+    TensorLayout,
+    TensorLayoutType,
+    TensorView,
+    TensorViewType,
+    Value,
+)
 from generators.types import ClampMode, ComponentType
 
 Carry = Literal["phi", "variable", "unrolled"]
@@ -147,8 +158,8 @@ class KernelWriter(TensorWriter):
     def _by_phi(
         self, trips: int, initial: Sequence[Matrix], body: Callable[[ScalarValue, Sequence[Matrix]], Sequence[Matrix]]
     ) -> list[Matrix]:
-        index = Scalar(self.name("i"), U32)
-        current = [Matrix(self.name("carried"), matrix.type) for matrix in initial]
+        index = Value(self.name("i"), U32)
+        current = [Value(self.name("carried"), matrix.type) for matrix in initial]
         carried: list[Carried] = []
         count = self._trip_count(trips)
         with self.builder.loop(index, count, carried, self.hint):
@@ -163,7 +174,7 @@ class KernelWriter(TensorWriter):
         variables = [builder.variable(self.name("kept"), matrix.type) for matrix in initial]
         for variable, matrix in zip(variables, initial, strict=True):
             builder.set(variable, (), matrix)
-        index = Scalar(self.name("i"), U32)
+        index = Value(self.name("i"), U32)
         with builder.loop(index, self._trip_count(trips), [], self.hint):
             current = [builder.get_matrix(self.name("current"), variable) for variable in variables]
             for variable, matrix in zip(variables, body(index, current), strict=True):

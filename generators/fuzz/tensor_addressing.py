@@ -12,9 +12,9 @@ from generators.layouts.tensor_writer import TensorWriter
 from generators.layouts.tensors import contents, tensor_array
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
-from generators.program.tensor import LayoutSetting, TensorLayoutType, TensorViewType, ViewSetting
+from generators.program.tensor import LayoutSetting, ViewSetting
 from generators.program.tensor_access import POINTER_ALIGNMENT
-from generators.program.values import MatrixType, Source
+from generators.program.values import MatrixType, Source, TensorLayoutType, TensorViewType
 from generators.types import COMPONENT_TYPES, ClampMode, Scope, StorageClass, Use
 
 CAPACITY = 8192

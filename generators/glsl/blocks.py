@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.blocks import BlockLoad, BlockType
+from generators.program.blocks import BlockLoad
+from generators.program.values import BlockType
 
 
 def reference(shader: Shader, block: BlockType) -> str:
@@ -22,6 +23,6 @@ def reference(shader: Shader, block: BlockType) -> str:
 
 def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     """Write the value of a member."""
-    index = "" if load.index is None else f"[{shader.scalar(load.index)}]"
+    index = "" if load.index is None else f"[{shader.text(load.index)}]"
     member = f"{identifier(load.pointer.name)}.member{load.member}{index}"
-    shader.line(f"{shader.scalar_type(load.result.component)} {identifier(load.result.name)} = {member};")
+    shader.line(f"{shader.scalar_type(load.result.type)} {identifier(load.result.name)} = {member};")

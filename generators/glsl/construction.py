@@ -15,7 +15,7 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
         NotExpressible: the composite is to be replicated.
     """
     _refuse_replication(splat.replicated)
-    shader.line(f"{shader.assignee(splat.result)} = {shader.matrix_type(splat.result.type)}({shader.scalar(splat.value)});")
+    shader.line(f"{shader.assignee(splat.result)} = {shader.matrix_type(splat.result.type)}({shader.text(splat.value)});")
 
 
 def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
@@ -39,7 +39,7 @@ def constant_text(shader: Shader, constant: MatrixConstant) -> str:
     _refuse_replication(constant.replicated)
     if constant.specializable and constant.value.source == "literal":
         raise NotExpressible("GLSL specializes constants with a constant_id, not literals")
-    return f"{shader.matrix_type(constant.result.type)}({shader.scalar(constant.value)})"
+    return f"{shader.matrix_type(constant.result.type)}({shader.text(constant.value)})"
 
 
 def emit_null(shader: Shader, null: MatrixNull) -> None:

@@ -7,14 +7,12 @@ from types import MappingProxyType
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.glsl.variables import type_name
+from generators.glsl.variables import assignee, type_name
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop
+from generators.program.control_flow import Carried, Exit, Loop
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint
-from generators.program.values import Matrix, ScalarValue
-from generators.program.variables import value_type
 from generators.program.walking import names_read
 
 _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll]] ", "against": "[[dont_unroll]] "})
@@ -23,42 +21,33 @@ _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll
 def emit_loop(shader: Shader, loop: Loop) -> None:
     """Writes a loop."""
     for carried in loop.carried:
-        shader.line(f"{_assignee(shader, carried)} = {_text(shader, carried.initial)};")
-    in_place = {carried.next.name for carried in loop.carried if isinstance(carried, Carried) and _in_place(loop, carried)}
+        shader.line(f"{assignee(shader, carried.current)} = {shader.text(carried.initial)};")
+    in_place = {carried.next.name for carried in loop.carried if _in_place(loop, carried)}
     for carried in loop.carried:
-        if isinstance(carried, Carried) and carried.next.name in in_place:
-            shader.variables[carried.next.name] = shader.matrix(carried.current)
-    index, trip_count = identifier(loop.index.name), shader.scalar(loop.trip_count)
+        if carried.next.name in in_place:
+            shader.variables[carried.next.name] = shader.text(carried.current)
+    index, start, step = identifier(loop.index.name), shader.text(loop.start), shader.text(loop.step)
+    onwards = f"++{index}" if step == "1u" else f"{index} += {step}"
     if loop.hint != "none":
         shader.require("GL_EXT_control_flow_attributes")
-    with shader.braces(f"{_ATTRIBUTES[loop.hint]}for (uint {index} = 0u; {index} < {trip_count}; ++{index})"):
+    with shader.braces(f"{_ATTRIBUTES[loop.hint]}for (uint {index} = {start}; {index} < {shader.text(loop.limit)}; {onwards})"):
         shader.emit(loop.body)
         _assign(shader, [carried for carried in loop.carried if carried.next.name not in in_place])
 
 
-def _assignee(shader: Shader, carried: Carried | CarriedScalar) -> str:
-    if isinstance(carried, Carried):
-        return shader.assignee(carried.current)
-    return f"{shader.scalar_type(carried.current.component)} {identifier(carried.current.name)}"
-
-
-def _text(shader: Shader, value: Matrix | ScalarValue) -> str:
-    return shader.matrix(value) if isinstance(value, Matrix) else shader.scalar(value)
-
-
-def _assign(shader: Shader, carried: list[Carried | CarriedScalar]) -> None:
+def _assign(shader: Shader, carried: list[Carried]) -> None:
     """Assign all at once: what another assignment overwrites is kept first."""
     current = {item.current.name for item in carried}
     carried = [item for item in carried if item.next != item.current]
     values = {}
     for item in carried:
-        values[item.current.name] = _text(shader, item.next)
+        values[item.current.name] = shader.text(item.next)
         if item.next.name in current:
             values[item.current.name] = identifier(f"{item.current.name}_next")
-            type_ = type_name(shader, value_type(item.next))
-            shader.line(f"{type_} {values[item.current.name]} = {_text(shader, item.next)};")
+            type_ = type_name(shader, item.next.type)
+            shader.line(f"{type_} {values[item.current.name]} = {shader.text(item.next)};")
     for item in carried:
-        shader.line(f"{_text(shader, item.current)} = {values[item.current.name]};")
+        shader.line(f"{shader.text(item.current)} = {values[item.current.name]};")
 
 
 def _in_place(loop: Loop, carried: Carried) -> bool:

@@ -22,7 +22,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         )
     if changes_use(convert):
         shader.require("GL_NV_cooperative_matrix2")
-    matrix = shader.matrix(convert.matrix)
+    matrix = shader.text(convert.matrix)
     if not convert.saturating:
         shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")
         return
@@ -33,7 +33,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         raise NotExpressible("saturatedConvertEXT leaves the use of a matrix as it is")
     if convert.result.name not in shader.variables:
         shader.line(f"{shader.assignee(convert.result)};")
-    shader.line(f"saturatedConvertEXT({shader.matrix(convert.result)}, {matrix});")
+    shader.line(f"saturatedConvertEXT({shader.text(convert.result)}, {matrix});")
 
 
 def _follows_types(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:

@@ -73,8 +73,8 @@ def _constants(shader: Shader) -> tuple[str, ...]:
     for operand in interface(shader.program).specialization:
         value = operand.value if operand.default is None else operand.default
         assert value is not None, f"{operand.name}: a specialization constant has its value in the case"
-        type_ = shader.scalar_type(operand.component)
-        initial = literal(operand.component, value)
+        type_ = shader.scalar_type(operand.type)
+        initial = literal(operand.type, value)
         if operand in booleans:
             type_, initial = "bool", str(bool(value)).lower()
         lines.append(f"layout(constant_id = {operand.constant_id}) const {type_} {identifier(operand.name)} = {initial};")
@@ -83,7 +83,7 @@ def _constants(shader: Shader) -> tuple[str, ...]:
 
 def _member(shader: Shader, member: Member) -> str:
     operand = member.operand
-    return f"layout(offset = {member.offset}) {shader.scalar_type(operand.component)} {identifier(operand.name)};"
+    return f"layout(offset = {member.offset}) {shader.scalar_type(operand.type)} {identifier(operand.name)};"
 
 
 def _title(array: Array) -> str:

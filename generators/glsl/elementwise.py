@@ -23,7 +23,7 @@ def _assign(shader: Shader, result: Matrix, expression: str, no_contraction: boo
 
 def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
     """Writes a unary minus."""
-    _assign(shader, operation.result, f"-{shader.matrix(operation.operand)}")
+    _assign(shader, operation.result, f"-{shader.text(operation.operand)}")
 
 
 def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
@@ -35,11 +35,11 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     component = operation.result.type.component
     if operation.operator in ("signed_divide", "unsigned_divide") and component.is_signed != (operation.operator == "signed_divide"):
         raise NotExpressible(f"GLSL divides {component} by its own signedness")
-    expression = f"{shader.matrix(operation.left)} {_OPERATORS[operation.operator]} {shader.matrix(operation.right)}"
+    expression = f"{shader.text(operation.left)} {_OPERATORS[operation.operator]} {shader.text(operation.right)}"
     _assign(shader, operation.result, expression, operation.no_contraction)
 
 
 def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
     """Writes a product of a matrix and a scalar."""
-    expression = f"{shader.matrix(operation.matrix)} * {shader.scalar(operation.scalar)}"
+    expression = f"{shader.text(operation.matrix)} * {shader.text(operation.scalar)}"
     _assign(shader, operation.result, expression, operation.no_contraction)

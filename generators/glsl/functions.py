@@ -4,16 +4,13 @@ call, where the other reading passes values and the caller's own variables."""
 from __future__ import annotations
 
 from generators.errors import NotExpressible
-from generators.glsl.blocks import reference
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import check_movable, declare, type_name
-from generators.program.blocks import BlockPointer
 from generators.program.control_flow import ReturnBoth
-from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, Returned
-from generators.program.tensor import TensorLayout, TensorView
-from generators.program.values import Matrix
-from generators.program.variables import Aggregate, Variable, value_type
+from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter
+from generators.program.values import AnyValue, is_matrix
+from generators.program.variables import Variable
 
 
 def emit_call(shader: Shader, call: Call) -> None:
@@ -25,7 +22,7 @@ def emit_call(shader: Shader, call: Call) -> None:
     name = _name(shader, call.function)
     arguments = (_argument(shader, argument) for argument in call.arguments)
     text = f"{name}({', '.join(arguments)});"
-    if isinstance(call.result, Matrix):
+    if is_matrix(call.result):
         text = f"{shader.assignee(call.result)} = {text}"
     elif call.result is not None:
         text = f"{_type(shader, call.result)} {identifier(call.result.name)} = {text}"
@@ -59,24 +56,20 @@ def _argument(shader: Shader, argument: Argument) -> str:
     if isinstance(argument, Variable):
         check_movable(argument.type)
         return identifier(argument.name)
-    if isinstance(argument, TensorLayout | TensorView | Aggregate | BlockPointer):
-        return identifier(argument.name)
-    return shader.matrix(argument) if isinstance(argument, Matrix) else shader.scalar(argument)
+    return shader.text(argument)
 
 
 def _parameter(shader: Shader, parameter: Parameter) -> str:
     if isinstance(parameter, PointerParameter):
         return f"{parameter.direction} {type_name(shader, parameter.variable.type)} {identifier(parameter.name)}"
     constant = "const in " if shader.constant_parameters else ""
-    if isinstance(parameter, BlockPointer):
-        return f"{constant}{reference(shader, parameter.block)} {identifier(parameter.name)}"
-    return f"{constant}{type_name(shader, value_type(parameter))} {identifier(parameter.name)}"
+    return f"{constant}{type_name(shader, parameter.type)} {identifier(parameter.name)}"
 
 
-def _type(shader: Shader, value: Returned | None) -> str:
+def _type(shader: Shader, value: AnyValue | None) -> str:
     if value is None:
         return "void"
-    return type_name(shader, value_type(value))
+    return type_name(shader, value.type)
 
 
 def _declared(shader: Shader, function: Function) -> tuple[str, ...]:
@@ -89,7 +82,6 @@ def _declared(shader: Shader, function: Function) -> tuple[str, ...]:
         shader.emit(function.body)
         ended = bool(function.body) and isinstance(function.body[-1], ReturnBoth)
         if function.returned is not None and not ended:
-            value = function.returned
-            shader.line(f"return {shader.matrix(value) if isinstance(value, Matrix) else identifier(value.name)};")
+            shader.line(f"return {shader.text(function.returned)};")
     shader.variables = names
     return tuple(lines)

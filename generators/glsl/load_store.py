@@ -15,12 +15,12 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
     """Writes a load."""
     if load.result.name not in shader.variables:
         shader.line(f"{shader.assignee(load.result)};")
-    shader.line(f"coopMatLoad({_arguments(shader, shader.matrix(load.result), load.array, load.first, load.stride, load.layout)});")
+    shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load.array, load.first, load.stride, load.layout)});")
 
 
 def emit_store(shader: Shader, store: MatrixStore) -> None:
     """Writes a store."""
-    shader.line(f"coopMatStore({_arguments(shader, shader.matrix(store.matrix), store.array, store.first, store.stride, store.layout)});")
+    shader.line(f"coopMatStore({_arguments(shader, shader.text(store.matrix), store.array, store.first, store.stride, store.layout)});")
 
 
 def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
@@ -40,9 +40,9 @@ def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, st
 def _uint(shader: Shader, value: ScalarValue, what: str) -> str:
     """The parameters are uint. An int is the same bits; any other width would be converted, and the module would then not have what
     the program says."""
-    if value.component.is_float or value.component.bits != 32:
-        raise NotExpressible(f"the {what} is a uint in GLSL, not {value.component}")
-    return shader.scalar(value)
+    if value.type.is_float or value.type.bits != 32:
+        raise NotExpressible(f"the {what} is a uint in GLSL, not {value.type}")
+    return shader.text(value)
 
 
 def _layout(shader: Shader, layout: MemoryLayout) -> str:
@@ -51,5 +51,5 @@ def _layout(shader: Shader, layout: MemoryLayout) -> str:
         return LAYOUTS[layout]
     if layout.source not in ("literal", "specialization"):
         raise NotExpressible(f"the layout is a constant, and '{layout.name}' is none")
-    expression = shader.scalar(layout)
-    return expression if layout.component.name == "s32" else f"int({expression})"
+    expression = shader.text(layout)
+    return expression if layout.type.name == "s32" else f"int({expression})"

@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from generators.errors import NotExpressible
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.control_flow import flattened
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.program.workgroup import Barrier
 from generators.types import MemoryAccess, MemoryScope, StorageClass
 
 Access = MatrixLoad | MatrixStore | TensorLoad | TensorStore
@@ -67,21 +68,20 @@ def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
 
 
 def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_accesses: int) -> bool:
-    """Whether a buffer may be written by one invocation and read by another, with a barrier between. Copies alone do not: an
-    element is always the same invocation's."""
+    """Whether a buffer may be written by one invocation and read by another, with a barrier between. Accesses to single
+    elements alone do not: an element is always the same invocation's."""
     if array.storage is StorageClass.WORKGROUP or array.role == "input" or not matrix_accesses:
         return False
     everything = list(flattened(operations))
-    copies = sum(isinstance(operation, Copy) and array in (operation.target, operation.source) for operation in everything)
-    return matrix_accesses + copies > 1 and any(isinstance(operation, Barrier | LastWorkgroup) for operation in everything)
+    elements = sum(isinstance(operation, ArrayLoad | ArrayStore) and array == operation.array for operation in everything)
+    return matrix_accesses + elements > 1 and any(isinstance(operation, Barrier | AtomicAdd) for operation in everything)
 
 
 def _widest(operations: Sequence[Operation]) -> MemoryScope:
     """The widest scope over which memory is handed on."""
     everything = list(flattened(operations))
-    if any(isinstance(operation, LastWorkgroup) for operation in everything):
-        return MemoryScope.QUEUE_FAMILY
-    return min(operation.scope for operation in everything if isinstance(operation, Barrier))
+    atomics = (operation.scope for operation in everything if isinstance(operation, AtomicAdd))
+    return max(atomics, default=None) or min(operation.scope for operation in everything if isinstance(operation, Barrier))
 
 
 def _scope(access: Access) -> MemoryScope:

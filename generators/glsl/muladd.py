@@ -39,7 +39,7 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
         raise NotExpressible(
             f"GLSL takes the signed flags from the component types (0x{int(derived):x}), and not 0x{int(operands & ~saturating):x}"
         )
-    arguments = [shader.matrix(operation.a), shader.matrix(operation.b), shader.matrix(operation.c)]
+    arguments = [shader.text(operation.a), shader.text(operation.b), shader.text(operation.c)]
     if saturating:
         arguments.append("gl_MatrixOperandsSaturatingAccumulation")
     shader.line(f"{shader.assignee(operation.result)} = coopMatMulAdd({', '.join(arguments)});")

@@ -7,8 +7,7 @@ from generators.glsl.functions import callback
 from generators.glsl.shader import Shader
 from generators.glsl.variables import type_name
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
-from generators.program.values import Matrix, Scalar
-from generators.program.variables import Aggregate
+from generators.program.values import is_aggregate, is_scalar
 
 
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
@@ -17,22 +16,20 @@ def emit_per_element(shader: Shader, operation: PerElement) -> None:
     Raises:
         NotExpressible: the row or the column is signed (F-CM2-11).
     """
-    if any(isinstance(p, Scalar) and p.component.is_signed for p in operation.function.parameters[:2]):
+    if any(is_scalar(p) and p.type.is_signed for p in operation.function.parameters[:2]):
         raise NotExpressible("the row and column of coopMatPerElementNV are uint32_t")
     shader.require("GL_NV_cooperative_matrix2")
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")
     function = callback(shader, operation.function)
     extra = [_extra(shader, operation, i, operand) for i, operand in enumerate(operation.extra, 3)]
-    arguments = (shader.matrix(operation.result), shader.matrix(operation.matrix), function, *extra)
+    arguments = (shader.text(operation.result), shader.text(operation.matrix), function, *extra)
     shader.line(f"coopMatPerElementNV({', '.join(arguments)});")
 
 
 def _extra(shader: Shader, operation: PerElement, place: int, operand: ExtraOperand) -> str:
-    if isinstance(operand, Matrix):
-        return shader.matrix(operand)
     if isinstance(operand, VectorOperand | StructOperand):
         parameter = operation.function.parameters[place]
-        assert isinstance(parameter, Aggregate), "a vector or struct is the operand of a parameter of its type"
-        return f"{type_name(shader, parameter.type)}({', '.join(shader.scalar(part) for part in operand.parts)})"
-    return shader.scalar(operand)
+        assert is_aggregate(parameter), "a vector or struct is the operand of a parameter of its type"
+        return f"{type_name(shader, parameter.type)}({', '.join(shader.text(part) for part in operand.parts)})"
+    return shader.text(operand)

@@ -25,5 +25,5 @@ def emit_reduce(shader: Shader, operation: Reduce) -> None:
     shader.require("GL_NV_cooperative_matrix2")
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")
-    result, matrix = shader.matrix(operation.result), shader.matrix(operation.matrix)
+    result, matrix = shader.text(operation.result), shader.text(operation.matrix)
     shader.line(f"coopMatReduceNV({result}, {matrix}, {_MODES[operation.mode]}, {callback(shader, operation.function)});")

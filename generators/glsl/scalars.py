@@ -8,7 +8,7 @@ from types import MappingProxyType
 from generators.errors import NotExpressible
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator, ScalarStore
+from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.types import Scope
 
 _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
@@ -44,12 +44,33 @@ def workgroup_index(shader: Shader) -> str:
     return "((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x)"
 
 
-def emit_built_in_index(shader: Shader, operation: BuiltInIndex) -> None:
-    """Writes the number of the workgroup or of the subgroup."""
-    if operation.which == "subgroup":
+_BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
+    {
+        "workgroup": "gl_WorkGroupID.x",
+        "workgroup_y": "gl_WorkGroupID.y",
+        "workgroup_z": "gl_WorkGroupID.z",
+        "workgroups_x": "gl_NumWorkGroups.x",
+        "workgroups_y": "gl_NumWorkGroups.y",
+        "local_invocation": "gl_LocalInvocationIndex",
+        "subgroup": "gl_SubgroupID",
+        "subgroups": "gl_NumSubgroups",
+        "subgroup_size": "gl_SubgroupSize",
+        "subgroup_invocation": "gl_SubgroupInvocationID",
+    }
+)
+
+
+def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
+    """Writes nothing: the built-in is named where its value is used. The number of invocations is a product of extents."""
+    if operation.which.startswith("subgroup"):
         shader.require("GL_KHR_shader_subgroup_basic")
-    built_in = "gl_WorkGroupID.x" if operation.which == "workgroup" else "gl_SubgroupID"
-    shader.line(f"uint {identifier(operation.result.name)} = {built_in};")
+    if operation.which == "workgroup_invocations":
+        shape = shader.program.shape
+        extents = [f"gl_WorkGroupSize.{axis}" for axis, extent in zip("xyz", (None, shape.y, shape.z), strict=True) if extent != 1]
+        text = extents[0] if len(extents) == 1 else f"({' * '.join(extents)})"
+    else:
+        text = _BUILT_INS[operation.which]
+    shader.variables[operation.result.name] = text
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
@@ -58,25 +79,14 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     Raises:
         NotExpressible: the type has no arithmetic in GLSL.
     """
-    component = operation.result.component
+    component = operation.result.type
     if not component.has_arithmetic:
         raise NotExpressible(f"GLSL has no arithmetic on {component}")
-    left, right = shader.scalar(operation.left), shader.scalar(operation.right)
+    left, right = shader.text(operation.left), shader.text(operation.right)
     shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")
-
-
-def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
-    """Writes the value of an element."""
-    element = f"{shader.elements(operation.array)}[{shader.scalar(operation.index)}]"
-    shader.line(f"{shader.scalar_type(operation.result.component)} {identifier(operation.result.name)} = {element};")
 
 
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Write a constructor."""
-    type_ = shader.scalar_type(operation.result.component)
-    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.scalar(operation.value)});")
-
-
-def emit_scalar_store(shader: Shader, operation: ScalarStore) -> None:
-    """Write an assignment to an element."""
-    shader.line(f"{shader.elements(operation.array)}[{shader.scalar(operation.index)}] = {shader.scalar(operation.value)};")
+    type_ = shader.scalar_type(operation.result.type)
+    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.text(operation.value)});")

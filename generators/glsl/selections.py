@@ -8,12 +8,13 @@ from types import MappingProxyType
 from generators.errors import GeneratorError
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
+from generators.glsl.variables import assignee
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import Branch, Condition, Exit, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, ScalarValue, is_matrix
 
 _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[flatten]] ", "against": "[[dont_flatten]] "})
 
@@ -23,15 +24,15 @@ _RELATIONS: Mapping[Relation, str] = MappingProxyType(
 
 
 def _condition(shader: Shader, condition: Condition) -> str:
-    if condition.left.component != condition.right.component:
+    if condition.left.type != condition.right.type:
         raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
-    return f"{shader.scalar(condition.left)} {_RELATIONS[condition.relation]} {shader.scalar(condition.right)}"
+    return f"{shader.text(condition.left)} {_RELATIONS[condition.relation]} {shader.text(condition.right)}"
 
 
 def emit_select(shader: Shader, select: Select) -> None:
     """Write a conditional expression."""
-    type_, name = shader.scalar_type(select.result.component), identifier(select.result.name)
-    then, otherwise = shader.scalar(select.then), shader.scalar(select.otherwise)
+    type_, name = shader.scalar_type(select.result.type), identifier(select.result.name)
+    then, otherwise = shader.text(select.then), shader.text(select.otherwise)
     shader.line(f"{type_} {name} = {_condition(shader, select.condition)} ? {then} : {otherwise};")
 
 
@@ -50,7 +51,7 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
     """Writes a switch, each case with a break."""
     for item in switch.merged:
         _declare(shader, item, None)
-    with shader.braces(f"{_attribute(shader, switch.hint)}switch ({shader.scalar(switch.selector)})"):
+    with shader.braces(f"{_attribute(shader, switch.hint)}switch ({shader.text(switch.selector)})"):
         for number, arm in enumerate(switch.arms):
             for literal in arm.literals[:-1]:
                 shader.line(f"case {literal}u:")
@@ -66,7 +67,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
     """Writes an ``if`` that ends with return, break or continue."""
     with shader.braces(f"if ({_condition(shader, operation.condition)})"):
         shader.emit(operation.body)
-        value = "" if operation.returned is None else f" {_expression(shader, operation.returned)}"
+        value = "" if operation.returned is None else f" {shader.text(operation.returned)}"
         shader.line(f"{operation.kind}{value};")
 
 
@@ -74,10 +75,10 @@ def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
     """Writes an if and an else that end with return."""
     with shader.braces(f"if ({_condition(shader, operation.condition)})"):
         shader.emit(operation.then)
-        shader.line(f"return {_expression(shader, operation.then_returned)};")
+        shader.line(f"return {shader.text(operation.then_returned)};")
     with shader.braces("else"):
         shader.emit(operation.otherwise)
-        shader.line(f"return {_expression(shader, operation.otherwise_returned)};")
+        shader.line(f"return {shader.text(operation.otherwise_returned)};")
 
 
 def _attribute(shader: Shader, hint: Hint) -> str:
@@ -87,18 +88,11 @@ def _attribute(shader: Shader, hint: Hint) -> str:
 
 
 def _declare(shader: Shader, item: Merged, initial: Matrix | ScalarValue | None) -> None:
-    if isinstance(item.result, Matrix):
-        declaration = shader.assignee(item.result)
-        # Where another operation has declared the variable already there is nothing to declare.
-        if initial is None and item.result.name in shader.variables:
-            return
-    else:
-        declaration = f"{shader.scalar_type(item.result.component)} {identifier(item.result.name)}"
-    shader.line(f"{declaration};" if initial is None else f"{declaration} = {_expression(shader, initial)};")
-
-
-def _expression(shader: Shader, value: Matrix | ScalarValue) -> str:
-    return shader.matrix(value) if isinstance(value, Matrix) else shader.scalar(value)
+    # Where another operation has declared the variable already there is nothing to declare.
+    if initial is None and item.result.name in shader.variables:
+        return
+    declaration = assignee(shader, item.result)
+    shader.line(f"{declaration};" if initial is None else f"{declaration} = {shader.text(initial)};")
 
 
 def _arm(shader: Shader, body: Sequence[Operation], merged: Sequence[Merged], number: int) -> None:
@@ -107,11 +101,11 @@ def _arm(shader: Shader, body: Sequence[Operation], merged: Sequence[Merged], nu
     assigned = []
     for item in merged:
         source = item.sources[number]
-        if isinstance(item.result, Matrix) and isinstance(source, Matrix) and source in computed and source.name not in shader.variables:
-            shader.variables[source.name] = shader.matrix(item.result)
+        if is_matrix(item.result) and is_matrix(source) and source in computed and source.name not in shader.variables:
+            shader.variables[source.name] = shader.text(item.result)
         else:
             assigned.append((item.result, source))
     shader.emit(body)
     for result, source in assigned:
-        target = shader.matrix(result) if isinstance(result, Matrix) else identifier(result.name)
-        shader.line(f"{target} = {_expression(shader, source)};")
+        target = shader.text(result)
+        shader.line(f"{target} = {shader.text(source)};")

@@ -10,7 +10,7 @@ from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, litera
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
+from generators.program.values import AnyValue, Extent, Matrix, MatrixType, Operand, Selected
 from generators.types import ComponentType, Scope, StorageClass, Use
 
 REFERENCE_MEMBER = "elements"
@@ -23,7 +23,7 @@ class Shader:
     Attributes:
         program: what is written.
         extensions: names of extensions.
-        variables: names of matrices that live in another's variable -> that variable.
+        variables: names of values that have no variable of their own -> the variable, or the built-in, that has it.
         lines: the statements so far.
         structs: the members of the structs that stand before ``main``, by name.
         globals: declarations of variables that stand before ``main``.
@@ -112,19 +112,17 @@ class Shader:
             return f"({self.extent(value.flag)} != 0u ? {value.chosen}u : {value.otherwise}u)"
         if value.source not in ("literal", "specialization"):
             raise NotExpressible(f"what types and arrays are made of are constants in GLSL, and '{value.name}' is none")
-        return self.scalar(value)
+        return self.text(value)
 
-    def scalar(self, value: ScalarValue) -> str:
-        """The expression for a scalar."""
+    def text(self, value: AnyValue | Operand | Selected) -> str:
+        """The expression for a value: of one that the shader computes, the variable that holds it."""
+        if isinstance(value, Selected):
+            return self.extent(value)
         if not isinstance(value, Operand) or value.source != "literal":
-            return identifier(value.name)
+            return self.variables.get(value.name, identifier(value.name))
         assert value.value is not None, f"{value.name}: a literal has its value"
-        self.require(SPELLINGS[value.component.name].extension)
-        return literal(value.component, value.value)
-
-    def matrix(self, value: Matrix) -> str:
-        """The variable that holds a matrix."""
-        return self.variables.get(value.name, identifier(value.name))
+        self.require(SPELLINGS[value.type.name].extension)
+        return literal(value.type, value.value)
 
     def assignee(self, result: Matrix) -> str:
         """What stands left of ``=`` where ``result`` gets its value: a declaration, unless its variable is there already."""

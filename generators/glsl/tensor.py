@@ -10,17 +10,8 @@ from generators.glsl.shader import Shader
 from generators.glsl.spelling import CLAMP_MODES, identifier
 from generators.program.control_flow import flattened
 from generators.program.program import Program
-from generators.program.tensor import (
-    LayoutCreate,
-    LayoutSet,
-    LayoutSetting,
-    TensorLayoutType,
-    TensorViewType,
-    ViewCreate,
-    ViewSet,
-    ViewSetting,
-)
-from generators.program.values import Operand, ScalarValue
+from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
+from generators.program.values import Operand, ScalarValue, TensorLayoutType, TensorViewType
 from generators.types import ClampMode
 
 _LAYOUT_SETTINGS: Mapping[LayoutSetting, str] = MappingProxyType(
@@ -95,6 +86,6 @@ def _operand(shader: Shader, value: ScalarValue) -> str:
     Raises:
         NotExpressible: it has not 32 bits.
     """
-    if value.component.is_float or value.component.bits != 32:
-        raise NotExpressible(f"the operands of tensor layouts and views have 32 bits in GLSL, not {value.component}")
-    return shader.scalar(value)
+    if value.type.is_float or value.type.bits != 32:
+        raise NotExpressible(f"the operands of tensor layouts and views have 32 bits in GLSL, not {value.type}")
+    return shader.text(value)

@@ -8,8 +8,8 @@ from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.program.functions import Function
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import ScalarValue
-from generators.program.variables import Aggregate, part_type
+from generators.program.values import ScalarValue, is_aggregate
+from generators.program.variables import part_type
 from generators.types import COMPONENT_TYPES
 
 S32 = COMPONENT_TYPES["s32"]
@@ -18,13 +18,13 @@ S32 = COMPONENT_TYPES["s32"]
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
     """Writes a load into a matrix that holds the old elements."""
     result = shader.assignee(load.result)
-    shader.line(f"{result} = {shader.matrix(load.before)};")
-    shader.line(f"coopMatLoadTensorNV({_arguments(shader, shader.matrix(load.result), load)});")
+    shader.line(f"{result} = {shader.text(load.before)};")
+    shader.line(f"coopMatLoadTensorNV({_arguments(shader, shader.text(load.result), load)});")
 
 
 def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
     """Writes a store."""
-    shader.line(f"coopMatStoreTensorNV({_arguments(shader, shader.matrix(store.matrix), store)});")
+    shader.line(f"coopMatStoreTensorNV({_arguments(shader, shader.text(store.matrix), store)});")
 
 
 def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) -> str:
@@ -38,12 +38,12 @@ def _arguments(shader: Shader, matrix: str, access: TensorLoad | TensorStore) ->
 
 
 def _decode(function: Function) -> Function:
-    if any(isinstance(parameter, Aggregate) and part_type(parameter.type, (0,)) is S32 for parameter in function.parameters):
+    if any(is_aggregate(parameter) and part_type(parameter.type, (0,)) is S32 for parameter in function.parameters):
         raise NotExpressible("the coordinates that a decode function gets are uint in GLSL, not int")
     return function
 
 
 def _first(shader: Shader, value: ScalarValue) -> str:
-    if value.component.is_float or value.component.bits != 32:
-        raise NotExpressible(f"the first element is a uint in GLSL, not {value.component}")
-    return shader.scalar(value)
+    if value.type.is_float or value.type.bits != 32:
+        raise NotExpressible(f"the first element is a uint in GLSL, not {value.type}")
+    return shader.text(value)

@@ -9,7 +9,7 @@ from generators.program.use_conversion import Transpose, UseConvert
 def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
     """Writes a constructor."""
     shader.require("GL_NV_cooperative_matrix2")
-    shader.line(f"{shader.assignee(operation.result)} = {shader.matrix_type(operation.result.type)}({shader.matrix(operation.matrix)});")
+    shader.line(f"{shader.assignee(operation.result)} = {shader.matrix_type(operation.result.type)}({shader.text(operation.matrix)});")
 
 
 def emit_transpose(shader: Shader, operation: Transpose) -> None:
@@ -17,4 +17,4 @@ def emit_transpose(shader: Shader, operation: Transpose) -> None:
     shader.require("GL_NV_cooperative_matrix2")
     if operation.result.name not in shader.variables:
         shader.line(f"{shader.assignee(operation.result)};")
-    shader.line(f"coopMatTransposeNV({shader.matrix(operation.result)}, {shader.matrix(operation.matrix)});")
+    shader.line(f"coopMatTransposeNV({shader.text(operation.result)}, {shader.text(operation.matrix)});")

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from generators.errors import NotExpressible
+from generators.glsl.blocks import reference
 from generators.glsl.construction import constant_text
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.tensor import tensor_type
 from generators.program.construction import MatrixConstant
 from generators.program.memory import Pointee
-from generators.program.tensor import TensorLayoutType, TensorViewType
-from generators.program.values import Matrix, MatrixType, Operand, Scalar
-from generators.program.variables import (
+from generators.program.values import (
+    AnyValue,
     ArrayType,
-    Initializer,
-    Path,
+    BlockType,
+    MatrixType,
+    Operand,
     StructType,
-    Value,
+    TensorLayoutType,
+    TensorViewType,
     ValueType,
-    Variable,
-    VariableLoad,
-    VariableStore,
     VectorType,
-    part_type,
+    is_matrix,
 )
+from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
 from generators.types import ComponentType
 
 
@@ -37,6 +37,8 @@ def type_name(shader: Shader, type_: ValueType) -> str:
         return shader.scalar_type(type_)
     if isinstance(type_, TensorLayoutType | TensorViewType):
         return tensor_type(shader, type_)
+    if isinstance(type_, BlockType):
+        return reference(shader, type_)
     if isinstance(type_, VectorType):
         return shader.pointee_type(Pointee(type_.component, type_.lanes))
     if isinstance(type_, ArrayType):
@@ -93,7 +95,7 @@ def steps(shader: Shader, type_: ValueType, path: Path) -> str:
             assert isinstance(index, int), "a path into a struct has an int"
             text += f".{member_name(index)}"
         else:
-            text += f"[{index}]" if isinstance(index, int) else f"[{shader.scalar(index)}]"
+            text += f"[{index}]" if isinstance(index, int) else f"[{shader.text(index)}]"
     return text
 
 
@@ -115,23 +117,18 @@ def check_movable(type_: ValueType) -> None:
         raise NotExpressible("GLSL does not assign whole arrays whose length is a specialization constant, nor structs of them")
 
 
-def value_text(shader: Shader, value: Value | Operand) -> str:
+def value_text(shader: Shader, value: AnyValue | Operand) -> str:
     """The expression for any value."""
-    if isinstance(value, Operand | Scalar):
-        return shader.scalar(value)
-    if isinstance(value, Matrix):
-        return shader.matrix(value)
     check_movable(value.type)
-    return identifier(value.name)
+    return shader.text(value)
 
 
-def assignee(shader: Shader, result: Value) -> str:
+def assignee(shader: Shader, result: AnyValue) -> str:
     """What stands left of ``=`` where ``result`` gets its value."""
-    if isinstance(result, Matrix):
+    if is_matrix(result):
         return shader.assignee(result)
-    type_ = result.component if isinstance(result, Scalar) else result.type
-    check_movable(type_)
-    return f"{type_name(shader, type_)} {identifier(result.name)}"
+    check_movable(result.type)
+    return f"{type_name(shader, result.type)} {identifier(result.name)}"
 
 
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:

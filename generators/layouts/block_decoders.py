@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.layouts.block_formats import U32, BlockFormat, planes, word
-from generators.program.blocks import BlockPointer, BlockType
 from generators.program.expressions import Binary, BlockRead, Called, Choose, Converted, Expression, Part, constant, element_function
 from generators.program.functions import Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint
-from generators.program.variables import Aggregate, ArrayType, length
+from generators.program.values import Aggregate, ArrayType, BlockPointer, BlockType, Value
+from generators.program.variables import length
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Decoding = BlockFormat | Literal["coordinates", "planes"]
@@ -87,7 +87,7 @@ def hash_bits(component: ComponentType) -> int:
 
 def _coordinate(of: Aggregate, dimension: int) -> Expression:
     part = Part(of, dimension)
-    return part if part.component is U32 else Converted(U32, part)
+    return part if part.type is U32 else Converted(U32, part)
 
 
 def _sum(terms: list[Expression]) -> Expression:
@@ -147,8 +147,8 @@ def decode_function(decoder: Decoder, name: str) -> Function:
 
     def parameters(prefix: str) -> BlockArguments:
         rank = len(decoder.block)
-        arrays = (Aggregate(f"{prefix}_{which}", ArrayType(decoder.coordinates, rank)) for which in ("coordinates", "within"))
-        return BlockArguments(BlockPointer(f"{prefix}_block", decoder.pointee), *arrays)
+        arrays = (Value(f"{prefix}_{which}", ArrayType(decoder.coordinates, rank)) for which in ("coordinates", "within"))
+        return BlockArguments(Value(f"{prefix}_block", decoder.pointee), *arrays)
 
     def function(name: str, order: tuple[int, ...], body: Callable[[BlockArguments], Expression]) -> Function:
         given = parameters(name)

@@ -12,10 +12,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from generators.program.blocks import BlockMember, BlockPointer, BlockType
 from generators.program.expressions import Binary, BlockRead, Choose, Converted, ElementRead, Expression, binary, constant
 from generators.program.memory import Array
-from generators.program.values import Operand
+from generators.program.values import BlockMember, BlockPointer, BlockType, Operand
 from generators.types import COMPONENT_TYPES, ComponentType
 
 F16, F32, S8, U8, S16, U16, S32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s16", "u16", "s32", "u32"))

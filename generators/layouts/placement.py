@@ -10,6 +10,7 @@ import numpy as np
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program
+from generators.routines.workgroup import copy
 from generators.types import ComponentType, StorageClass
 
 PointeeName = Literal["component", "vec2", "vec4", "u32", "uvec4"]
@@ -40,7 +41,7 @@ def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, 
         return builder.array(name, pointee, length, storage, "input")
     buffer = builder.array(name, pointee, length, StorageClass.STORAGE_BUFFER, "input")
     scratch = builder.array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch")
-    builder.copy(scratch, buffer)
+    copy(builder, scratch, buffer)
     builder.barrier()
     return scratch
 
@@ -56,7 +57,7 @@ class Target:
         """After the last store, copy workgroup memory to the buffer, after a barrier."""
         if self.array is not self.buffer:
             builder.barrier()
-            builder.copy(self.buffer, self.array)
+            copy(builder, self.buffer, self.array)
 
 
 def fill_name(name: str) -> str:
@@ -73,7 +74,7 @@ def stage_out(builder: ProgramBuilder, name: str, pointee: Pointee, length: int,
     fill = builder.array(fill_name(name), pointee, length, StorageClass.STORAGE_BUFFER, "input")
     buffer = builder.array(name, pointee, length, StorageClass.STORAGE_BUFFER, "output")
     scratch = builder.array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch")
-    builder.copy(scratch, fill)
+    copy(builder, scratch, fill)
     builder.barrier()
     return Target(scratch, buffer)
 

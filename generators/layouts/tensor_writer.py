@@ -6,19 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.tensor import (
-    LayoutCreate,
-    LayoutSet,
-    LayoutSetting,
-    TensorLayout,
-    TensorLayoutType,
-    TensorView,
-    TensorViewType,
-    ViewCreate,
-    ViewSet,
-    ViewSetting,
-)
-from generators.program.values import ScalarValue, Source
+from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
+from generators.program.values import ScalarValue, Source, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.types import COMPONENT_TYPES
 
 S32 = COMPONENT_TYPES["s32"]
@@ -121,14 +110,14 @@ class TensorWriter:
 
     def created(self, name: str, type_: TensorLayoutType) -> TensorLayout:
         """Create a new layout."""
-        result = TensorLayout(name, type_)
+        result = Value(name, type_)
         self.builder.add(LayoutCreate(result))
         return result
 
     def changed(self, name: str, layout: TensorLayout, *steps: LayoutStep) -> TensorLayout:
         """Return ``layout`` after ``steps``, called ``name`` with the number of the step."""
         for i, (setting, values) in enumerate(steps):
-            result = TensorLayout(f"{name}_{i}", layout.type)
+            result = Value(f"{name}_{i}", layout.type)
             self.builder.add(LayoutSet(result, layout, setting, self.numbers(result.name, setting, values)))
             layout = result
         return layout
@@ -139,10 +128,10 @@ class TensorWriter:
 
     def view(self, name: str, type_: TensorViewType, *steps: ViewStep) -> TensorView:
         """Return a new view after ``steps``."""
-        view = TensorView(f"{name}_new", type_)
+        view = Value(f"{name}_new", type_)
         self.builder.add(ViewCreate(view))
         for i, (setting, values) in enumerate(steps):
-            result = TensorView(f"{name}_{i}", type_)
+            result = Value(f"{name}_{i}", type_)
             self.builder.add(ViewSet(result, view, setting, self.numbers(result.name, setting, values)))
             view = result
         return view

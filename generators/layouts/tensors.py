@@ -16,9 +16,8 @@ from generators.program.builder import ProgramBuilder
 from generators.program.functions import Function
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
-from generators.program.tensor import TensorLayout, TensorView
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorView
 from generators.types import ComponentType, StorageClass
 
 

@@ -6,29 +6,27 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError
 from generators.mutations.base import BaseModule
-from generators.program.blocks import BlockMember, BlockPointer, BlockType
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.expressions import Binary, BlockRead, Choose, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.reduce import Reduce
-from generators.program.tensor import (
-    LayoutCreate,
-    LayoutSet,
-    LayoutSetting,
+from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.use_conversion import Transpose, UseConvert
+from generators.program.values import (
+    ArrayType,
+    BlockMember,
+    BlockType,
+    MatrixType,
+    ScalarValue,
     TensorLayout,
     TensorLayoutType,
     TensorView,
     TensorViewType,
-    ViewCreate,
-    ViewSet,
-    ViewSetting,
+    Value,
 )
-from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
-from generators.program.variables import Aggregate, ArrayType
 from generators.property_rows import PropertyRow
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
@@ -73,17 +71,17 @@ def _module(row: PropertyRow) -> bytes:
     target = builder.array("target", Pointee(row.c), row.m * row.n, StorageClass.STORAGE_BUFFER, "output")
     plain = builder.load("matrix_c", type_, source, zero, builder.literal(row.n), Layout.ROW_MAJOR)
 
-    placed = Matrix("placed", type_)
+    placed = Value("placed", type_)
     builder.add(PerElement(placed, plain, _place(row.c), (builder.literal(3, _S32),)))
-    builder.add(Reduce(Matrix("reduced", type_), placed, ReduceMode.ROW, _combine(row.c)))
-    builder.add(UseConvert(Matrix("converted", MatrixType(row.c, Scope.SUBGROUP, row.m, row.n, Use.A)), plain))
-    builder.add(Transpose(Matrix("transposed", MatrixType(row.c, Scope.SUBGROUP, row.n, row.m, Use.B)), plain))
+    builder.add(Reduce(Value("reduced", type_), placed, ReduceMode.ROW, _combine(row.c)))
+    builder.add(UseConvert(Value("converted", MatrixType(row.c, Scope.SUBGROUP, row.m, row.n, Use.A)), plain))
+    builder.add(Transpose(Value("transposed", MatrixType(row.c, Scope.SUBGROUP, row.n, row.m, Use.B)), plain))
 
     layout, view = _addressing(builder, row)
     blocks = MatrixType(row.a, Scope.SUBGROUP, row.m, row.k, Use.A)
     before = builder.null("before", blocks)
-    builder.add(TensorLoad(Matrix("blocks", blocks), packed, zero, before, layout, None, None, _unpack(row.a)))
-    moved = Matrix("moved", type_)
+    builder.add(TensorLoad(Value("blocks", blocks), packed, zero, before, layout, None, None, _unpack(row.a)))
+    moved = Value("moved", type_)
     builder.add(TensorLoad(moved, source, zero, plain, layout, view))
     builder.add(TensorStore(moved, target, zero, layout, view))
     return emit(builder.build())
@@ -93,7 +91,7 @@ def _addressing(builder: ProgramBuilder, row: PropertyRow) -> tuple[TensorLayout
     """A layout and a view of two dimensions, with every setting made once."""
     n = builder.literal
     type_ = TensorLayoutType(2, ClampMode.CONSTANT)
-    layout = TensorLayout("layout_new", type_)
+    layout = Value("layout_new", type_)
     builder.add(LayoutCreate(layout))
     size = (n(row.m), n(row.n))
     settings: tuple[tuple[str, LayoutSetting, tuple[ScalarValue, ...]], ...] = (
@@ -104,11 +102,11 @@ def _addressing(builder: ProgramBuilder, row: PropertyRow) -> tuple[TensorLayout
         ("layout", "slice", (n(0, _S32), size[0], n(0, _S32), size[1])),
     )
     for name, setting, operands in settings:
-        changed = TensorLayout(name, type_)
+        changed = Value(name, type_)
         builder.add(LayoutSet(changed, layout, setting, operands))
         layout = changed
     view_type = TensorViewType((1, 0), True)
-    view = TensorView("view_new", view_type)
+    view = Value("view_new", view_type)
     builder.add(ViewCreate(view))
     view_settings: tuple[tuple[str, ViewSetting, tuple[ScalarValue, ...]], ...] = (
         ("view_dimension", "dimension", size),
@@ -116,27 +114,27 @@ def _addressing(builder: ProgramBuilder, row: PropertyRow) -> tuple[TensorLayout
         ("view", "clip", (n(0), size[0], n(0), size[1])),
     )
     for name, view_setting, operands in view_settings:
-        seen = TensorView(name, view_type)
+        seen = Value(name, view_type)
         builder.add(ViewSet(seen, view, view_setting, operands))
         view = seen
     return layout, view
 
 
 def _place(component: ComponentType) -> Function:
-    row, column = Scalar("row", U32), Scalar("column", U32)
-    element, extra = Scalar("element", component), Scalar("extra", _S32)
+    row, column = Value("row", U32), Value("column", U32)
+    element, extra = Value("element", component), Value("extra", _S32)
     later = Binary("less", Binary("add", row, column), constant(U32, 9))
     return element_function("place", (row, column, element, extra), Choose(later, element, constant(component, 0)))
 
 
 def _combine(component: ComponentType) -> Function:
-    left, right = Scalar("left", component), Scalar("right", component)
+    left, right = Value("left", component), Value("right", component)
     return element_function("combine", (left, right), Choose(Binary("less", left, right), right, left))
 
 
 def _unpack(component: ComponentType) -> Function:
-    block = BlockPointer("block", BlockType("Packed", (BlockMember(component, 0),), component.bytes))
-    coordinates = (Aggregate("coordinate", ArrayType(U32, 2)), Aggregate("within", ArrayType(U32, 2)))
+    block = Value("block", BlockType("Packed", (BlockMember(component, 0),), component.bytes))
+    coordinates = (Value("coordinate", ArrayType(U32, 2)), Value("within", ArrayType(U32, 2)))
     return element_function("unpack", (block, *coordinates), BlockRead(block, 0))
 
 

@@ -14,7 +14,7 @@ from generators.program.builder import ProgramBuilder
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.memory import Pointee
 from generators.program.program import Program
-from generators.program.values import Matrix, MatrixType, Operand, ScalarValue, Source
+from generators.program.values import Matrix, MatrixType, Operand, ScalarValue, Source, Value
 from generators.types import ComponentType, StorageClass
 
 ScalarSource = Literal["literal", "specialization", "push_constant", "buffer", "computed", "element"]
@@ -102,7 +102,7 @@ def _scalar(builder: ProgramBuilder, name: str, filling: Filling, source: Scalar
         return builder.arithmetic(f"{name}_sum", "add", base, builder.operand(f"{name}_addend", component, "buffer"))
     if source == "element":
         array = builder.array(f"{name}_values", Pointee(component), len(filling.bits), StorageClass.STORAGE_BUFFER, "input")
-        return builder.scalar_load(f"{name}_element", array, builder.instance_index())
+        return builder.read_scalar(f"{name}_element", array, builder.instance_index())
     return _operand(builder, name, filling, source)
 
 
@@ -135,10 +135,10 @@ def construct(
 def initializer(builder: ProgramBuilder, name: str, type_: MatrixType, filling: Filling, origin: Origin) -> MatrixConstant | MatrixNull:
     """Return the constant matrix, or null, for a variable to start with."""
     if origin.is_null:
-        return MatrixNull(Matrix(name, type_))
+        return MatrixNull(Value(name, type_))
     scalar = _scalar(builder, name, filling, origin.source)
     assert isinstance(scalar, Operand), f"{name}: a constant is made of a constant"
-    return MatrixConstant(Matrix(name, type_), scalar, origin.replicates, origin.specializes)
+    return MatrixConstant(Value(name, type_), scalar, origin.replicates, origin.specializes)
 
 
 def scalar_for(builder: ProgramBuilder, name: str, filling: Filling, origin: Origin) -> ScalarValue | None:

@@ -6,49 +6,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from generators.program.operation import Operation
-from generators.program.values import Scalar, ScalarValue
-from generators.types import ComponentType
-
-
-@dataclass(frozen=True)
-class BlockMember:
-    """A member of a block: ``length`` scalars at byte ``offset``, one if None and else an array."""
-
-    component: ComponentType
-    offset: int
-    length: int | None = None
-
-    @property
-    def end(self) -> int:
-        """The byte after it."""
-        return self.offset + self.component.bytes * (1 if self.length is None else self.length)
-
-
-@dataclass(frozen=True)
-class BlockType:
-    """The struct that a decode function's pointer points to; the next block follows its last member (F-CM2-6).
-
-    Attributes:
-        name: unique in the program.
-        alignment: bytes, a power of two that divides the size.
-    """
-
-    name: str
-    members: tuple[BlockMember, ...]
-    alignment: int
-
-    @property
-    def bytes(self) -> int:
-        """Its size."""
-        return max(member.end for member in self.members)
-
-
-@dataclass(frozen=True)
-class BlockPointer:
-    """A pointer to a block, as a value."""
-
-    name: str
-    block: BlockType
+from generators.program.values import BlockPointer, Scalar, ScalarValue
 
 
 @dataclass(frozen=True)
@@ -66,6 +24,6 @@ class BlockLoad(Operation):
 
 def promised_alignment(load: BlockLoad) -> int:
     """Return the bytes to which a block's alignment aligns the place of ``load``, whatever its index is: a power of two."""
-    block, member = load.pointer.block, load.pointer.block.members[load.member]
+    block, member = load.pointer.type, load.pointer.type.members[load.member]
     steps = (member.offset, 0 if load.index is None else member.component.bytes)
     return gcd(block.alignment, *steps)

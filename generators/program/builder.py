@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
+from generators.program.arrays import ArrayLoad, ArrayStore
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Arm, Branch, Carried, CarriedScalar, Condition, Exit, Loop, Merged, Switch
+from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Loop, Merged, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.domains import check_domains
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
-from generators.program.functions import Argument, Call, Function, Returned
+from generators.program.functions import Argument, Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarLoad, ScalarOperator
+from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
-from generators.program.subgroups import StoreSubgroups
-from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, Source, literal
-from generators.program.variables import Initializer, Path, Value, ValueType, Variable, VariableLoad, VariableStore, named_value, part_type
-from generators.program.workgroup import Barrier, Copy, Handover, LastWorkgroup
+from generators.program.stated import Effect, Stated
+from generators.program.values import (
+    AnyValue,
+    Extent,
+    Matrix,
+    MatrixType,
+    Operand,
+    Scalar,
+    ScalarValue,
+    Selected,
+    Source,
+    Value,
+    ValueType,
+    VectorType,
+    is_matrix,
+    is_scalar,
+    literal,
+)
+from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
+from generators.program.workgroup import Barrier, Handover
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
 
 U32 = COMPONENT_TYPES["u32"]
@@ -55,11 +73,22 @@ class ProgramBuilder:
         self._operations: list[Operation] = []
         self._variables: list[Variable] = []
         self._instance: Scalar | None = None
+        self._names = Counter[str]()
+
+    @property
+    def scope(self) -> Scope:
+        """Return the scope of the program's matrices."""
+        return self._scope
+
+    @property
+    def workgroup_count(self) -> int:
+        """Workgroups in a dispatch."""
+        return math.prod(self._workgroups)
 
     @property
     def instances(self) -> int:
         """Scope instances in a dispatch."""
-        return math.prod(self._workgroups) * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
+        return self.workgroup_count * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
 
     def array(
         self, name: str, pointee: Pointee, length: Extent, storage: StorageClass, role: Role, array_stride: int | None = None
@@ -88,23 +117,40 @@ class ProgramBuilder:
     def instance_index(self) -> Scalar:
         """The number of the scope instance, computed once."""
         if self._instance is None:
-            self._instance = Scalar("instance", U32)
+            self._instance = Value("instance", U32)
             self._operations.append(InstanceIndex(self._instance))
         return self._instance
 
-    def built_in_index(self, which: Literal["workgroup", "subgroup"]) -> Scalar:
-        """The number of the workgroup, or of the subgroup in it."""
-        result = Scalar(f"{which}_index", U32)
-        self._operations.append(BuiltInIndex(result, which))
+    def fresh(self, name: str) -> str:
+        """Return ``name``, or with a number if it has been given out before."""
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
+
+    def built_in(self, name: str, which: BuiltInName) -> Scalar:
+        """A number that the environment gives to each invocation."""
+        result = Value(name, U32)
+        self._operations.append(BuiltInScalar(result, which))
         return result
+
+    def workgroup_index(self, name: str) -> Scalar:
+        """The number of the workgroup in the dispatch: that along x, and where there are workgroups along y or z the number that Vulkan's
+        WorkgroupId gives, x first."""
+        x = self.built_in(name, "workgroup")
+        if self._workgroups[1:] == (1, 1):
+            return x
+        y, z = self.built_in(f"{name}_y", "workgroup_y"), self.built_in(f"{name}_z", "workgroup_z")
+        planes = self.arithmetic(f"{name}_planes", "multiply", z, self.built_in(f"{name}_height", "workgroups_y"))
+        lines = self.arithmetic(f"{name}_lines", "add", planes, y)
+        before = self.arithmetic(f"{name}_before", "multiply", lines, self.built_in(f"{name}_width", "workgroups_x"))
+        return self.arithmetic(f"{name}_whole", "add", before, x)
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
         """``left`` (operator) ``right``."""
-        result = Scalar(name, left.component)
+        result = Value(name, left.type)
         self._operations.append(ScalarArithmetic(result, operator, left, right))
         return result
 
-    def offset(self, name: str, first: ScalarValue, index: Scalar, pitch: int) -> Scalar:
+    def offset(self, name: str, first: ScalarValue, index: ScalarValue, pitch: int) -> Scalar:
         """``first`` + ``index`` * ``pitch``."""
         scaled = self.arithmetic(f"{name}_scaled", "multiply", index, self.literal(pitch))
         return self.arithmetic(name, "add", scaled, first)
@@ -121,39 +167,51 @@ class ProgramBuilder:
         robust: bool = False,
     ) -> Matrix:
         """A matrix loaded from ``array``."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
         return result
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
         """A matrix of one value."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixSplat(result, value, replicated))
         return result
 
     def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
         """A constant matrix of the module; ``value`` is a literal or a specialization constant."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixConstant(result, value, replicated, specializable))
         return result
 
     def null(self, name: str, type_: MatrixType) -> Matrix:
         """A matrix of zeros: OpConstantNull."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixNull(result))
         return result
 
     def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
         """A matrix whose value nothing may depend on."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixUndefined(result, place))
         return result
 
-    def scalar_load(self, name: str, array: Array, index: ScalarValue) -> Scalar:
+    def read(self, name: str, array: Array, index: ScalarValue) -> Value[ComponentType | VectorType]:
         """Element ``index`` of ``array``."""
-        result = Scalar(name, array.pointee.component)
-        self._operations.append(ScalarLoad(result, array, index))
+        pointee = array.pointee
+        type_ = pointee.component if pointee.lanes == 1 else VectorType(pointee.component, pointee.lanes)
+        result: Value[ComponentType | VectorType] = Value(name, type_)
+        self._operations.append(ArrayLoad(result, array, index))
         return result
+
+    def read_scalar(self, name: str, array: Array, index: ScalarValue) -> Scalar:
+        """Element ``index`` of ``array``, whose pointee is a scalar."""
+        result = Value(name, array.pointee.component)
+        self._operations.append(ArrayLoad(result, array, index))
+        return result
+
+    def write(self, array: Array, index: ScalarValue, value: AnyValue | Operand) -> None:
+        """Store ``value`` to element ``index`` of ``array``."""
+        self._operations.append(ArrayStore(array, index, value))
 
     def store(
         self,
@@ -170,55 +228,37 @@ class ProgramBuilder:
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
         """``a`` x ``b`` + ``c``."""
-        result = Matrix(name, type_)
+        result = Value(name, type_)
         self._operations.append(MatrixMulAdd(result, a, b, c, operands))
         return result
 
     def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
         """``matrix`` converted to ``component``."""
-        result = Matrix(name, replace(matrix.type, component=component))
+        result = Value(name, replace(matrix.type, component=component))
         self._operations.append(MatrixConvert(result, matrix, conversion, saturating))
         return result
 
     def negate(self, name: str, operand: Matrix) -> Matrix:
         """-``operand``, element by element."""
-        result = Matrix(name, operand.type)
+        result = Value(name, operand.type)
         self._operations.append(MatrixNegate(result, operand))
         return result
 
     def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
         """``left`` (operator) ``right``, element by element."""
-        result = Matrix(name, left.type)
+        result = Value(name, left.type)
         self._operations.append(MatrixArithmetic(result, operator, left, right, no_contraction))
         return result
 
     def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
         """``matrix`` * ``scalar``."""
-        result = Matrix(name, matrix.type)
+        result = Value(name, matrix.type)
         self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
         return result
-
-    def copy(self, target: Array, source: Array, backwards: bool = False) -> None:
-        """Copies a whole array, all invocations of the workgroup together."""
-        self._operations.append(Copy(target, source, backwards))
 
     def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
         """A control barrier, of the workgroup if nothing else is said."""
         self._operations.append(Barrier(scope, handover))
-
-    @contextmanager
-    def last_workgroup(self, counter: Array) -> Iterator[Scalar]:
-        """The operations added inside become the body; the scalar numbers the scope instances inside the last workgroup."""
-        arrival = self.array("arrival", Pointee(U32), 1, StorageClass.WORKGROUP, "scratch")
-        index = Scalar("instance_of_last", U32)
-        outer, self._operations = self._operations, []
-        yield index
-        body, self._operations = self._operations, outer
-        self._operations.append(LastWorkgroup(counter, arrival, index, tuple(body)))
-
-    def store_subgroups(self, target: Array, subgroup_size: int) -> None:
-        """Every invocation stores what it knows of its subgroup."""
-        self._operations.append(StoreSubgroups(target, subgroup_size))
 
     def variable(
         self, name: str, type_: ValueType, storage: Literal["function", "private"] = "function", initializer: Initializer | None = None
@@ -228,19 +268,25 @@ class ProgramBuilder:
         self._variables.append(variable)
         return variable
 
-    def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> Value:
+    def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> AnyValue:
         """What ``path`` leads to in ``variable``."""
-        result = named_value(name, part_type(variable.type, path))
+        result = Value(name, part_type(variable.type, path))
         self._operations.append(VariableLoad(result, variable, path))
         return result
 
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
         """The matrix that ``path`` leads to in ``variable``."""
         result = self.get(name, variable, *path)
-        assert isinstance(result, Matrix), f"{name}: the path leads to no matrix"
+        assert is_matrix(result), f"{name}: the path leads to no matrix"
         return result
 
-    def set(self, variable: Variable, path: Path, value: Value | ScalarValue) -> None:
+    def get_scalar(self, name: str, variable: Variable, *path: int | ScalarValue) -> Scalar:
+        """The scalar that ``path`` leads to in ``variable``."""
+        result = self.get(name, variable, *path)
+        assert is_scalar(result), f"{name}: the path leads to no scalar"
+        return result
+
+    def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:
         """Stores ``value`` where ``path`` leads to in ``variable``."""
         self._operations.append(VariableStore(variable, path, value))
 
@@ -248,15 +294,33 @@ class ProgramBuilder:
         """Adds an operation that has no method of its own."""
         self._operations.append(operation)
 
+    def extend(self, operations: Sequence[Operation]) -> None:
+        """Adds operations, for example an arm's."""
+        self._operations.extend(operations)
+
     @contextmanager
     def loop(
-        self, index: Scalar, trip_count: ScalarValue, carried: Sequence[Carried | CarriedScalar], hint: Hint = "none"
+        self,
+        index: Scalar,
+        limit: ScalarValue | Selected,
+        carried: Sequence[Carried],
+        hint: Hint = "none",
+        start: ScalarValue | None = None,
+        step: ScalarValue | None = None,
     ) -> Iterator[None]:
-        """The operations added inside become the body; ``carried`` is complete when the block ends."""
-        outer, self._operations = self._operations, []
-        yield
-        body, self._operations = self._operations, outer
-        self._operations.append(Loop(index, trip_count, tuple(carried), tuple(body), hint))
+        """The operations added inside become the body; ``carried`` is complete when the block ends. Without a start, from 0; without a
+        step, by 1."""
+        with self.arm() as body:
+            yield
+        steps = start or self.literal(0), step or self.literal(1)
+        self._operations.append(Loop(index, limit, tuple(carried), tuple(body), hint, *steps))
+
+    @contextmanager
+    def stated(self, effect: Effect) -> Iterator[None]:
+        """The operations added inside are code that has ``effect``."""
+        with self.arm() as body:
+            yield
+        self._operations.append(Stated(effect, tuple(body)))
 
     @contextmanager
     def arm(self) -> Iterator[list[Operation]]:
@@ -296,12 +360,11 @@ class ProgramBuilder:
     @contextmanager
     def per_invocation(self, index: Scalar, size: int) -> Iterator[None]:
         """The operations added inside run in each invocation for itself."""
-        outer, self._operations = self._operations, []
-        yield
-        body, self._operations = self._operations, outer
+        with self.arm() as body:
+            yield
         self._operations.append(PerInvocation(index, size, tuple(body)))
 
-    def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> Returned | None:
+    def call(self, name: str, function: Function, arguments: Sequence[Argument]) -> AnyValue | None:
         """What ``function`` returns for ``arguments``, called ``name``."""
         returned = function.returned
         result = None if returned is None else replace(returned, name=name)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.operation import Operation
-from generators.program.values import ScalarValue
-from generators.program.variables import Aggregate, Path, Value, Variable
+from generators.program.values import Aggregate, AnyValue, Operand
+from generators.program.variables import Path, Variable
 
 
 @dataclass(frozen=True)
@@ -15,15 +15,16 @@ class CompositeConstruct(Operation):
     """``result`` has ``parts``, one for each element or member."""
 
     result: Aggregate
-    parts: tuple[Value | ScalarValue, ...]
+    parts: tuple[AnyValue | Operand, ...]
 
 
 @dataclass(frozen=True)
 class CompositeExtract(Operation):
-    """``result`` is the part of ``composite`` that ``path`` leads to; at least one step, and not into a matrix."""
+    """``result`` is the part of ``composite``, an aggregate or a matrix, that ``path`` leads to; at least one step. A part of a matrix is
+    a component of the invocation."""
 
-    result: Value
-    composite: Aggregate
+    result: AnyValue
+    composite: AnyValue
     path: tuple[int, ...]
 
 
@@ -31,9 +32,9 @@ class CompositeExtract(Operation):
 class CompositeInsert(Operation):
     """``result`` is ``composite`` with ``part`` where ``path`` leads to."""
 
-    result: Aggregate
-    part: Value | ScalarValue
-    composite: Aggregate
+    result: AnyValue
+    part: AnyValue | Operand
+    composite: AnyValue
     path: tuple[int, ...]
 
 
@@ -41,8 +42,8 @@ class CompositeInsert(Operation):
 class CopyObject(Operation):
     """``result`` is ``value``, of the same type."""
 
-    result: Value
-    value: Value
+    result: AnyValue
+    value: AnyValue
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,12 @@ from typing import Literal
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Hint, Operation
-from generators.program.values import Matrix, Scalar, ScalarValue
-from generators.program.workgroup import LastWorkgroup
+from generators.program.stated import Stated
+from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, Selected, Value, literal
+from generators.program.workgroup import LastWorkgroupRan
+from generators.types import COMPONENT_TYPES, ComponentType
+
+_ZERO, _ONE = (literal(COMPONENT_TYPES["u32"], value) for value in (0, 1))
 
 Relation = Literal["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 
@@ -40,33 +44,26 @@ class Select(Operation):
 
 @dataclass(frozen=True)
 class Carried:
-    """A matrix that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next`` computed by the
-    body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
+    """A matrix or scalar that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next`` computed by
+    the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
 
-    initial: Matrix
-    current: Matrix
-    next: Matrix
-
-
-@dataclass(frozen=True)
-class CarriedScalar:
-    """A scalar that a loop carries, as Carried says of matrices."""
-
-    initial: ScalarValue
-    current: Scalar
-    next: ScalarValue
+    initial: Matrix | ScalarValue
+    current: Value[MatrixType | ComponentType]
+    next: Matrix | ScalarValue
 
 
 @dataclass(frozen=True)
 class Loop(Operation):
-    """``body`` runs ``trip_count`` (u32) times; ``index`` (u32) counts from 0. All carried values change at once, at the end of the
-    body."""
+    """``body`` runs with ``index`` (u32) at ``start`` and then ``step`` more each time, as long as it is less than ``limit``: if nothing
+    else is said, ``limit`` times, from 0 by 1. All carried values change at once, at the end of the body."""
 
     index: Scalar
-    trip_count: ScalarValue
-    carried: tuple[Carried | CarriedScalar, ...]
+    limit: ScalarValue | Selected
+    carried: tuple[Carried, ...]
     body: tuple[Operation, ...]
     hint: Hint = "none"
+    start: ScalarValue = _ZERO
+    step: ScalarValue = _ONE
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class Merged:
     """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
     branch. Matrices of one type, or scalars."""
 
-    result: Matrix | Scalar
+    result: Value[MatrixType | ComponentType]
     sources: tuple[Matrix | ScalarValue, ...]
 
 
@@ -140,7 +137,7 @@ ControlFlow = Branch | Switch | Exit | ReturnBoth
 def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
     """The operations inside of ``operation``, one tuple for each way that control may take."""
     match operation:
-        case Loop() | Exit() | LastWorkgroup() | PerInvocation():
+        case Loop() | Exit() | LastWorkgroupRan() | PerInvocation() | Stated():
             return (operation.body,)
         case Branch() | ReturnBoth():
             return operation.then, operation.otherwise
@@ -152,9 +149,9 @@ def bodies(operation: Operation) -> tuple[tuple[Operation, ...], ...]:
             return ()
 
 
-def flattened(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """All operations in order, each followed by those inside of it."""
+def flattened(operations: Sequence[Operation], effects: bool = False) -> Iterator[Operation]:
+    """All operations in order, each followed by those inside of it; with ``effects`` by the stated effect in place of its code."""
     for operation in operations:
         yield operation
-        for body in bodies(operation):
-            yield from flattened(body)
+        for body in ((operation.effect,),) if effects and isinstance(operation, Stated) else bodies(operation):
+            yield from flattened(body, effects)

@@ -10,18 +10,21 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from generators.errors import GeneratorError
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
-from generators.program.control_flow import Branch, CarriedScalar, Condition, Exit, Loop, Merged, Select, Switch, bodies
+from generators.program.control_flow import Branch, Exit, Loop, Merged, Select, Switch, bodies
+from generators.program.elements import MatrixLength
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
-from generators.program.values import Matrix, Operand, Scalar
+from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
+from generators.program.stated import Stated
+from generators.program.values import Operand, is_matrix, is_scalar
+from generators.program.variables import VariableLoad, VariableStore, leads_to_component
 from generators.program.walking import names_read
-from generators.program.workgroup import LastWorkgroup
-from generators.types import Scope
+from generators.types import Scope, StorageClass
 
 
 class Domain(enum.IntEnum):
@@ -35,11 +38,25 @@ class Domain(enum.IntEnum):
 
 _SCOPES = {Scope.WORKGROUP: Domain.WORKGROUP, Scope.SUBGROUP: Domain.SUBGROUP}
 
+_BUILT_INS: Mapping[BuiltInName, Domain] = {
+    "workgroup": Domain.WORKGROUP,
+    "workgroup_y": Domain.WORKGROUP,
+    "workgroup_z": Domain.WORKGROUP,
+    "workgroups_x": Domain.DISPATCH,
+    "workgroups_y": Domain.DISPATCH,
+    "workgroup_invocations": Domain.DISPATCH,
+    "local_invocation": Domain.INVOCATION,
+    "subgroup": Domain.SUBGROUP,
+    "subgroups": Domain.DISPATCH,
+    "subgroup_size": Domain.DISPATCH,
+    "subgroup_invocation": Domain.INVOCATION,
+}
+
 _SCALAR = (
     ScalarArithmetic,
     ScalarConvert,
-    ScalarLoad,
-    ScalarStore,
+    ArrayLoad,
+    ArrayStore,
     Select,
     BlockLoad,
     CompositeConstruct,
@@ -88,11 +105,22 @@ class _Checker:
                 self._demand(operation, around, "run in every invocation")
                 self.domains[operation.index.name] = Domain.INVOCATION
                 self.run(operation.body, around)
-            case InstanceIndex() | LastWorkgroup():
+            case VariableLoad() | VariableStore() if leads_to_component(operation.variable.type, operation.path):
+                self._define(operation, Domain.INVOCATION)
+            case CompositeExtract() if is_matrix(operation.composite):
+                self._demand(operation, around, "take a matrix")
+                self._define(operation, Domain.INVOCATION)
+            case CompositeInsert() if is_matrix(operation.composite):
+                self._demand(operation, around, "make a matrix")
                 self._define(operation, self.scope)
+            case InstanceIndex() | MatrixLength():
+                self._define(operation, self.scope)
+            case Stated():
                 self._inside(operation, around)
-            case BuiltInIndex():
-                self._define(operation, Domain.WORKGROUP if operation.which == "workgroup" else Domain.SUBGROUP)
+            case AtomicAdd():
+                self._define(operation, Domain.INVOCATION)
+            case BuiltInScalar():
+                self._define(operation, _BUILT_INS[operation.which])
             case Loop():
                 self._loop(operation, around)
             case Branch() | Switch() | Exit():
@@ -100,7 +128,9 @@ class _Checker:
             case Call():
                 self._define(operation, max(around, self.of(names_read(operation))))
             case _ if isinstance(operation, _SCALAR):
-                self._define(operation, max(around, self.of(names_read(operation))))
+                shared = isinstance(operation, ArrayLoad) and operation.array.storage is StorageClass.WORKGROUP
+                widest = Domain.WORKGROUP if shared else Domain.DISPATCH
+                self._define(operation, max(around, widest, self.of(names_read(operation))))
             case _:
                 self._demand(operation, max(around, self.of(names_read(operation, inside=False))), "take what is the same")
                 self._define(operation, self.scope)
@@ -125,20 +155,20 @@ class _Checker:
 
     def _decide(self, operation: Branch | Switch | Exit, around: Domain) -> None:
         decision = operation.selector.name if isinstance(operation, Switch) else None
-        names = [decision] if decision is not None else _names(operation.condition)  # type: ignore[union-attr]
+        names = [decision] if decision is not None else _names((operation.condition.left, operation.condition.right))  # type: ignore[union-attr]
         domain = max(around, self.of(names))
         self._inside(operation, domain)
         merged: Sequence[Merged] = getattr(operation, "merged", ())
         for one in merged:
             sources = self.of(source.name for source in one.sources)
             self.domains[one.result.name] = max(domain, sources)
-            if isinstance(one.result, Matrix):
+            if is_matrix(one.result):
                 self._demand(operation, domain, "choose a matrix that is the same")
 
     def _loop(self, loop: Loop, around: Domain) -> None:
-        domain = max(around, self.of([loop.trip_count.name]))
+        domain = max(around, self.of(_names((loop.limit, loop.start, loop.step))))
         self.domains[loop.index.name] = domain
-        scalars = [one for one in loop.carried if isinstance(one, CarriedScalar)]
+        scalars = [one for one in loop.carried if is_scalar(one.current)]
         for one in scalars:
             self.domains[one.current.name] = max(domain, self.of([one.initial.name]))
         while True:
@@ -149,5 +179,5 @@ class _Checker:
             self.domains.update(after)
 
 
-def _names(condition: Condition) -> list[str]:
-    return [value.name for value in (condition.left, condition.right) if isinstance(value, Scalar | Operand)]
+def _names(values: Iterable[object]) -> list[str]:
+    return [value.name for value in values if is_scalar(value)]

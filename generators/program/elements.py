@@ -1,5 +1,5 @@
-"""Components of the invocation: OpCooperativeMatrixLengthKHR, and access chains and composite instructions that take a component
-(SPV_KHR_cooperative_matrix, 2.2.2 and 3.42.8)."""
+"""Components of the invocation: OpCooperativeMatrixLengthKHR, and the effect of code that takes components by access chains and composite
+instructions (SPV_KHR_cooperative_matrix, 2.2.2 and 3.42.8)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.operation import Operation
-from generators.program.values import MatrixType, ScalarValue
+from generators.program.stated import Effect
+from generators.program.values import MatrixType, Scalar, ScalarValue
 from generators.program.variables import Path, Variable, part_type
 
-Condition = Literal["always", "below", "odd_lane"]
+UpdateCondition = Literal["always", "below", "odd_lane"]
 LeadingForm = Literal["pointer", "composite"]
+
+
+@dataclass(frozen=True)
+class MatrixLength(Operation):
+    """OpCooperativeMatrixLengthKHR: ``result`` (u32) is the number of components that an invocation has of a matrix of ``type``. It is
+    taken to be the same in all invocations of the scope, as on all known devices."""
+
+    result: Scalar
+    type: MatrixType
 
 
 @dataclass(frozen=True)
@@ -23,8 +33,8 @@ class ElementFunction:
 
 
 @dataclass(frozen=True)
-class ElementUpdate(Operation):
-    """For every i below the length of its matrix type, each invocation sets component i of the matrix in ``target`` to ``function``
+class ComponentsUpdated(Effect):
+    """For every i below the length of its matrix type, each invocation has set component i of the matrix in ``target`` to ``function``
     of component i of the matrix in ``source``, which may be the same one (KHR-LEN-02, KHR-COMP-03).
 
     What becomes of an element depends on its value alone, since which invocations hold it is unspecified (F-KHR-4); that two
@@ -45,7 +55,7 @@ class ElementUpdate(Operation):
     source: Variable
     source_path: Path
     function: ElementFunction
-    condition: Condition = "always"
+    condition: UpdateCondition = "always"
     threshold: ScalarValue | None = None
     leading: int = 0
     leading_form: LeadingForm = "pointer"

@@ -11,15 +11,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from generators.program.blocks import BlockLoad, BlockPointer
+from generators.program.arrays import ArrayLoad
+from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeExtract
 from generators.program.control_flow import Condition, Relation, Select
 from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint, Operation
-from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator
-from generators.program.values import Operand, Scalar, ScalarValue, literal
-from generators.program.variables import Aggregate, part_type
+from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarOperator
+from generators.program.values import (
+    Aggregate,
+    BlockPointer,
+    Operand,
+    Scalar,
+    ScalarValue,
+    Value,
+    is_aggregate,
+    is_block_pointer,
+    is_scalar,
+    literal,
+)
+from generators.program.variables import part_type
 from generators.types import ComponentType
 
 Operator = Literal[
@@ -40,7 +52,7 @@ class Part:
     index: int
 
     @property
-    def component(self) -> ComponentType:
+    def type(self) -> ComponentType:
         """Its type."""
         return cast(ComponentType, part_type(self.of.type, (self.index,)))
 
@@ -54,9 +66,9 @@ class BlockRead:
     index: Expression | None = None
 
     @property
-    def component(self) -> ComponentType:
+    def type(self) -> ComponentType:
         """Its type."""
-        return self.pointer.block.members[self.member].component
+        return self.pointer.type.members[self.member].component
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ class ElementRead:
     index: Expression
 
     @property
-    def component(self) -> ComponentType:
+    def type(self) -> ComponentType:
         """Its type."""
         return self.array.pointee.component
 
@@ -81,9 +93,9 @@ class Binary:
     right: Expression
 
     @property
-    def component(self) -> ComponentType:
+    def type(self) -> ComponentType:
         """The type of the operands."""
-        return self.left.component
+        return self.left.type
 
 
 @dataclass(frozen=True)
@@ -95,16 +107,16 @@ class Choose:
     otherwise: Expression
 
     @property
-    def component(self) -> ComponentType:
+    def type(self) -> ComponentType:
         """Its type."""
-        return self.then.component
+        return self.then.type
 
 
 @dataclass(frozen=True)
 class Converted:
-    """``value`` converted to ``component`` by the signedness of both types: exact, or an integer truncated."""
+    """``value`` converted to ``type`` by the signedness of both types: exact, or an integer truncated."""
 
-    component: ComponentType
+    type: ComponentType
     value: Expression
 
 
@@ -116,10 +128,10 @@ class Called:
     arguments: tuple[Expression | Whole, ...]
 
     @property
-    def component(self) -> ComponentType:
+    def type(self) -> ComponentType:
         """Its type."""
-        assert isinstance(self.function.returned, Scalar), "an expression calls functions that return scalars"
-        return self.function.returned.component
+        assert is_scalar(self.function.returned), "an expression calls functions that return scalars"
+        return self.function.returned.type
 
 
 Expression = Scalar | Operand | Part | BlockRead | ElementRead | Binary | Choose | Converted | Called
@@ -141,9 +153,9 @@ def element_function(name: str, parameters: tuple[Parameter, ...], result: Expre
     """
     body = _Body(name)
     value = body.value(result)
-    if not isinstance(value, Scalar):
+    if isinstance(value, Operand):
         # A function returns a value of its own.
-        value = body.add(lambda scalar: ScalarConvert(scalar, value), value.component)
+        value = body.add(lambda scalar: ScalarConvert(scalar, value), value.type)
     return Function(name, parameters, tuple(body.operations), value, control)
 
 
@@ -156,7 +168,7 @@ class _Body:
         self.values: dict[Expression, ScalarValue] = {}
 
     def add(self, operation: Callable[[Scalar], Operation], component: ComponentType) -> Scalar:
-        result = Scalar(f"{self.name}_{len(self.operations)}", component)
+        result = Value(f"{self.name}_{len(self.operations)}", component)
         self.operations.append(operation(result))
         return result
 
@@ -169,41 +181,41 @@ class _Body:
 
     def _compute(self, expression: Expression) -> ScalarValue:
         match expression:
-            case Scalar() | Operand():
+            case Value() | Operand():
                 return expression
             case Part():
-                return self.add(lambda result: CompositeExtract(result, expression.of, (expression.index,)), expression.component)
+                return self.add(lambda result: CompositeExtract(result, expression.of, (expression.index,)), expression.type)
             case BlockRead():
                 index = None if expression.index is None else self.value(expression.index)
-                return self.add(lambda result: BlockLoad(result, expression.pointer, expression.member, index), expression.component)
+                return self.add(lambda result: BlockLoad(result, expression.pointer, expression.member, index), expression.type)
             case ElementRead():
                 place = self.value(expression.index)
-                return self.add(lambda result: ScalarLoad(result, expression.array, place), expression.component)
+                return self.add(lambda result: ArrayLoad(result, expression.array, place), expression.type)
             case Converted():
                 value = self.value(expression.value)
-                if value.component is expression.component:
+                if value.type is expression.type:
                     return value
-                return self.add(lambda result: ScalarConvert(result, value), expression.component)
+                return self.add(lambda result: ScalarConvert(result, value), expression.type)
             case Choose():
                 relation = cast(Relation, expression.condition.operator)
                 assert relation in ("equal", "less"), "a choice is by a comparison"
                 condition = Condition(self.value(expression.condition.left), relation, self.value(expression.condition.right))
                 then, otherwise = self.value(expression.then), self.value(expression.otherwise)
-                return self.add(lambda result: Select(result, condition, then, otherwise), expression.component)
+                return self.add(lambda result: Select(result, condition, then, otherwise), expression.type)
             case Binary():
                 return self._binary(expression)
             case Called():
-                arguments = tuple(one if isinstance(one, Whole) else self.value(one) for one in expression.arguments)
-                return self.add(lambda result: Call(result, expression.function, arguments), expression.component)
+                arguments = tuple(one if is_aggregate(one) or is_block_pointer(one) else self.value(one) for one in expression.arguments)
+                return self.add(lambda result: Call(result, expression.function, arguments), expression.type)
 
     def _binary(self, expression: Binary) -> Scalar:
         left, right = self.value(expression.left), self.value(expression.right)
         if expression.operator in ("minimum", "maximum"):
             pair = (left, right) if expression.operator == "minimum" else (right, left)
             condition = Condition(pair[0], "less", pair[1])
-            return self.add(lambda result: Select(result, condition, left, right), expression.component)
+            return self.add(lambda result: Select(result, condition, left, right), expression.type)
         operator = cast(ScalarOperator, expression.operator)
-        return self.add(lambda result: ScalarArithmetic(result, operator, left, right), expression.component)
+        return self.add(lambda result: ScalarArithmetic(result, operator, left, right), expression.type)
 
 
 def binary(operator: Operator, left: Expression, right: Expression, *more: Expression) -> Expression:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.blocks import BlockPointer
 from generators.program.operation import Hint, Operation
-from generators.program.tensor import TensorLayout, TensorView
-from generators.program.values import Matrix, Operand, Scalar
-from generators.program.variables import Aggregate, Value, Variable
+from generators.program.values import AnyValue, Operand
+from generators.program.variables import Variable
 
 Direction = Literal["in", "out", "inout"]
 
@@ -34,9 +32,8 @@ class PointerParameter:
         return self.variable.name
 
 
-Parameter = Matrix | Scalar | PointerParameter | TensorLayout | TensorView | Aggregate | BlockPointer
-Argument = Matrix | Scalar | Operand | Variable | TensorLayout | TensorView | Aggregate | BlockPointer
-Returned = Matrix | Scalar | TensorLayout | TensorView
+Parameter = AnyValue | PointerParameter
+Argument = AnyValue | Operand | Variable
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Function:
     name: str
     parameters: tuple[Parameter, ...]
     body: tuple[Operation, ...]
-    returned: Returned | None
+    returned: AnyValue | None
     control: Hint = "none"
     variables: tuple[Variable, ...] = ()
 
@@ -69,7 +66,7 @@ class Call(Operation):
     """``result`` is what ``function`` returns for ``arguments``; None for void. A variable is the argument of a pointer; no variable
     is that of two."""
 
-    result: Returned | None
+    result: AnyValue | None
     function: Function
     arguments: tuple[Argument, ...]
 
@@ -77,7 +74,7 @@ class Call(Operation):
 def mistake(call: Call) -> str:
     """What is wrong with the arguments of a call; empty if nothing is."""
     function = call.function
-    if [_kind(argument) for argument in call.arguments] != [_kind(parameter) for parameter in function.parameters]:
+    if [passed_type(argument) for argument in call.arguments] != [passed_type(parameter) for parameter in function.parameters]:
         return f"a call of {function.name} needs arguments of the types of its parameters, in their order"
     passed = [argument.name for argument in call.arguments if isinstance(argument, Variable)]
     if len(set(passed)) < len(passed):
@@ -85,11 +82,8 @@ def mistake(call: Call) -> str:
     return ""
 
 
-def _kind(value: Parameter | Argument | Value) -> object:
-    if isinstance(value, PointerParameter):
-        value = value.variable
-    if isinstance(value, Variable):
-        return "pointer", value.type, value.storage
-    if isinstance(value, BlockPointer):
-        return "pointer", value.block
-    return value.component if isinstance(value, Scalar | Operand) else value.type
+def passed_type(value: Parameter | Argument) -> object:
+    """Return the type of a value, or the storage and the type that a pointer to a variable leads to: equal for a parameter and what may be
+    passed for it."""
+    variable = value.variable if isinstance(value, PointerParameter) else value
+    return (variable.storage, variable.type) if isinstance(variable, Variable) else variable.type

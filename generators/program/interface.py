@@ -61,7 +61,7 @@ def _place(operands: list[Operand], start: int) -> tuple[tuple[Member, ...], int
     members = []
     offset = start
     for operand in operands:
-        size = operand.component.bytes
+        size = operand.type.bytes
         offset = -(-offset // size) * size
         members.append(Member(operand, offset))
         offset += size

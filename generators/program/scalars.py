@@ -1,11 +1,10 @@
-"""Scalar instructions: the index of a scope instance, arithmetic, conversions, and loads."""
+"""Scalar instructions: the index of a scope instance, built-ins, arithmetic and conversions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.values import Scalar, ScalarValue
 
@@ -19,12 +18,29 @@ class InstanceIndex(Operation):
     result: Scalar
 
 
+BuiltInName = Literal[
+    "workgroup",
+    "workgroup_y",
+    "workgroup_z",
+    "workgroups_x",
+    "workgroups_y",
+    "workgroup_invocations",
+    "local_invocation",
+    "subgroup",
+    "subgroups",
+    "subgroup_size",
+    "subgroup_invocation",
+]
+"""WorkgroupId.x, .y and .z, NumWorkgroups.x and .y, the number of invocations in a workgroup, LocalInvocationIndex, SubgroupId,
+NumSubgroups, SubgroupSize and SubgroupLocalInvocationId."""
+
+
 @dataclass(frozen=True)
-class BuiltInIndex(Operation):
-    """``result`` (u32) is WorkgroupId.x or SubgroupId."""
+class BuiltInScalar(Operation):
+    """``result`` (u32) is a number that the environment gives to each invocation."""
 
     result: Scalar
-    which: Literal["workgroup", "subgroup"]
+    which: BuiltInName
 
 
 ScalarOperator = Literal["add", "subtract", "multiply", "divide", "modulo", "and", "or", "xor", "shift_left", "shift_right"]
@@ -48,23 +64,3 @@ class ScalarConvert(Operation):
 
     result: Scalar
     value: ScalarValue
-
-
-@dataclass(frozen=True)
-class ScalarStore(Operation):
-    """Element ``index`` (u32) of ``array``, an array of scalars of the value's type in a storage buffer or in workgroup memory, becomes
-    ``value``. Each element that is stored is stored once."""
-
-    array: Array
-    index: ScalarValue
-    value: ScalarValue
-
-
-@dataclass(frozen=True)
-class ScalarLoad(Operation):
-    """``result`` is element ``index`` (u32) of ``array``, an array of scalars of the result's type in a storage buffer or in workgroup
-    memory."""
-
-    result: Scalar
-    array: Array
-    index: ScalarValue

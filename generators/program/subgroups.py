@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.memory import Array
-from generators.program.operation import Operation
+from generators.program.stated import Effect
 
 
 @dataclass(frozen=True)
-class StoreSubgroups(Operation):
-    """Every invocation stores (SubgroupSize, NumSubgroups, SubgroupId, SubgroupLocalInvocationId) to the element of ``target`` whose
+class SubgroupsStored(Effect):
+    """Every invocation has stored (SubgroupSize, NumSubgroups, SubgroupId, SubgroupLocalInvocationId) to the element of ``target`` whose
     number is (WorkgroupIndex * NumSubgroups + SubgroupId) * ``subgroup_size`` + SubgroupLocalInvocationId, with WorkgroupIndex as for
     InstanceIndex. The elements are vectors of four u32.
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.program.blocks import BlockPointer
 from generators.program.functions import Function
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
 from generators.program.operation import Operation
-from generators.program.tensor import TensorLayout, TensorView
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, ScalarValue, TensorLayout, TensorView, is_block_pointer
 
 POINTER_ALIGNMENT = 16
 """Bytes of which the pointer is a multiple (CM2-LT-06)."""
@@ -57,7 +55,7 @@ def unit_bytes(access: TensorLoad | TensorStore) -> int:
     """Bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
     if isinstance(access, TensorLoad) and access.decode is not None:
         pointer = access.decode.parameters[0]
-        assert isinstance(pointer, BlockPointer), "the first parameter of a decode function is a pointer"
-        return pointer.block.bytes
+        assert is_block_pointer(pointer), "the first parameter of a decode function is a pointer"
+        return pointer.type.bytes
     matrix = moved_matrix(access)
     return matrix.type.component.bytes

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.memory import Array
-from generators.program.operation import Operation
+from generators.program.stated import Effect
 from generators.program.values import ScalarValue
 
 
@@ -29,10 +29,10 @@ class Window:
 
 
 @dataclass(frozen=True)
-class TileCopy(Operation):
-    """Invocation i of a workgroup of ``size`` copies elements i, i + size … of ``rows`` x ``columns``, counted along the source's rows.
-    Elements beyond the source's limits are zero; those beyond the target's are not written. ``transposed``: element (r, c) of the source
-    is (c, r) of the target. All numbers are uniform over the workgroup, and all of its invocations execute it."""
+class TileCopied(Effect):
+    """The target has ``rows`` x ``columns`` elements of the source. Elements beyond the source's limits are zero; those beyond the target's
+    are not written. ``transposed``: element (r, c) of the source is (c, r) of the target. All numbers are uniform over the workgroup, and
+    all of its invocations execute the code."""
 
     target: Window
     source: Window

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from generators.types import ComponentType, Scope, Use
+from generators.types import ClampMode, ComponentType, Scope, Use
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Source = Literal["literal", "specialization", "push_constant", "buffer"]
 
@@ -16,7 +19,7 @@ class Operand:
 
     Attributes:
         name: unique in the program; GLSL identifier and key of ``Subcase.operands``.
-        component: its scalar type (``u32``, ``s32``, ``u64``, ``s64``, or any component type for data).
+        type: its scalar type (``u32``, ``s32``, ``u64``, ``s64``, or any component type for data).
         source: ``literal`` and ``specialization`` have the case's ``value``; ``push_constant`` and ``buffer`` take the value
             from each subcase.
         value: the value in this case (literal, specialization), else None; of a float its bits.
@@ -26,7 +29,7 @@ class Operand:
     """
 
     name: str
-    component: ComponentType
+    type: ComponentType
     source: Source
     value: int | None = None
     constant_id: int | None = None
@@ -90,19 +93,140 @@ class MatrixType:
 
 
 @dataclass(frozen=True)
-class Matrix:
-    """A cooperative matrix value. In the reference model one value stands for all scope instances: shape (instances, rows, columns)."""
+class VectorType:
+    """A vector of 2 to 4 scalars."""
 
-    name: str
-    type: MatrixType
+    component: ComponentType
+    lanes: int
 
 
 @dataclass(frozen=True)
-class Scalar:
-    """A scalar value that the shader computes; uniform over each scope instance."""
+class ArrayType:
+    """``length`` elements of one type."""
+
+    element: ValueType
+    length: Extent
+
+
+@dataclass(frozen=True)
+class StructType:
+    """Members of any types. ``name`` is unique in the program."""
 
     name: str
+    members: tuple[ValueType, ...]
+
+
+@dataclass(frozen=True)
+class TensorLayoutType:
+    """OpTypeTensorLayoutNV: ``rank`` dimensions, 1 to 5. Both are literals, or specialization constants (TA-TL-03)."""
+
+    rank: Extent
+    clamp: ClampMode | Operand = ClampMode.UNDEFINED
+
+    @property
+    def clamp_value(self) -> ClampMode:
+        """The mode in this case."""
+        return self.clamp if isinstance(self.clamp, ClampMode) else ClampMode(extent(self.clamp))
+
+
+@dataclass(frozen=True)
+class TensorViewType:
+    """OpTypeTensorViewNV.
+
+    Attributes:
+        permutation: of the dimensions; as many as the view has, 1 to 5.
+        has_dimensions: whether it has dimensions and strides of its own; an operand is a u32 specialization constant, not 0 for true.
+        rank: the Dim operand where it is a specialization constant; None for a literal.
+    """
+
+    permutation: tuple[Extent, ...]
+    has_dimensions: bool | Operand = False
+    rank: Operand | None = None
+
+
+@dataclass(frozen=True)
+class BlockMember:
+    """A member of a block: ``length`` scalars at byte ``offset``, one if None and else an array."""
+
     component: ComponentType
+    offset: int
+    length: int | None = None
+
+    @property
+    def end(self) -> int:
+        """The byte after it."""
+        return self.offset + self.component.bytes * (1 if self.length is None else self.length)
 
 
+@dataclass(frozen=True)
+class BlockType:
+    """A block of packed data in physical storage: a value of this type is a pointer to one. The next block follows its last member
+    (F-CM2-6).
+
+    Attributes:
+        name: unique in the program.
+        alignment: bytes, a power of two that divides the size.
+    """
+
+    name: str
+    members: tuple[BlockMember, ...]
+    alignment: int
+
+    @property
+    def bytes(self) -> int:
+        """Its size."""
+        return max(member.end for member in self.members)
+
+
+ValueType = MatrixType | ArrayType | StructType | VectorType | ComponentType | TensorLayoutType | TensorViewType | BlockType
+"""A ComponentType is a scalar."""
+
+T_co = TypeVar("T_co", bound=ValueType, covariant=True)
+
+
+@dataclass(frozen=True)
+class Value(Generic[T_co]):
+    """A value that the shader computes. In the reference model one value stands for all scope instances."""
+
+    name: str
+    type: T_co
+
+
+Matrix = Value[MatrixType]
+Scalar = Value[ComponentType]
+Aggregate = Value[ArrayType | StructType | VectorType]
+TensorLayout = Value[TensorLayoutType]
+TensorView = Value[TensorViewType]
+BlockPointer = Value[BlockType]
+AnyValue = Value[ValueType]
 ScalarValue = Operand | Scalar
+
+
+def is_matrix(value: object) -> TypeIs[Matrix]:
+    """Return whether ``value`` is a cooperative matrix."""
+    return isinstance(value, Value) and isinstance(value.type, MatrixType)
+
+
+def is_scalar(value: object) -> TypeIs[ScalarValue]:
+    """Return whether ``value`` is a scalar, computed or from outside."""
+    return isinstance(value, Operand | Value) and isinstance(value.type, ComponentType)
+
+
+def is_aggregate(value: object) -> TypeIs[Aggregate]:
+    """Return whether ``value`` is a whole array, struct or vector."""
+    return isinstance(value, Value) and isinstance(value.type, ArrayType | StructType | VectorType)
+
+
+def is_tensor_layout(value: object) -> TypeIs[TensorLayout]:
+    """Return whether ``value`` is a tensor layout."""
+    return isinstance(value, Value) and isinstance(value.type, TensorLayoutType)
+
+
+def is_tensor(value: object) -> TypeIs[TensorLayout | TensorView]:
+    """Return whether ``value`` is a tensor layout or a tensor view."""
+    return isinstance(value, Value) and isinstance(value.type, TensorLayoutType | TensorViewType)
+
+
+def is_block_pointer(value: object) -> TypeIs[BlockPointer]:
+    """Return whether ``value`` is a pointer to a block."""
+    return isinstance(value, Value) and isinstance(value.type, BlockType)

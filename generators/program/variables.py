@@ -10,50 +10,7 @@ from typing import Literal
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.operation import Operation
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
-from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar, ScalarValue, extent
-from generators.types import ComponentType
-
-
-@dataclass(frozen=True)
-class ArrayType:
-    """``length`` elements of one type."""
-
-    element: ValueType
-    length: Extent
-
-
-@dataclass(frozen=True)
-class StructType:
-    """Members of any types. ``name`` is unique in the program."""
-
-    name: str
-    members: tuple[ValueType, ...]
-
-
-@dataclass(frozen=True)
-class VectorType:
-    """A vector of 2 to 4 scalars."""
-
-    component: ComponentType
-    lanes: int
-
-
-ValueType = MatrixType | ArrayType | StructType | VectorType | ComponentType | TensorLayoutType | TensorViewType
-"""What a variable can hold; a ComponentType is a scalar."""
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """A whole array, struct or vector as a value."""
-
-    name: str
-    type: ArrayType | StructType | VectorType
-
-
-Value = Matrix | Scalar | Aggregate | TensorLayout | TensorView
-"""What a shader computes."""
-
+from generators.program.values import AnyValue, ArrayType, MatrixType, Operand, ScalarValue, StructType, ValueType, VectorType, extent
 
 Initializer = MatrixConstant | MatrixNull | Literal["null"] | tuple["Initializer", ...]
 """What a variable starts with: a constant matrix, null of any type, or one initializer for each part of an array or struct."""
@@ -75,15 +32,15 @@ class Variable:
 
 
 Path = tuple[int | ScalarValue, ...]
-"""Indices from a whole to a part of it: into a struct an int; into an array an int or a scalar, which is uniform over each scope
-instance, as all scalars of a program are."""
+"""Indices from a whole to a part of it: into a struct an int; into an array an int or a scalar, which is uniform over each scope instance;
+into a matrix the number of a component of the invocation, an int or a scalar."""
 
 
 @dataclass(frozen=True)
 class VariableLoad(Operation):
     """``result`` is what ``path`` leads to in ``variable``."""
 
-    result: Value
+    result: AnyValue
     variable: Variable
     path: Path = ()
 
@@ -94,7 +51,7 @@ class VariableStore(Operation):
 
     variable: Variable
     path: Path
-    value: Value | ScalarValue
+    value: AnyValue | Operand
 
 
 def length(type_: ArrayType | StructType | VectorType) -> int:
@@ -104,6 +61,11 @@ def length(type_: ArrayType | StructType | VectorType) -> int:
     return extent(type_.length) if isinstance(type_, ArrayType) else len(type_.members)
 
 
+def leads_to_component(type_: ValueType, path: Sequence[object]) -> bool:
+    """Return whether ``path`` goes into a matrix, to a component of the invocation."""
+    return bool(path) and isinstance(part_type(type_, path[:-1]), MatrixType)
+
+
 def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
     """The type that ``path`` leads to.
 
@@ -111,6 +73,9 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         GeneratorError: it leads nowhere.
     """
     for index in path:
+        if isinstance(type_, MatrixType):
+            type_ = type_.component
+            continue
         if not isinstance(type_, ArrayType | StructType | VectorType):
             raise GeneratorError(f"a path goes on into a {type(type_).__name__}; end it there")
         if isinstance(index, int) and not 0 <= index < length(type_):
@@ -124,19 +89,3 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         else:
             raise GeneratorError(f"struct {type_.name} is indexed by a value: struct members need a constant index")
     return type_
-
-
-def named_value(name: str, type_: ValueType) -> Value:
-    """A value of ``type_``."""
-    if isinstance(type_, MatrixType):
-        return Matrix(name, type_)
-    if isinstance(type_, TensorLayoutType):
-        return TensorLayout(name, type_)
-    if isinstance(type_, TensorViewType):
-        return TensorView(name, type_)
-    return Scalar(name, type_) if isinstance(type_, ComponentType) else Aggregate(name, type_)
-
-
-def value_type(value: Value | ScalarValue) -> ValueType:
-    """The type of a value."""
-    return value.component if isinstance(value, Scalar | Operand) else value.type

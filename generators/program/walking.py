@@ -6,20 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from generators.program.blocks import BlockPointer
-from generators.program.control_flow import Branch, Carried, CarriedScalar, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
+from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
 from generators.program.functions import Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
 from generators.program.per_element import StructOperand, VectorOperand
-from generators.program.tensor import TensorLayout, TensorView
-from generators.program.values import Matrix, Operand, Scalar
-from generators.program.variables import Aggregate
-from generators.program.workgroup import LastWorkgroup
+from generators.program.stated import Effect, Stated
+from generators.program.values import Operand, Value
+from generators.program.workgroup import LastWorkgroupRan
 
-_VALUES = (Matrix, Scalar, Operand, Aggregate, TensorLayout, TensorView, BlockPointer)
 _READ = (Condition, Merged, VectorOperand, StructOperand)
-_CARRIED = (Carried, CarriedScalar)
 
 
 def names_read(operation: Operation, inside: bool = True) -> set[str]:
@@ -31,12 +27,12 @@ def names_read(operation: Operation, inside: bool = True) -> set[str]:
 
 
 def _values(part: object) -> Iterator[Any]:
-    if isinstance(part, _VALUES):
+    if isinstance(part, Value | Operand):
         yield part
     elif isinstance(part, tuple):
         for one in part:
             yield from _values(one)
-    elif isinstance(part, _CARRIED):
+    elif isinstance(part, Carried):
         yield part.initial
         yield part.next
     elif isinstance(part, _READ):
@@ -61,8 +57,12 @@ def changed_function(function: Function, change: Change) -> Function:
 
 def _inside(operation: Operation, change: Change) -> Operation:
     match operation:
-        case Loop() | Exit() | LastWorkgroup() | PerInvocation():
+        case Loop() | Exit() | LastWorkgroupRan() | PerInvocation():
             return replace(operation, body=changed(operation.body, change))
+        case Stated():
+            effect = _inside(operation.effect, change)
+            assert isinstance(effect, Effect), "an operation with changes inside of it is of its class"
+            return replace(operation, effect=effect, body=changed(operation.body, change))
         case Branch() | ReturnBoth():
             return replace(operation, then=changed(operation.then, change), otherwise=changed(operation.otherwise, change))
         case Switch():

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from generators.program.blocks import BlockLoad, BlockPointer, BlockType, promised_alignment
+from generators.program.blocks import BlockLoad, promised_alignment
 from generators.program.memory import Pointee
+from generators.program.values import BlockType
 from generators.spirv.declarations import pointee_in, pointer, scalar, scalar_in
 from generators.spirv.enumerants import Decoration, MemoryAccess, Op, StorageClass
 from generators.spirv.shader import Shader
 
 
-def block_pointer(shader: Shader, value: BlockPointer) -> int:
+def block_pointer(shader: Shader, block: BlockType) -> int:
     """Return the id of the type of a pointer to a block."""
-    return pointer(shader.module, StorageClass.PhysicalStorageBuffer, _block(shader, value.block))
+    return pointer(shader.module, StorageClass.PhysicalStorageBuffer, _block(shader, block))
 
 
 def _block(shader: Shader, block: BlockType) -> int:
@@ -40,11 +41,11 @@ def _block(shader: Shader, block: BlockType) -> int:
 def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     """Emit an access chain and a load that promises the block's alignment."""
     module, storage = shader.module, StorageClass.PhysicalStorageBuffer
-    member = load.pointer.block.members[load.member]
+    member = load.pointer.type.members[load.member]
     type_ = scalar(module, member.component)
     indices = [shader.u32(load.member)]
     if load.index is not None:
-        indices.append(shader.scalar(load.index))
+        indices.append(shader.id(load.index))
     element = pointer(module, storage, pointee_in(module, Pointee(member.component), storage))
     place = module.value(Op.AccessChain, element, shader.define(load.pointer), *indices)
     module.value(Op.Load, type_, place, MemoryAccess.Aligned, promised_alignment(load), result=shader.define(load.result))

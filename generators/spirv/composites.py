@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
-from generators.program.variables import value_type
 from generators.spirv.enumerants import Op
 from generators.spirv.shader import Shader
-from generators.spirv.variables import part_pointer, type_id, value_id
+from generators.spirv.variables import part_pointer, type_id
 
 
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
     """Emits OpCompositeConstruct."""
-    parts = [value_id(shader, part) for part in operation.parts]
+    parts = [shader.id(part) for part in operation.parts]
     shader.module.value(Op.CompositeConstruct, type_id(shader, operation.result.type), *parts, result=shader.define(operation.result))
 
 
 def emit_extract(shader: Shader, operation: CompositeExtract) -> None:
     """Emits OpCompositeExtract."""
-    type_ = type_id(shader, value_type(operation.result))
+    type_ = type_id(shader, operation.result.type)
     composite = shader.define(operation.composite)
     shader.module.value(Op.CompositeExtract, type_, composite, *operation.path, result=shader.define(operation.result))
 
@@ -27,7 +26,7 @@ def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
     shader.module.value(
         Op.CompositeInsert,
         type_id(shader, operation.result.type),
-        value_id(shader, operation.part),
+        shader.id(operation.part),
         shader.define(operation.composite),
         *operation.path,
         result=shader.define(operation.result),
@@ -36,7 +35,7 @@ def emit_insert(shader: Shader, operation: CompositeInsert) -> None:
 
 def emit_copy_object(shader: Shader, operation: CopyObject) -> None:
     """Emits OpCopyObject."""
-    type_ = type_id(shader, value_type(operation.result))
+    type_ = type_id(shader, operation.result.type)
     shader.module.value(Op.CopyObject, type_, shader.define(operation.value), result=shader.define(operation.result))
 
 

@@ -23,7 +23,7 @@ def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
         shader.module.require(Capability.ReplicatedCompositesEXT)
         op = Op.CompositeConstructReplicateEXT
     type_ = shader.matrix_type(splat.result.type)
-    shader.module.value(op, type_, shader.scalar(splat.value), result=shader.define(splat.result))
+    shader.module.value(op, type_, shader.id(splat.value), result=shader.define(splat.result))
 
 
 def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
@@ -37,7 +37,7 @@ def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
     if constant.replicated:
         shader.module.require(Capability.ReplicatedCompositesEXT)
     op = _CONSTANTS[constant.replicated, constant.specializable or constant.value.source == "specialization"]
-    type_, value = shader.matrix_type(constant.result.type), shader.scalar(constant.value)
+    type_, value = shader.matrix_type(constant.result.type), shader.id(constant.value)
     shader.module.new_constant(op, type_, value, result=shader.define(constant.result))
 
 

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.program.control_flow import Carried, CarriedScalar, Exit, Loop
+from generators.program.control_flow import Exit, Loop
 from generators.program.operation import Hint
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import LoopControl, Op
 from generators.spirv.shader import LoopBlocks, Shader
-
-Phi = tuple[int, int, int, int]
-"""Type, result, value before the first iteration, value after each iteration."""
+from generators.spirv.variables import type_id
 
 _CONTROLS: Mapping[Hint, LoopControl] = MappingProxyType(
     {"none": LoopControl.None_, "for": LoopControl.Unroll, "against": LoopControl.DontUnroll}
 )
 
 
-def counting_loop(
-    shader: Shader,
-    name: str,
-    start: int,
-    limit: int,
-    step: int,
-    index: int,
-    phis: Sequence[Phi],
-    body: Callable[[], None],
-    control: LoopControl = LoopControl.None_,
-    has_continue: bool = False,
-) -> None:
-    """Emits ``for (index = start; index < limit; index += step) body``, all of them ids of u32; ``name`` begins the labels' names.
+def emit_loop(shader: Shader, loop: Loop) -> None:
+    """Emit a loop that carries matrices and scalars.
 
-    The header holds the phis and decides, so that what it defines is known after the loop, also of zero iterations and where the body
-    leaves the loop. With ``has_continue`` the continue target has phis of its own, since more than one block leads there.
+    The header holds the phis and decides, so its values are known after the loop, also of zero iterations and where the body leaves it.
+    With ``continue`` the continue target has phis of its own, since more than one block leads there.
     """
-    module, u32 = shader.module, scalar(shader.module, U32)
-    header, inside, proceed, merge = (module.new_id(f"{name}_{part}") for part in ("header", "body", "continue", "merge"))
-    before, after = shader.block, module.new_id(f"{name}_next")
+    module = shader.module
+    phis = [(type_id(shader, one.current.type), *map(shader.id, (one.current, one.initial, one.next))) for one in loop.carried]
+    limit, start, step, index = shader.id(loop.limit), shader.id(loop.start), shader.id(loop.step), shader.define(loop.index)
+    u32 = scalar(module, U32)
+    has_continue = any(isinstance(operation, Exit) and operation.kind == "continue" for operation in loop.body)
+    header, inside, proceed, merge = (module.new_id(f"{loop.index.name}_{part}") for part in ("header", "body", "continue", "merge"))
+    before, after = shader.block, module.new_id(f"{loop.index.name}_next")
     handed = [module.new_id() if has_continue else following for _, _, _, following in phis]
     module.instruction(Op.Branch, header)
     shader.begin_block(header)
@@ -46,12 +37,12 @@ def counting_loop(
     for (type_, result, initial, _), following in zip(phis, handed, strict=True):
         module.value(Op.Phi, type_, initial, before, following, proceed, result=result)
     more = module.value(Op.ULessThan, module.type(Op.TypeBool), index, limit)
-    module.instruction(Op.LoopMerge, merge, proceed, control)
+    module.instruction(Op.LoopMerge, merge, proceed, _CONTROLS[loop.hint])
     module.instruction(Op.BranchConditional, more, inside, merge)
     shader.begin_block(inside)
     blocks = LoopBlocks(merge, proceed)
     shader.loops.append(blocks)
-    body()
+    shader.emit(loop.body)
     shader.loops.pop()
     last = shader.block
     module.instruction(Op.Branch, proceed)
@@ -63,30 +54,3 @@ def counting_loop(
     module.value(Op.IAdd, u32, index, step, result=after)
     module.instruction(Op.Branch, header)
     shader.begin_block(merge)
-
-
-def _phi(shader: Shader, carried: Carried | CarriedScalar) -> Phi:
-    if isinstance(carried, CarriedScalar):
-        type_ = scalar(shader.module, carried.current.component)
-        return type_, shader.define(carried.current), shader.scalar(carried.initial), shader.scalar(carried.next)
-    type_ = shader.matrix_type(carried.current.type)
-    return type_, shader.define(carried.current), shader.define(carried.initial), shader.define(carried.next)
-
-
-def emit_loop(shader: Shader, loop: Loop) -> None:
-    """Emit a loop that carries matrices and scalars."""
-    phis = [_phi(shader, carried) for carried in loop.carried]
-    limit = shader.scalar(loop.trip_count)
-    has_continue = any(isinstance(operation, Exit) and operation.kind == "continue" for operation in loop.body)
-    counting_loop(
-        shader,
-        loop.index.name,
-        shader.u32(0),
-        limit,
-        shader.u32(1),
-        shader.define(loop.index),
-        phis,
-        lambda: shader.emit(loop.body),
-        _CONTROLS[loop.hint],
-        has_continue,
-    )

@@ -30,13 +30,6 @@ _OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
 """By operator and whether the components are floats."""
 
 
-def less_than(component: ComponentType) -> Op:
-    """The comparison of two scalars."""
-    if component.is_float:
-        return Op.FOrdLessThan
-    return Op.SLessThan if component.is_signed else Op.ULessThan
-
-
 def _check(component: ComponentType) -> None:
     if not component.has_arithmetic:
         raise GeneratorError(f"no arithmetic instruction takes {component}; use another component type")
@@ -82,6 +75,6 @@ def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
     """Emits OpMatrixTimesScalar."""
     _check(operation.result.type.component)
     type_ = shader.matrix_type(operation.result.type)
-    matrix, scalar = shader.define(operation.matrix), shader.scalar(operation.scalar)
+    matrix, scalar = shader.define(operation.matrix), shader.id(operation.scalar)
     result = _define(shader, operation.result, operation.no_contraction)
     shader.module.value(Op.MatrixTimesScalar, type_, matrix, scalar, result=result)

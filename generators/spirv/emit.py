@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
-from generators.program.elements import ElementUpdate
+from generators.program.elements import MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
@@ -21,20 +22,20 @@ from generators.program.operation import Operation
 from generators.program.per_element import PerElement
 from generators.program.program import Program
 from generators.program.reduce import Reduce
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarStore
-from generators.program.subgroups import StoreSubgroups
+from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
+from generators.program.stated import Stated
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.tile_copy import TileCopy
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
-from generators.program.workgroup import Barrier, Copy, LastWorkgroup
+from generators.program.workgroup import Barrier
+from generators.spirv.arrays import emit_array_load, emit_array_store, emit_atomic_add
 from generators.spirv.blocks import emit_block_load
 from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
 from generators.spirv.conversion import emit_convert
-from generators.spirv.elements import emit_element_update
+from generators.spirv.elements import emit_length
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.functions import emit_call
 from generators.spirv.invocations import emit_per_invocation
@@ -44,21 +45,23 @@ from generators.spirv.per_element import emit_per_element
 from generators.spirv.reduce import emit_reduce
 from generators.spirv.scalars import (
     emit_arithmetic,
-    emit_built_in_index,
+    emit_built_in,
     emit_instance_index,
     emit_scalar_convert,
-    emit_scalar_load,
-    emit_scalar_store,
 )
 from generators.spirv.selections import emit_branch, emit_exit, emit_return_both, emit_select, emit_switch
 from generators.spirv.shader import Shader
-from generators.spirv.subgroups import emit_store_subgroups
 from generators.spirv.tensor import emit_create, emit_layout_set, emit_view_set
 from generators.spirv.tensor_access import emit_tensor_load, emit_tensor_store
-from generators.spirv.tile_copy import emit_tile_copy
 from generators.spirv.use_conversion import emit_transpose, emit_use_convert
 from generators.spirv.variables import declare_variables, emit_variable_load, emit_variable_store
-from generators.spirv.workgroup import emit_barrier, emit_copy, emit_last_workgroup
+from generators.spirv.workgroup import emit_barrier
+
+
+def emit_stated(shader: Shader, operation: Stated) -> None:
+    """Emit the code."""
+    shader.emit(operation.body)
+
 
 EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
     {
@@ -69,18 +72,17 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         InstanceIndex: emit_instance_index,
         ScalarArithmetic: emit_arithmetic,
         Loop: emit_loop,
-        Copy: emit_copy,
         Barrier: emit_barrier,
-        LastWorkgroup: emit_last_workgroup,
-        StoreSubgroups: emit_store_subgroups,
         VariableLoad: emit_variable_load,
         VariableStore: emit_variable_store,
         MatrixConstant: emit_constant,
         MatrixNull: emit_null,
         MatrixUndefined: emit_undefined,
-        ScalarLoad: emit_scalar_load,
+        ArrayLoad: emit_array_load,
         ScalarConvert: emit_scalar_convert,
-        ScalarStore: emit_scalar_store,
+        ArrayStore: emit_array_store,
+        AtomicAdd: emit_atomic_add,
+        Stated: emit_stated,
         PerInvocation: emit_per_invocation,
         Select: emit_select,
         BlockLoad: emit_block_load,
@@ -88,13 +90,13 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,
         MatrixConvert: emit_convert,
-        ElementUpdate: emit_element_update,
+        MatrixLength: emit_length,
         CompositeConstruct: emit_construct,
         CompositeExtract: emit_extract,
         CompositeInsert: emit_insert,
         CopyObject: emit_copy_object,
         CopyMemory: emit_copy_memory,
-        BuiltInIndex: emit_built_in_index,
+        BuiltInScalar: emit_built_in,
         Branch: emit_branch,
         Switch: emit_switch,
         Exit: emit_exit,
@@ -110,7 +112,6 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Reduce: emit_reduce,
         UseConvert: emit_use_convert,
         Transpose: emit_transpose,
-        TileCopy: emit_tile_copy,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError
-from generators.program.blocks import BlockPointer
 from generators.program.control_flow import ReturnBoth
 from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter, mistake
 from generators.program.operation import Hint
-from generators.program.values import Operand, Scalar
-from generators.program.variables import Variable, value_type
-from generators.spirv.blocks import block_pointer
+from generators.program.variables import Variable
 from generators.spirv.enumerants import FunctionControl, Op
 from generators.spirv.selections import emit_return
 from generators.spirv.shader import Shader
@@ -47,17 +44,13 @@ def function_id(shader: Shader, function: Function) -> int:
 def _argument(shader: Shader, argument: Argument) -> int:
     if isinstance(argument, Variable):
         return part_pointer(shader, argument, ())
-    return shader.scalar(argument) if isinstance(argument, Scalar | Operand) else shader.define(argument)
+    return shader.id(argument)
 
 
 def _type(shader: Shader, value: Parameter | None) -> int:
     if value is None:
         return shader.module.type(Op.TypeVoid)
-    if isinstance(value, PointerParameter):
-        return variable_pointer(shader, value.variable)
-    if isinstance(value, BlockPointer):
-        return block_pointer(shader, value)
-    return type_id(shader, value_type(value))
+    return variable_pointer(shader, value.variable) if isinstance(value, PointerParameter) else type_id(shader, value.type)
 
 
 def _declare(shader: Shader, function: Function) -> int:

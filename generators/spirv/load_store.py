@@ -12,13 +12,13 @@ from generators.types import Layout, MemoryAccess, StorageClass
 
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
     """Emits a load."""
-    pointer, type_ = shader.element(load.array, shader.scalar(load.first)), load.result.type
+    pointer, type_ = shader.element(load.array, shader.id(load.first)), load.result.type
     shader.module.value(
         Op.CooperativeMatrixLoadKHR,
         shader.matrix_type(type_),
         pointer,
         _layout(shader, load.layout),
-        shader.scalar(load.stride),
+        shader.id(load.stride),
         *memory_operands(
             shader, load.array, type_, guaranteed_alignment(type_, layout_value(load.layout), load.array), load.memory, writes=False
         ),
@@ -28,13 +28,13 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
 
 def emit_store(shader: Shader, store: MatrixStore) -> None:
     """Emits a store."""
-    pointer, type_ = shader.element(store.array, shader.scalar(store.first)), store.matrix.type
+    pointer, type_ = shader.element(store.array, shader.id(store.first)), store.matrix.type
     shader.module.instruction(
         Op.CooperativeMatrixStoreKHR,
         pointer,
         shader.define(store.matrix),
         _layout(shader, store.layout),
-        shader.scalar(store.stride),
+        shader.id(store.stride),
         *memory_operands(
             shader, store.array, type_, guaranteed_alignment(type_, layout_value(store.layout), store.array), store.memory, writes=True
         ),
@@ -47,7 +47,7 @@ def _alignment(access: MatrixLoad | MatrixStore) -> int:
 
 
 def _layout(shader: Shader, layout: MemoryLayout) -> int:
-    return shader.u32(layout) if isinstance(layout, Layout) else shader.scalar(layout)
+    return shader.u32(layout) if isinstance(layout, Layout) else shader.id(layout)
 
 
 def memory_operands(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
-from generators.program.values import Matrix
-from generators.program.variables import Aggregate
+from generators.program.values import is_aggregate
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.functions import function_id
 from generators.spirv.shader import Shader
@@ -29,10 +28,8 @@ def emit_per_element(shader: Shader, operation: PerElement) -> None:
 
 def _extra(shader: Shader, operation: PerElement, place: int, operand: ExtraOperand) -> int:
     module = shader.module
-    if isinstance(operand, Matrix):
-        return shader.define(operand)
     if isinstance(operand, VectorOperand | StructOperand):
         parameter = operation.function.parameters[place]
-        assert isinstance(parameter, Aggregate), "a vector or struct is the operand of a parameter of its type"
-        return module.value(Op.CompositeConstruct, type_id(shader, parameter.type), *(shader.scalar(part) for part in operand.parts))
-    return shader.scalar(operand)
+        assert is_aggregate(parameter), "a vector or struct is the operand of a parameter of its type"
+        return module.value(Op.CompositeConstruct, type_id(shader, parameter.type), *(shader.id(part) for part in operand.parts))
+    return shader.id(operand)

@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError
 from generators.program.conversion import conversions
-from generators.program.scalars import BuiltInIndex, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarLoad, ScalarOperator, ScalarStore
+from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.spirv.declarations import U32, scalar
-from generators.spirv.enumerants import BuiltIn, MemoryAccess, Op
+from generators.spirv.enumerants import BuiltIn, Op
 from generators.spirv.shader import Shader
-from generators.types import Scope, StorageClass
+from generators.types import Scope
 
 _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
     {
@@ -57,14 +57,35 @@ def workgroup_index(shader: Shader, result: int | None = None) -> int:
     return module.value(Op.IAdd, u32, before, x, result=result)
 
 
-def emit_built_in_index(shader: Shader, operation: BuiltInIndex) -> None:
-    """Emits WorkgroupId.x or SubgroupId."""
+_BUILT_INS: Mapping[BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxyType(
+    {
+        "workgroup": (BuiltIn.WorkgroupId, "gl_WorkGroupID", 0),
+        "workgroup_y": (BuiltIn.WorkgroupId, "gl_WorkGroupID", 1),
+        "workgroup_z": (BuiltIn.WorkgroupId, "gl_WorkGroupID", 2),
+        "workgroups_x": (BuiltIn.NumWorkgroups, "gl_NumWorkGroups", 0),
+        "workgroups_y": (BuiltIn.NumWorkgroups, "gl_NumWorkGroups", 1),
+        "local_invocation": (BuiltIn.LocalInvocationIndex, "gl_LocalInvocationIndex", None),
+        "subgroup": (BuiltIn.SubgroupId, "gl_SubgroupID", None),
+        "subgroups": (BuiltIn.NumSubgroups, "gl_NumSubgroups", None),
+        "subgroup_size": (BuiltIn.SubgroupSize, "gl_SubgroupSize", None),
+        "subgroup_invocation": (BuiltIn.SubgroupLocalInvocationId, "gl_SubgroupInvocationID", None),
+    }
+)
+"""The built-in, the name of its variable, and the component of a vector."""
+
+
+def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
+    """Emits the load of a built-in; of the number of invocations, which is constant, the product."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
-    if operation.which == "workgroup":
-        module.value(Op.CompositeExtract, u32, shader.built_in(BuiltIn.WorkgroupId, "gl_WorkGroupID"), 0, result=result)
+    if operation.which == "workgroup_invocations":
+        module.value(Op.CopyObject, u32, shader.invocations(), result=result)
+        return
+    built_in, name, component = _BUILT_INS[operation.which]
+    if component is None:
+        module.value(Op.CopyObject, u32, shader.built_in(built_in, name), result=result)
     else:
-        module.value(Op.CopyObject, u32, shader.built_in(BuiltIn.SubgroupId, "gl_SubgroupID"), result=result)
+        module.value(Op.CompositeExtract, u32, shader.built_in(built_in, name), component, result=result)
 
 
 def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
@@ -73,7 +94,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     Raises:
         GeneratorError: the type does not have it.
     """
-    component, operator = operation.result.component, operation.operator
+    component, operator = operation.result.type, operation.operator
     op = (_FLOAT if component.is_float else _INTEGER).get(operator)
     if component.is_signed and operator in ("divide", "modulo"):
         op = None
@@ -84,40 +105,16 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     shader.module.value(
         op,
         scalar(shader.module, component),
-        shader.scalar(operation.left),
-        shader.scalar(operation.right),
+        shader.id(operation.left),
+        shader.id(operation.right),
         result=shader.define(operation.result),
     )
 
 
-def emit_scalar_load(shader: Shader, operation: ScalarLoad) -> None:
-    """Emit a load of an element of an array.
-
-    Raises:
-        GeneratorError: the array has no scalars, or its address is known in the entry point alone.
-    """
-    array = operation.array
-    if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER or array.pointee.lanes != 1:
-        raise GeneratorError(
-            f"scalar {operation.result.name}: {array.name} must be an array of scalars in a storage buffer or in workgroup memory"
-        )
-    pointer = shader.element(array, shader.scalar(operation.index))
-    # What invocations hand each other through a barrier is not private (Vulkan memory model).
-    operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(array) else []
-    shader.module.value(Op.Load, shader.pointee(array), pointer, *operands, result=shader.define(operation.result))
-
-
-def emit_scalar_store(shader: Shader, operation: ScalarStore) -> None:
-    """Emit a store to an element of an array."""
-    place = shader.element(operation.array, shader.scalar(operation.index))
-    operands = [MemoryAccess.NonPrivatePointer] if shader.is_shared(operation.array) else []
-    shader.module.instruction(Op.Store, place, shader.scalar(operation.value), *operands)
-
-
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Emit a conversion; a copy where the types are the same."""
-    module, source, target = shader.module, operation.value.component, operation.result.component
-    value, type_, result = shader.scalar(operation.value), scalar(module, target), shader.define(operation.result)
+    module, source, target = shader.module, operation.value.type, operation.result.type
+    value, type_, result = shader.id(operation.value), scalar(module, target), shader.define(operation.result)
     if source is target:
         module.value(Op.CopyObject, type_, value, result=result)
         return

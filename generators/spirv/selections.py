@@ -7,13 +7,12 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Exit, Merged, Relation, ReturnBoth, Select, Switch
-from generators.program.functions import Returned
 from generators.program.operation import Hint, Operation
-from generators.program.tensor import TensorLayout, TensorView
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import AnyValue, Operand
 from generators.spirv.declarations import scalar
 from generators.spirv.enumerants import Op, SelectionControl
 from generators.spirv.shader import Shader
+from generators.spirv.variables import type_id
 
 _CONTROLS: Mapping[Hint, SelectionControl] = MappingProxyType(
     {"none": SelectionControl.None_, "for": SelectionControl.Flatten, "against": SelectionControl.DontFlatten}
@@ -39,17 +38,17 @@ def emit_condition(shader: Shader, condition: Condition) -> int:
         GeneratorError: two types are compared.
     """
     left, right = condition.left, condition.right
-    if left.component != right.component:
+    if left.type != right.type:
         raise GeneratorError(f"{left.name} and {right.name} are compared: give them one type")
-    op = _RELATIONS[condition.relation][2 if left.component.is_float else left.component.is_signed]
-    return shader.module.value(op, shader.module.type(Op.TypeBool), shader.scalar(left), shader.scalar(right))
+    op = _RELATIONS[condition.relation][2 if left.type.is_float else left.type.is_signed]
+    return shader.module.value(op, shader.module.type(Op.TypeBool), shader.id(left), shader.id(right))
 
 
 def emit_select(shader: Shader, select: Select) -> None:
     """Emit OpSelect of scalars."""
-    type_ = scalar(shader.module, select.result.component)
+    type_ = scalar(shader.module, select.result.type)
     condition = emit_condition(shader, select.condition)
-    then, otherwise = shader.scalar(select.then), shader.scalar(select.otherwise)
+    then, otherwise = shader.id(select.then), shader.id(select.otherwise)
     shader.module.value(Op.Select, type_, condition, then, otherwise, result=shader.define(select.result))
 
 
@@ -76,7 +75,7 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
     default, merge = module.new_id("default"), module.new_id("merge")
     pairs = [word for arm, label in zip(switch.arms, labels, strict=True) for literal in arm.literals for word in (literal, label)]
     module.instruction(Op.SelectionMerge, merge, _CONTROLS[switch.hint])
-    module.instruction(Op.Switch, shader.scalar(switch.selector), default, *pairs)
+    module.instruction(Op.Switch, shader.id(switch.selector), default, *pairs)
     ends = [_arm(shader, label, arm.body, merge) for label, arm in zip(labels, switch.arms, strict=True)]
     ends.append(_arm(shader, default, switch.default, merge))
     shader.begin_block(merge)
@@ -119,12 +118,12 @@ def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
     shader.begin_block(merge)
 
 
-def emit_return(shader: Shader, returned: Returned | ScalarValue | None) -> None:
+def emit_return(shader: Shader, returned: AnyValue | Operand | None) -> None:
     """Emits the end of a function that returns ``returned``, or nothing."""
     if returned is None:
         shader.module.instruction(Op.Return)
     else:
-        shader.module.instruction(Op.ReturnValue, _value(shader, returned))
+        shader.module.instruction(Op.ReturnValue, shader.id(returned))
 
 
 def _arm(shader: Shader, label: int, body: Sequence[Operation], merge: int) -> int:
@@ -138,11 +137,7 @@ def _arm(shader: Shader, label: int, body: Sequence[Operation], merge: int) -> i
 
 def _merge(shader: Shader, merged: Sequence[Merged], ends: Sequence[int]) -> None:
     for item in merged:
-        words = [word for source, end in zip(item.sources, ends, strict=True) for word in (_value(shader, source), end)]
+        words = [word for source, end in zip(item.sources, ends, strict=True) for word in (shader.id(source), end)]
         result = item.result
-        type_ = shader.matrix_type(result.type) if isinstance(result, Matrix) else scalar(shader.module, result.component)
+        type_ = type_id(shader, result.type)
         shader.module.value(Op.Phi, type_, *words, result=shader.define(result))
-
-
-def _value(shader: Shader, value: Returned | ScalarValue) -> int:
-    return shader.define(value) if isinstance(value, Matrix | TensorLayout | TensorView) else shader.scalar(value)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError
-from generators.program.blocks import BlockPointer
+from generators.program.arrays import AtomicAdd
 from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
-from generators.program.values import Extent, MatrixType, Operand, Scalar, ScalarValue, Selected
-from generators.program.variables import Value
-from generators.program.workgroup import Barrier, LastWorkgroup
+from generators.program.values import AnyValue, Extent, MatrixType, Operand, Selected, Value
+from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
     U32,
     constant,
@@ -28,10 +26,9 @@ from generators.spirv.declarations import (
     scalar_in,
     strided_pointer,
 )
-from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, SelectionControl, StorageClass
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, StorageClass
 from generators.spirv.module import Module
 from generators.types import MemoryScope
-from generators.types import Scope as MatrixScope
 from generators.types import StorageClass as ArrayStorage
 
 DEFAULT_LOCAL_SIZE = 32
@@ -88,11 +85,12 @@ class Shader:
         self._emit = emit
         self._declare_variables = declare_variables
         self._values: dict[str, int] = {}
+        self._in_function = 0
         self._operands: dict[str, int] = {}
         self._matrix_types: dict[MatrixType, int] = {}
         self._arrays: dict[str, tuple[int, StorageClass, int]] = {}
         operations = tuple(flattened(program.operations))
-        self._synchronizes = any(isinstance(operation, Barrier | LastWorkgroup) for operation in operations)
+        self._synchronizes = any(isinstance(operation, Barrier | AtomicAdd) for operation in operations)
         self.handover_scope = _handover_scope(operations)
         # The local size comes first: where matrices have Workgroup scope, it must be known before their types (F-CM2-16).
         self.local_size = self._declare_local_size()
@@ -126,21 +124,6 @@ class Shader:
         self.block = label
         self.module.label(label)
 
-    @contextmanager
-    def selection(self, name: str, condition: int) -> Iterator[None]:
-        """A selection without else: what is emitted inside runs where the id ``condition`` (bool) is true."""
-        inside, merge = self.module.new_id(name), self.module.new_id(f"{name}_merge")
-        self.module.instruction(Op.SelectionMerge, merge, SelectionControl.None_)
-        self.module.instruction(Op.BranchConditional, condition, inside, merge)
-        self.begin_block(inside)
-        yield
-        self.module.instruction(Op.Branch, merge)
-        self.begin_block(merge)
-
-    def instance_in_workgroup(self) -> int:
-        """The number of the scope instance inside its workgroup, a u32."""
-        return self.u32(0) if self.program.scope is MatrixScope.WORKGROUP else self.built_in(BuiltIn.SubgroupId, "gl_SubgroupID")
-
     def u32(self, value: int) -> int:
         """A u32 constant."""
         return constant(self.module, U32, value)
@@ -148,25 +131,29 @@ class Shader:
     def enter(self) -> dict[str, int]:
         """Begin a function: names that it gives its values are its own. Returns what ``leave`` takes."""
         outside, self._values = self._values, {}
+        self._in_function += 1
         return outside
 
     def leave(self, outside: dict[str, int]) -> None:
         """End a function."""
         self._values = outside
+        self._in_function -= 1
 
-    def define(self, value: Value | BlockPointer) -> int:
+    def define(self, value: AnyValue) -> int:
         """The id of a value that the shader computes, which may be asked for before its definition."""
         result = self._values.get(value.name)
         if result is None:
             result = self._values[value.name] = self.module.new_id(value.name)
         return result
 
-    def scalar(self, value: ScalarValue) -> int:
-        """The id of a scalar, whatever its source."""
-        if isinstance(value, Scalar):
+    def id(self, value: AnyValue | Operand | Selected) -> int:
+        """The id of a value, wherever it comes from."""
+        if isinstance(value, Selected):
+            return self._selected(value)
+        if isinstance(value, Value):
             return self.define(value)
         if value.source == "literal":
-            return constant(self.module, value.component, _fixed(value))
+            return constant(self.module, value.type, _fixed(value))
         found = self._operands.get(value.name)
         if found is None:
             raise GeneratorError(f"operand {value.name}: list it in Program.operands")
@@ -208,6 +195,8 @@ class Shader:
     def element(self, array: Array, index: int) -> int:
         """A pointer to the element of ``array`` whose number is in the id ``index``."""
         base, storage, element = self._arrays[array.name]
+        if storage is StorageClass.PhysicalStorageBuffer and self._in_function:
+            raise GeneratorError(f"array {array.name}: its address is known in the entry point alone; use a storage buffer")
         if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
                 f"array {array.name}: with an array_stride of its own only its element 0 has one place under both strides; "
@@ -251,10 +240,10 @@ class Shader:
         """The id of the constant that an extent is."""
         if isinstance(value, int):
             return self.u32(value)
-        return self._selected(value) if isinstance(value, Selected) else self.scalar(value)
+        return self.id(value)
 
     def _selected(self, value: Selected) -> int:
-        module, flag = self.module, self.scalar(value.flag)
+        module, flag = self.module, self.id(value.flag)
         boolean = module.type(Op.TypeBool)
         condition = module.constant(Op.SpecConstantOp, boolean, Op.INotEqual, flag, self.u32(0))
         chosen, otherwise = self.u32(value.chosen), self.u32(value.otherwise)
@@ -265,8 +254,8 @@ class Shader:
         module, places = self.module, interface(self.program)
         for operand in places.specialization:
             default = _fixed(operand) if operand.default is None else operand.default
-            words = literal(operand.component, default)
-            id_ = module.new_constant(Op.SpecConstant, scalar(module, operand.component), *words, name=operand.name)
+            words = literal(operand.type, default)
+            id_ = module.new_constant(Op.SpecConstant, scalar(module, operand.type), *words, name=operand.name)
             assert operand.constant_id is not None, f"{operand.name}: a specialization constant has a constant_id"
             module.decorate(id_, Decoration.SpecId, operand.constant_id)
             self._operands[operand.name] = id_
@@ -309,7 +298,7 @@ class Shader:
                 self._operands[member.operand.name] = id_
 
     def _scalar_members(self, operands: list[tuple[Operand, int]], storage: StorageClass) -> list[_Member]:
-        return [(operand.name, scalar_in(self.module, operand.component, storage), offset) for operand, offset in operands]
+        return [(operand.name, scalar_in(self.module, operand.type, storage), offset) for operand, offset in operands]
 
     def _load_members(self, block: int, storage: StorageClass, members: list[_Member]) -> list[int]:
         module = self.module
@@ -361,7 +350,6 @@ def _fixed(operand: Operand) -> int:
 
 def _handover_scope(operations: Sequence[Operation]) -> MemoryScope | None:
     """The widest scope that a write must reach by the operands of accesses."""
-    if any(isinstance(operation, LastWorkgroup) for operation in operations):
-        return MemoryScope.QUEUE_FAMILY
-    scopes = {operation.scope for operation in operations if isinstance(operation, Barrier) and operation.handover == "access"}
-    return min(scopes, default=None)
+    atomics = {operation.scope for operation in operations if isinstance(operation, AtomicAdd)}
+    barriers = {operation.scope for operation in operations if isinstance(operation, Barrier) and operation.handover == "access"}
+    return max(atomics, default=None) or min(barriers, default=None)

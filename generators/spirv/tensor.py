@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from generators.program.tensor import (
-    LayoutCreate,
-    LayoutSet,
-    LayoutSetting,
-    TensorLayoutType,
-    TensorViewType,
-    ViewCreate,
-    ViewSet,
-    ViewSetting,
-)
-from generators.program.values import Operand
+from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
+from generators.program.values import Operand, TensorLayoutType, TensorViewType
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.shader import Shader
 
@@ -49,7 +40,7 @@ def _has_dimensions(shader: Shader, value: bool | Operand) -> int:
     module = shader.module
     boolean = module.type(Op.TypeBool)
     if isinstance(value, Operand):
-        return module.constant(Op.SpecConstantOp, boolean, Op.INotEqual, shader.scalar(value), shader.u32(0))
+        return module.constant(Op.SpecConstantOp, boolean, Op.INotEqual, shader.id(value), shader.u32(0))
     return module.constant(Op.ConstantTrue if value else Op.ConstantFalse, boolean)
 
 
@@ -61,7 +52,7 @@ def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
 
 def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
     """Emits a copy of a layout with another setting."""
-    operands = [shader.scalar(operand) for operand in change.operands]
+    operands = [shader.id(operand) for operand in change.operands]
     shader.module.value(
         _LAYOUT_SETTINGS[change.setting],
         tensor_type(shader, change.result.type),
@@ -73,7 +64,7 @@ def emit_layout_set(shader: Shader, change: LayoutSet) -> None:
 
 def emit_view_set(shader: Shader, change: ViewSet) -> None:
     """Emits a copy of a view with another setting."""
-    operands = [shader.scalar(operand) for operand in change.operands]
+    operands = [shader.id(operand) for operand in change.operands]
     shader.module.value(
         _VIEW_SETTINGS[change.setting],
         tensor_type(shader, change.result.type),

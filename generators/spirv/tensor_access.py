@@ -15,7 +15,7 @@ def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
     shader.module.value(
         Op.CooperativeMatrixLoadTensorNV,
         shader.matrix_type(load.result.type),
-        shader.element(load.array, shader.scalar(load.first)),
+        shader.element(load.array, shader.id(load.first)),
         shader.define(load.before),
         shader.define(load.layout),
         *(memory_operands(shader, load.array, load.result.type, POINTER_ALIGNMENT, load.memory, writes=False) or (0,)),
@@ -29,7 +29,7 @@ def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
     shader.module.require(Capability.CooperativeMatrixTensorAddressingNV)
     shader.module.instruction(
         Op.CooperativeMatrixStoreTensorNV,
-        shader.element(store.array, shader.scalar(store.first)),
+        shader.element(store.array, shader.id(store.first)),
         shader.define(store.matrix),
         shader.define(store.layout),
         *(memory_operands(shader, store.array, store.matrix.type, POINTER_ALIGNMENT, store.memory, writes=True) or (0,)),

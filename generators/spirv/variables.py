@@ -6,20 +6,9 @@ from collections.abc import Sequence
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.tensor import TensorLayoutType, TensorViewType
-from generators.program.values import MatrixType, Operand, Scalar
-from generators.program.variables import (
-    ArrayType,
-    Initializer,
-    Path,
-    Value,
-    ValueType,
-    Variable,
-    VariableLoad,
-    VariableStore,
-    VectorType,
-    part_type,
-)
+from generators.program.values import ArrayType, BlockType, MatrixType, TensorLayoutType, TensorViewType, ValueType, VectorType
+from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
+from generators.spirv.blocks import block_pointer
 from generators.spirv.construction import emit_constant, emit_null
 from generators.spirv.declarations import pointer, scalar
 from generators.spirv.enumerants import Op, StorageClass
@@ -39,6 +28,8 @@ def type_id(shader: Shader, type_: ValueType) -> int:
         return scalar(module, type_)
     if isinstance(type_, TensorLayoutType | TensorViewType):
         return tensor_type(shader, type_)
+    if isinstance(type_, BlockType):
+        return block_pointer(shader, type_)
     if isinstance(type_, VectorType):
         return module.type(Op.TypeVector, scalar(module, type_.component), type_.lanes)
     if isinstance(type_, ArrayType):
@@ -94,8 +85,8 @@ def _is_specialized(initializer: Initializer) -> bool:
     return isinstance(initializer, tuple) and any(map(_is_specialized, initializer))
 
 
-def part_pointer(shader: Shader, variable: Variable, path: Path, component: int | None = None) -> int:
-    """A pointer to what ``path`` leads to, or to the component whose index is in the id ``component`` of the matrix there.
+def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
+    """A pointer to what ``path`` leads to.
 
     Raises:
         GeneratorError: the program does not list the variable.
@@ -103,21 +94,11 @@ def part_pointer(shader: Shader, variable: Variable, path: Path, component: int 
     base = shader.variables.get(variable.name)
     if base is None:
         raise GeneratorError(f"variable {variable.name}: list it in Program.variables")
-    if not path and component is None:
+    if not path:
         return base
-    indices = [shader.u32(index) if isinstance(index, int) else shader.scalar(index) for index in path]
-    pointee = part_type(variable.type, path)
-    if component is not None:
-        assert isinstance(pointee, MatrixType), "a component is part of a matrix"
-        indices.append(component)
-        pointee = pointee.component
-    type_ = pointer(shader.module, _STORAGE[variable.storage], type_id(shader, pointee))
+    indices = [shader.u32(index) if isinstance(index, int) else shader.id(index) for index in path]
+    type_ = pointer(shader.module, _STORAGE[variable.storage], type_id(shader, part_type(variable.type, path)))
     return shader.module.value(Op.AccessChain, type_, base, *indices)
-
-
-def value_id(shader: Shader, value: Value | Operand) -> int:
-    """The id of any value."""
-    return shader.scalar(value) if isinstance(value, Operand | Scalar) else shader.define(value)
 
 
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
@@ -130,4 +111,4 @@ def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
 def emit_variable_store(shader: Shader, store: VariableStore) -> None:
     """Emits a store to a part."""
     place = part_pointer(shader, store.variable, store.path)
-    shader.module.instruction(Op.Store, place, value_id(shader, store.value))
+    shader.module.instruction(Op.Store, place, shader.id(store.value))

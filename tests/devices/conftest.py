@@ -10,7 +10,7 @@ from generators.dispatch import kernel
 from generators.kernel import Kernel
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
-from generators.program.values import Extent, MatrixType
+from generators.program.values import Extent, MatrixType, Value
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope, StorageClass, Use
 
@@ -68,12 +68,11 @@ def muladd() -> MulAdd:
 
 def _repeated(builder, type_, loaded, times):
     from generators.program.control_flow import Carried
-    from generators.program.values import Matrix, Scalar
 
     a, b, c = loaded
-    current = Matrix("current", type_)
+    current = Value("current", type_)
     carried: list[Carried] = []
-    with builder.loop(Scalar("i", COMPONENT_TYPES["u32"]), times, carried):
+    with builder.loop(Value("i", COMPONENT_TYPES["u32"]), times, carried):
         following = builder.muladd("following", type_, a, b, current, MatrixOperands.NONE)
         carried.append(Carried(c, current, following))
     return current

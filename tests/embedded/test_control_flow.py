@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from cts.devices.device import DeviceTimeout
 from cts.devices.embedded.limits import Limits
 from tests.embedded.assembly import shader, store
+from tests.embedded.conftest import run
 
 
 def test_invocations_that_diverge_meet_again_with_their_own_values(result) -> None:
@@ -171,6 +173,37 @@ OpBranch %merge
 {store("%kept")}
 """
     assert result(shader(body, functions=FUNCTIONS), output=16).tolist() == [1, 1, 4, 6]
+
+
+def _pair_of_some(read_by: str) -> bytes:
+    """Invocations 2 and 3 write a vector to a variable; those of ``read_by`` load all of it and store a component."""
+    body = f"""
+%pair = OpVariable %ptr_pair Function
+%high = OpUGreaterThan %bool %lane %u32_1
+OpSelectionMerge %written None
+OpBranchConditional %high %write %written
+%write = OpLabel
+%made = OpCompositeConstruct %u32x2 %lane %u32_7
+OpStore %pair %made
+OpBranch %written
+%written = OpLabel
+%reads = {read_by}
+OpSelectionMerge %merge None
+OpBranchConditional %reads %read %merge
+%read = OpLabel
+%whole = OpLoad %u32x2 %pair
+%first = OpCompositeExtract %u32 %whole 0
+{store("%first")}
+OpBranch %merge
+%merge = OpLabel
+"""
+    return shader(body, declarations="%u32x2 = OpTypeVector %u32 2\n%ptr_pair = OpTypePointer Function %u32x2")
+
+
+def test_a_vector_that_some_invocations_have_is_defined_for_them(forbidden) -> None:
+    found = run(_pair_of_some("OpUGreaterThan %bool %lane %u32_1"), output=16).outputs["output"].view(np.uint32)
+    assert found.tolist()[2:] == [2, 3]
+    assert "undefined value" in forbidden(_pair_of_some("OpUGreaterThan %bool %lane %u32_0"))
 
 
 def test_unreachable_is_not_reached(forbidden) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
-from cts.defects.glossary import Value
+from cts.defects.glossary import ParameterValue
 from cts.diagnosis.diagnose import known_defects
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
@@ -74,14 +74,16 @@ def is_seen(program: Program, subcase: Subcase, defect: Defect) -> bool:
     return bool(compare(program, expected, before, outcome_of(program, broken, before)))
 
 
-def seen(case_id: str, *ids: str, defects: Callable[[Program], Iterable[Defect]] = known_defects, **parameters: Value) -> list[Evidence]:
+def seen(
+    case_id: str, *ids: str, defects: Callable[[Program], Iterable[Defect]] = known_defects, **parameters: ParameterValue
+) -> list[Evidence]:
     """Return, for each of ``defects`` with one of the ids (or any), and with the parameters, whether a subcase of the case shows it."""
     program, subcases = parts(case_id)
     found = chosen(defects(program), *ids, **parameters)
     return [Evidence(defect, any(is_seen(program, subcase, defect) for subcase in subcases)) for defect in found]
 
 
-def chosen(defects: Iterable[Defect], *ids: str, **parameters: Value) -> list[Defect]:
+def chosen(defects: Iterable[Defect], *ids: str, **parameters: ParameterValue) -> list[Defect]:
     """Return the defects with one of the ids (or any), and with the parameters."""
     return [one for one in defects if (not ids or one.id in ids) and parameters.items() <= one.parameters.items()]
 

@@ -7,9 +7,9 @@ from cts.reference.callbacks import BlockPointers, applied
 from cts.reference.evaluate import empty_state
 from generators.layouts.block_decoders import Decoder, decode_function
 from generators.layouts.block_formats import FORMATS, set_scales
-from generators.program.blocks import BlockLoad, BlockMember, BlockPointer, BlockType, promised_alignment
+from generators.program.blocks import BlockLoad, promised_alignment
 from generators.program.memory import Array, Pointee
-from generators.program.values import Scalar
+from generators.program.values import BlockMember, BlockType, Value
 from generators.types import COMPONENT_TYPES, StorageClass
 
 F16, U8, F32 = (COMPONENT_TYPES[name] for name in ("f16", "u8", "f32"))
@@ -128,8 +128,8 @@ def test_sizes_are_multiples_of_alignments_and_members_are_aligned():
 @pytest.mark.parametrize(("offset", "index", "promised"), [(0, False, 16), (16, False, 16), (4, False, 4), (0, True, 2), (6, True, 2)])
 def test_a_read_promises_what_the_block_gives(offset, index, promised):
     block = BlockType("Block", (BlockMember(F16, offset, 13 if index else None), BlockMember(U8, 48, 16)), 16)
-    place = Scalar("place", COMPONENT_TYPES["u32"]) if index else None
-    assert promised_alignment(BlockLoad(Scalar("x", F16), BlockPointer("p", block), 0, place)) == promised
+    place = Value("place", COMPONENT_TYPES["u32"]) if index else None
+    assert promised_alignment(BlockLoad(Value("x", F16), Value("p", block), 0, place)) == promised
 
 
 def test_wide_scales_use_all_bits_of_their_type():
@@ -144,4 +144,4 @@ def test_wide_scales_use_all_bits_of_their_type():
 def test_a_table_is_another_array():
     table = Array("table", Pointee(COMPONENT_TYPES["s8"]), 16, StorageClass.STORAGE_BUFFER, "input")
     function = decode_function(Decoder(FORMATS["iq4_nl"], F16, (1, 32), table=table), "decode")
-    assert function.parameters[0].block.bytes == 18
+    assert function.parameters[0].type.bytes == 18

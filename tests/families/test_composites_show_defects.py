@@ -7,14 +7,14 @@ import pytest
 
 from cts.defects.defect import Defect, every
 from cts.reference.composites import construct, copy_memory, insert
-from cts.reference.elements import apply, element_update
+from cts.reference.elements import apply, components_updated
 from cts.reference.evaluate import STEPS
 from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.casebook import build, find_case
 from generators.program.composites import CompositeConstruct, CompositeInsert, CopyMemory
-from generators.program.elements import ElementFunction, ElementUpdate
-from generators.program.values import Matrix
+from generators.program.elements import ComponentsUpdated, ElementFunction
+from generators.program.values import is_matrix
 from generators.program.variables import VariableLoad, VariableStore
 from tests.families.evidence import is_seen
 from tests.suite import casebook
@@ -50,20 +50,20 @@ def set_target(state, update, path, bits):
 
 def one_element_missed(state, update):
     path, before = target_bits(state, update)
-    element_update(state, update)
+    components_updated(state, update)
     after = target_bits(state, update)[1].copy()
     after[:, -1, -1] = before[:, -1, -1]
     set_target(state, update, path, after)
 
 
 def updated_twice(state, update):
-    element_update(state, update)
+    components_updated(state, update)
     path, bits = target_bits(state, update)
     set_target(state, update, path, apply(state, update.function, MatrixValue(update.type.component, bits)))
 
 
 def everywhere(state, update):
-    element_update(state, replace(update, condition="always"))
+    components_updated(state, replace(update, condition="always"))
 
 
 def below_unsigned(state, update):
@@ -74,11 +74,11 @@ def below_unsigned(state, update):
 
 
 def without_addend(state, update):
-    element_update(state, replace(update, function=ElementFunction(update.function.factor)))
+    components_updated(state, replace(update, function=ElementFunction(update.function.factor)))
 
 
 def first_of_the_array(state, update):
-    element_update(state, replace(update, target_path=(0,)))
+    components_updated(state, replace(update, target_path=(0,)))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def first_of_the_array(state, update):
     ],
 )
 def test_the_matrix_shows_what_is_wrong_with_its_components(case_id, step):
-    assert shows(case_id, ElementUpdate, step)
+    assert shows(case_id, ComponentsUpdated, step)
 
 
 def to_the_first(state, store):
@@ -103,7 +103,7 @@ def to_the_first(state, store):
 
 
 def from_the_first(state, load):
-    is_element = isinstance(load.result, Matrix) and load.path
+    is_element = is_matrix(load.result) and load.path
     STEPS[VariableLoad](state, replace(load, path=(0,)) if is_element else load)
 
 

@@ -191,7 +191,7 @@ def test_what_depends_on_an_undefined_matrix_is_refused():
 def without_iterations(operation):
     if type(operation).__name__ != "Loop":
         return operation
-    trip_count = type(operation.trip_count)("none", operation.trip_count.component, "literal", 0)
+    trip_count = type(operation.limit)("none", operation.limit.type, "literal", 0)
     return type(operation)(operation.index, trip_count, operation.carried, operation.body)
 
 

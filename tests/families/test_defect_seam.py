@@ -13,9 +13,8 @@ from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MatrixLoad
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import Matrix
+from generators.program.values import TensorLayoutType, Value
 from generators.types import COMPONENT_TYPES, Layout, Scope
 from tests.reference.programs import BUFFER, as_bytes, load_program, matrix_type
 
@@ -35,7 +34,7 @@ def tensor_loaded(offset: int) -> Program:
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = (builder.array(name, Pointee(U16), 4, BUFFER, role) for name, role in (("m_in", "input"), ("d_out", "output")))
     layout = TensorWriter(builder, "literal").layout("layout", TensorLayoutType(1), ("dimension", (4,)), ("slice", (offset, 4)))
-    matrix = Matrix("m", matrix_type(U16, 1, 4))
+    matrix = Value("m", matrix_type(U16, 1, 4))
     before = builder.splat("before", matrix.type, builder.literal(0, U16))
     builder.add(TensorLoad(matrix, source, builder.literal(0), before, layout))
     builder.store(matrix, target, builder.literal(0), builder.literal(4), Layout.ROW_MAJOR)

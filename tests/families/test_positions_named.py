@@ -116,7 +116,7 @@ def of_operation(operation):
                 yield "F-CM2-1"
             if not operation.matrix.type.component.is_float:
                 yield "F-CM2-2"
-        case PerElement() if any(parameter.component.name == "s32" for parameter in operation.function.parameters[:2]):
+        case PerElement() if any(parameter.type.name == "s32" for parameter in operation.function.parameters[:2]):
             yield "F-CM2-11"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cts.defects.defect import Defect
-from cts.defects.glossary import EVERY, Value, glossary
+from cts.defects.glossary import EVERY, ParameterValue, glossary
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Unseen:
     why: str
     asked: frozenset[str] = frozenset()
     excused: frozenset[str] = frozenset()
-    where: Mapping[str, Value] = field(default_factory=dict)
+    where: Mapping[str, ParameterValue] = field(default_factory=dict)
 
     def covers(self, defect: Defect) -> bool:
         """Return whether the reason is about ``defect``."""
@@ -41,15 +41,15 @@ def _all_of(area: str, *but: str) -> frozenset[str]:
     return frozenset(id_ for id_ in glossary().entries if id_.startswith(f"{area}.")) - _of(area, *but)
 
 
-def _nobody(defects: frozenset[str], why: str, **where: Value) -> Unseen:
+def _nobody(defects: frozenset[str], why: str, **where: ParameterValue) -> Unseen:
     return Unseen(defects, why, where=where)
 
 
-def _asked(defects: frozenset[str], why: str, *families: str, **where: Value) -> Unseen:
+def _asked(defects: frozenset[str], why: str, *families: str, **where: ParameterValue) -> Unseen:
     return Unseen(defects, why, frozenset(families), where=where)
 
 
-def _excused(defects: frozenset[str], why: str, *families: str, **where: Value) -> Unseen:
+def _excused(defects: frozenset[str], why: str, *families: str, **where: ParameterValue) -> Unseen:
     return Unseen(defects, why, excused=frozenset(families), where=where)
 
 

@@ -13,6 +13,7 @@ from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.program import Program
 from generators.program.values import MatrixType
+from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope, StorageClass, Use
 
 SB = StorageClass.STORAGE_BUFFER
@@ -45,11 +46,11 @@ def _matrix_copy(
     stored = result = builder.array("target", pointee, length, SB if target is StorageClass.WORKGROUP else target, "output")
     if source is StorageClass.WORKGROUP:
         staged = builder.array("source_shared", pointee, length, source, "scratch")
-        builder.copy(staged, loaded)
+        copy(builder, staged, loaded)
         loaded = staged
     if target is StorageClass.WORKGROUP:
         stored = builder.array("target_shared", pointee, length, target, "scratch")
-        builder.copy(stored, result)
+        copy(builder, stored, result)
     if StorageClass.WORKGROUP in (source, target):
         builder.barrier()
     tight = columns * type_.component.bytes // pointee.bytes
@@ -59,7 +60,7 @@ def _matrix_copy(
     builder.store(matrix, stored, builder.literal(0), builder.literal(tight), layout, store_memory)
     if target is StorageClass.WORKGROUP:
         builder.barrier()
-        builder.copy(result, stored)
+        copy(builder, result, stored)
     return builder.build()
 
 

@@ -4,8 +4,7 @@ from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType
-from generators.program.variables import Aggregate, ArrayType, StructType
+from generators.program.values import ArrayType, MatrixType, StructType, Value
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 F32 = COMPONENT_TYPES["f32"]
@@ -18,16 +17,16 @@ def program():
     pair = StructType("Pair", (ArrayType(TYPE, 2), U32))
     one, two = builder.variable("one", pair), builder.variable("two", pair)
     matrix = builder.splat("m", TYPE, builder.literal(0, F32))
-    array, struct = Aggregate("a", ArrayType(TYPE, 2)), Aggregate("s", pair)
+    array, struct = Value("a", ArrayType(TYPE, 2)), Value("s", pair)
     builder.add(CompositeConstruct(array, (matrix, matrix)))
     builder.add(CompositeConstruct(struct, (array, builder.literal(5))))
-    builder.add(CopyObject(Aggregate("c", pair), struct))
-    builder.add(CompositeInsert(Aggregate("i", pair), matrix, Aggregate("c", pair), (0, 1)))
-    builder.set(one, (), Aggregate("i", pair))
+    builder.add(CopyObject(Value("c", pair), struct))
+    builder.add(CompositeInsert(Value("i", pair), matrix, Value("c", pair), (0, 1)))
+    builder.set(one, (), Value("i", pair))
     builder.add(CopyMemory(two, (), one, ()))
-    builder.add(CompositeExtract(Matrix("e", TYPE), Aggregate("i", pair), (0, 1)))
+    builder.add(CompositeExtract(Value("e", TYPE), Value("i", pair), (0, 1)))
     target = builder.array("target", Pointee(F32), 64, StorageClass.STORAGE_BUFFER, "output")
-    builder.store(Matrix("e", TYPE), target, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
+    builder.store(Value("e", TYPE), target, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
     return builder.build()
 
 

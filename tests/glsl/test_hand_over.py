@@ -6,6 +6,7 @@ from generators.glsl.emit import emit
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.values import MatrixType
+from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 COMPONENT = COMPONENT_TYPES["f32"]
@@ -21,7 +22,7 @@ def exchange(storage, barrier):
     builder.store(matrix, between, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
     if barrier:
         builder.barrier()
-    builder.copy(result, between)
+    copy(builder, result, between)
     return emit(builder.build())
 
 

@@ -4,7 +4,7 @@ from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 TYPE = MatrixType(COMPONENT_TYPES["f32"], Scope.SUBGROUP, 8, 8, Use.ACCUMULATOR)
@@ -19,9 +19,9 @@ def loop_text(body):
         return builder.load(name, TYPE, array, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
 
     initial = [load("first"), load("second")]
-    current = [Matrix("left", TYPE), Matrix("right", TYPE)]
+    current = [Value("left", TYPE), Value("right", TYPE)]
     carried = []
-    with builder.loop(Scalar("step", U32), builder.literal(3), carried):
+    with builder.loop(Value("step", U32), builder.literal(3), carried):
         following = body(load, *current)
         carried += [Carried(*matrices) for matrices in zip(initial, current, following, strict=True)]
     text = emit(builder.build())
@@ -63,10 +63,10 @@ def test_a_carried_matrix_that_the_rest_of_the_body_reads_keeps_its_value():
     array = builder.array("source", Pointee(TYPE.component), 256, StorageClass.STORAGE_BUFFER, "input")
     target = builder.array("target", Pointee(TYPE.component), 256, StorageClass.STORAGE_BUFFER, "output")
     places = (builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
-    current = Matrix("current", TYPE)
+    current = Value("current", TYPE)
     carried = []
     first = builder.load("first", TYPE, array, *places)
-    with builder.loop(Scalar("step", U32), builder.literal(3), carried):
+    with builder.loop(Value("step", U32), builder.literal(3), carried):
         carried.append(Carried(first, current, builder.load("following", TYPE, array, *places)))
         builder.store(current, target, *places)
     text = emit(builder.build())

@@ -7,7 +7,8 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
+from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
 
 MATRIX_COMPONENTS = [name for name, spelling in SPELLINGS.items() if spelling.matrix]
@@ -29,7 +30,7 @@ def test_a_component_type_with_every_pointee_and_storage_class(module, name):
         for storage in StorageClass:
             source = declared(builder, pointee, storage, "input")
             if storage is StorageClass.WORKGROUP:
-                builder.copy(source, declared(builder, pointee, StorageClass.STORAGE_BUFFER, "inout"))
+                copy(builder, source, declared(builder, pointee, StorageClass.STORAGE_BUFFER, "inout"))
                 builder.barrier()
             label = f"{pointee}_{storage.value}"
             matrices.append(builder.load(f"matrix_{label}", type_, source, builder.literal(0), stride, Layout.COLUMN_MAJOR))
@@ -90,7 +91,7 @@ def test_loops_with_several_carried_matrices(module, source):
     left = builder.load("left", a, data, zero, sixteen, Layout.ROW_MAJOR)
     right = builder.load("right", b, data, zero, sixteen, Layout.ROW_MAJOR)
     start = builder.splat("start", c, builder.literal(0, component))
-    first, second, step = Matrix("first", c), Matrix("second", c), Scalar("step", U32)
+    first, second, step = Value("first", c), Value("second", c), Value("step", U32)
     carried = []
     with builder.loop(step, trip_count, carried):
         place = builder.offset("place", builder.instance_index(), step, 256)
@@ -111,7 +112,7 @@ def test_a_buffer_handed_over_through_a_barrier(module, storage):
     one = builder.splat("one", type_, builder.literal(0x3F800000, component))
     builder.store(one, between, builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
     builder.barrier()
-    builder.copy(output, between)
+    copy(builder, output, between)
     module(builder.build())
 
 

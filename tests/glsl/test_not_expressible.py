@@ -10,7 +10,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.load_store import MatrixStore, MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
 
 SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
@@ -115,6 +115,6 @@ def test_a_saturating_conversion_that_changes_the_use():
     builder = ProgramBuilder(Scope.SUBGROUP)
     accumulator = MatrixType(COMPONENT_TYPES["f16"], Scope.SUBGROUP, 16, 16, Use.ACCUMULATOR)
     matrix = builder.splat("matrix", accumulator, builder.literal(0x3C00, accumulator.component))
-    result = Matrix("result", dataclasses.replace(accumulator, component=COMPONENT_TYPES["e4m3"], use=Use.A))
+    result = Value("result", dataclasses.replace(accumulator, component=COMPONENT_TYPES["e4m3"], use=Use.A))
     builder.add(MatrixConvert(result, matrix, Conversion.F_TO_F, saturating=True))
     refused(builder.build(), "saturatedConvertEXT leaves the use of a matrix as it is")

@@ -8,9 +8,8 @@ from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.tensor import TensorLayoutType, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import MatrixType, TensorLayoutType, TensorViewType, Value
 from generators.types import COMPONENT_TYPES, ClampMode, MemoryAccess, Scope, StorageClass, Use
 
 F16 = COMPONENT_TYPES["f16"]
@@ -25,7 +24,7 @@ def text(rank=2, mode=ClampMode.CONSTANT, memory=None, array_stride=None, first=
     type_ = TensorLayoutType(rank(builder) if callable(rank) else rank, mode)
     layout = writer.layout("layout", type_, ("dimension", (20, 24)), ("slice", (-3, 16, 5, 17)), ("clamp_value", (7,)))
     view = writer.view("view", TensorViewType((1, 0)), ("clip", (0, 9, 1, 8)))
-    matrix = Matrix("matrix", TYPE)
+    matrix = Value("matrix", TYPE)
     before = builder.splat("before", TYPE, builder.literal(0, F16))
     builder.add(TensorLoad(matrix, source, builder.literal(first), before, layout, view, memory))
     builder.add(TensorStore(matrix, target, builder.literal(8), layout))

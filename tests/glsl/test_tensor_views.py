@@ -4,7 +4,8 @@ import re
 
 from generators.glsl.emit import emit as glsl
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.tensor import TensorView, TensorViewType, ViewCreate, ViewSet
+from generators.program.tensor import ViewCreate, ViewSet
+from generators.program.values import TensorViewType, Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit as spirv
 from generators.types import Scope
@@ -19,9 +20,9 @@ def program(specialized):
         type_ = TensorViewType(places, own, rank)
     else:
         type_ = TensorViewType((1, 0), True)
-    view = TensorView("view", type_)
+    view = Value("view", type_)
     builder.add(ViewCreate(view))
-    builder.add(ViewSet(TensorView("clipped", type_), view, "clip", tuple(builder.literal(n) for n in (1, 2, 3, 4))))
+    builder.add(ViewSet(Value("clipped", type_), view, "clip", tuple(builder.literal(n) for n in (1, 2, 3, 4))))
     return builder.build()
 
 

@@ -4,7 +4,7 @@ from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope, StorageClass, Use
 
 PLAIN = """\
@@ -51,8 +51,9 @@ layout(set = 0, binding = 1) buffer TargetBuffer {
 shared uvec4 source_shared[2048];
 
 void main() {
-    for (uint element = gl_LocalInvocationIndex; element < 2048u; element += gl_WorkGroupSize.x) {
-        source_shared[element] = source[element];
+    for (uint source_shared_element = gl_LocalInvocationIndex; source_shared_element < 2048u; source_shared_element += gl_WorkGroupSize.x) {
+        uvec4 source_shared_copied = source[source_shared_element];
+        source_shared[source_shared_element] = source_shared_copied;
     }
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
     coopmat<int8_t, gl_ScopeWorkgroup, 16, 64, gl_MatrixUseA> matrix;
@@ -138,7 +139,7 @@ def test_an_accumulator_carried_through_a_loop():
     types = [MatrixType(component[name], Scope.SUBGROUP, 16, 16, use) for name, use in zip(("s8", "u8", "s32"), Use, strict=True)]
     place = builder.arithmetic("place", "multiply", builder.instance_index(), builder.literal(256))
     zero = builder.splat("zero", types[2], builder.literal(0, component["s32"]))
-    accumulator, iteration = Matrix("accumulator", types[2]), Scalar("iteration", U32)
+    accumulator, iteration = Value("accumulator", types[2]), Value("iteration", U32)
     flags = MatrixOperands.A_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED | MatrixOperands.SATURATING_ACCUMULATION
     carried: list[Carried] = []
     with builder.loop(iteration, trip_count, carried):

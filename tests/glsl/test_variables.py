@@ -7,8 +7,7 @@ from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
-from generators.program.variables import ArrayType, StructType
+from generators.program.values import ArrayType, MatrixType, StructType, Value
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 F32 = COMPONENT_TYPES["f32"]
@@ -81,9 +80,9 @@ def test_a_carried_matrix_that_a_variable_takes_later_keeps_its_value():
     builder = ProgramBuilder(Scope.SUBGROUP)
     array = builder.array("source", Pointee(F32), 256, StorageClass.STORAGE_BUFFER, "input")
     place = (builder.literal(0), builder.literal(8), Layout.ROW_MAJOR)
-    variable, current, carried = builder.variable("kept", TYPE), Matrix("current", TYPE), []
+    variable, current, carried = builder.variable("kept", TYPE), Value("current", TYPE), []
     first = builder.load("first", TYPE, array, *place)
-    with builder.loop(Scalar("step", U32), builder.literal(3), carried):
+    with builder.loop(Value("step", U32), builder.literal(3), carried):
         carried.append(Carried(first, current, builder.load("following", TYPE, array, *place)))
         builder.set(variable, (), current)
     text = emit(builder.build())

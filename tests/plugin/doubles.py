@@ -20,16 +20,7 @@ import child_double
 
 import generators.families.khr_cooperative_matrix as khr
 from cts.devices import choose as choosing
-from cts.devices.device import (
-    DeviceCrash,
-    DeviceError,
-    DeviceLost,
-    DeviceTimeout,
-    DriverRefused,
-    OutOfMemory,
-    Step,
-    UndefinedBehaviour,
-)
+from cts.devices.device import DeviceCrash, DeviceError, DeviceLost, DeviceTimeout, DriverRefused, OutOfMemory, Step, UndefinedBehaviour
 from cts.devices.spec import DeviceSpec
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel_reproduction import after

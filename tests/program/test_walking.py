@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cts.defects.elementwise import elementwise_defects
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Loop, flattened
 from generators.program.elementwise import MatrixArithmetic
 from generators.program.memory import Pointee
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
 from generators.program.walking import changed, names_read
+from generators.routines.workgroup import last_workgroup
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
 S32 = COMPONENT_TYPES["s32"]
@@ -23,9 +26,9 @@ def program_with_a_loop():
     stride = builder.literal(8)
     left, right = (builder.load(name, TYPE, source, builder.literal(64 * i), stride, Layout.ROW_MAJOR) for i, name in enumerate("ab"))
     difference = builder.elementwise("difference", "subtract", left, right)
-    current = Matrix("current", TYPE)
+    current = Value("current", TYPE)
     carried: list[Carried] = []
-    with builder.loop(Scalar("i", U32), builder.literal(3), carried):
+    with builder.loop(Value("i", U32), builder.literal(3), carried):
         carried.append(Carried(difference, current, builder.elementwise("more", "add", current, left)))
     builder.store(current, target, builder.literal(0), stride, Layout.ROW_MAJOR)
     return builder.build()
@@ -58,3 +61,18 @@ def test_a_condition_is_read() -> None:
         builder.arithmetic("sum", "add", one, builder.literal(1))
     builder.branch(Condition(one, "less", builder.literal(7)), then)
     assert names_read(builder.build().operations[-1], inside=False) == {"instance", "literal_u32_7"}
+
+
+def test_a_change_reaches_code_and_what_its_effect_runs() -> None:
+    def exchanged(operation):
+        return (replace(operation, operator="subtract") if isinstance(operation, MatrixArithmetic) else operation,)
+
+    builder = ProgramBuilder(Scope.SUBGROUP, workgroups=2)
+    counter = builder.array("counter", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout")
+    with last_workgroup(builder, counter):
+        one = builder.splat("one", TYPE, builder.literal(1, S32))
+        builder.elementwise("two", "add", one, one)
+    operations = changed(builder.build().operations, exchanged)
+    for effects in (False, True):
+        found = [one.operator for one in flattened(operations, effects) if isinstance(one, MatrixArithmetic)]
+        assert found == ["subtract"]

@@ -11,7 +11,6 @@ import numpy as np
 
 from generators.layouts.tensor_writer import TensorWriter
 from generators.numerics.formats import bits_of
-from generators.program.blocks import BlockMember, BlockPointer, BlockType
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import Conversion
 from generators.program.expressions import Binary, BlockRead, Converted, Expression, Operator, Part, constant, element_function
@@ -19,10 +18,18 @@ from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, Scalar
-from generators.program.variables import Aggregate, ArrayType
+from generators.program.values import (
+    ArrayType,
+    BlockMember,
+    BlockType,
+    Matrix,
+    TensorLayout,
+    TensorLayoutType,
+    TensorView,
+    TensorViewType,
+    Value,
+)
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, ReduceMode, Scope
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
 
@@ -42,8 +49,8 @@ def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) ->
     """Return the decode function of a formula, see golden/vectors/decode.yaml."""
     members = [BlockMember(COMPONENT_TYPES[m["type"]], m["at"], m.get("length")) for m in block.values()]
     alignment = max(member.component.bytes for member in members)
-    pointer = BlockPointer("pointer", BlockType("Block", tuple(members), alignment))
-    arrays = {name: Aggregate(name, ArrayType(U32, rank)) for name in ("block", "within")}
+    pointer = Value("pointer", BlockType("Block", tuple(members), alignment))
+    arrays = {name: Value(name, ArrayType(U32, rank)) for name in ("block", "within")}
     numbers = {name: number for number, name in enumerate(block)}
 
     def literal(node: ast.expr, component: ComponentType) -> Expression:
@@ -64,7 +71,7 @@ def function_of(text: str, block: Mapping[str, Mapping[str, Any]], rank: int) ->
                 return literal(number, COMPONENT_TYPES[name])
             case ast.Call(func=ast.Name(id=name), args=[value]):
                 inner = expression(value)
-                return inner if inner.component is COMPONENT_TYPES[name] else Converted(COMPONENT_TYPES[name], inner)
+                return inner if inner.type is COMPONENT_TYPES[name] else Converted(COMPONENT_TYPES[name], inner)
             case ast.BinOp(left=left, op=op, right=right):
                 return Binary(_OPERATORS[type(op)], expression(left), expression(right))
         raise ValueError(f"{ast.unparse(node)} is no formula of a decode function")
@@ -130,7 +137,7 @@ def tensor_load(vector: Vector) -> tuple[Program, Subcase]:
     before = builder.splat("before", type_, builder.literal(bits_of(component, vector.get("before", 0)), component))
     layout, view = _layout(builder, vector)
     decode = function_of(vector["result"], vector["block"], vector["tensor"]["rank"]) if "block" in vector else None
-    matrix = Matrix("m", type_)
+    matrix = Value("m", type_)
     builder.add(TensorLoad(matrix, array, builder.literal(0), before, layout, view, decode=decode))
     _stored(builder, matrix)
     return builder.build(), Subcase("one", {"m_in": data})
@@ -149,10 +156,10 @@ def reduction(vector: Vector) -> tuple[Program, Subcase]:
     """Return a program that reduces ``rows`` to a matrix of the shape of ``result``."""
     builder, component = ProgramBuilder(Scope.SUBGROUP), COMPONENT_TYPES[vector["type"]]
     matrix, subcase = _loaded(builder, component, as_bits(vector["rows"], component))
-    a, b = Scalar("a", component), Scalar("b", component)
+    a, b = Value("a", component), Value("b", component)
     assert vector["function"] in get_args(Operator)
     function = element_function("combine", (a, b), Binary(vector["function"], a, b))
-    result = Matrix("r", matrix_type(component, len(vector["result"]), len(vector["result"][0])))
+    result = Value("r", matrix_type(component, len(vector["result"]), len(vector["result"][0])))
     builder.add(Reduce(result, matrix, ReduceMode[vector["mode"]], function))
     _stored(builder, result)
     return builder.build(), subcase

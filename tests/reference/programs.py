@@ -15,7 +15,7 @@ from generators.kernel import Outcome
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import MatrixType
+from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MatrixOperands, Scope, StorageClass, Use
 
 BUFFER = StorageClass.STORAGE_BUFFER
@@ -91,11 +91,10 @@ def muladd(
         result = builder.muladd("d", result_type, left, right, addend, operands)
     else:
         from generators.program.control_flow import Carried
-        from generators.program.values import Matrix, Scalar
 
-        result = Matrix("d", result_type)
+        result = Value("d", result_type)
         carried: list[Carried] = []
-        with builder.loop(Scalar("step", COMPONENT_TYPES["u32"]), builder.literal(trips), carried):
+        with builder.loop(Value("step", COMPONENT_TYPES["u32"]), builder.literal(trips), carried):
             following = builder.muladd("d_next", result_type, left, right, result, operands)
             carried.append(Carried(addend, result, following))
     builder.store(result, out, builder.offset("first_d", zero, index, m * n), builder.literal(n), Layout.ROW_MAJOR)

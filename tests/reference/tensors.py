@@ -10,7 +10,7 @@ from cts.reference.tensor import LayoutState, layout_state
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Subcase
-from generators.program.tensor import TensorLayoutType
+from generators.program.values import TensorLayoutType
 from generators.types import Scope
 
 

@@ -14,12 +14,11 @@ from generators.program.memory import Pointee
 from generators.program.per_element import PerElement, StructOperand, VectorOperand
 from generators.program.program import Subcase
 from generators.program.reduce import Reduce
-from generators.program.values import Matrix, MatrixType, Scalar
-from generators.program.variables import Aggregate, StructType, VectorType
+from generators.program.values import Matrix, MatrixType, StructType, Value, VectorType
 from generators.types import COMPONENT_TYPES, Layout, ReduceMode, Scope, StorageClass, Use
 
 S32 = COMPONENT_TYPES["s32"]
-ROW, COLUMN = Scalar("row", U32), Scalar("column", U32)
+ROW, COLUMN = Value("row", U32), Value("column", U32)
 
 
 def _matrix_type(component: str, rows: int, columns: int) -> MatrixType:
@@ -46,8 +45,8 @@ def _loaded(component: str, data: np.ndarray) -> tuple[ProgramBuilder, Matrix]:
 def reduced(component: str, given: object, mode: ReduceMode, to: tuple[int, int], combine: Expression | None = None) -> list[list[float]]:
     data = np.array(given, COMPONENT_TYPES[component].dtype)
     builder, matrix = _loaded(component, data)
-    a, b = (Scalar(name, COMPONENT_TYPES[component]) for name in "ab")
-    result = Matrix("r", _matrix_type(component, *to))
+    a, b = (Value(name, COMPONENT_TYPES[component]) for name in "ab")
+    result = Value("r", _matrix_type(component, *to))
     builder.add(Reduce(result, matrix, mode, element_function("f", (a, b), combine or Binary("add", a, b))))
     return _evaluated(builder, result, data).astype(float).tolist()
 
@@ -86,7 +85,7 @@ def test_a_result_of_a_size_that_the_mode_has_not_is_refused(mode: ReduceMode, t
 
 
 def test_a_function_whose_order_decides_is_refused() -> None:
-    a, b = Scalar("a", S32), Scalar("b", S32)
+    a, b = Value("a", S32), Value("b", S32)
     with pytest.raises(GeneratorError, match="another order"):
         reduced("s32", NUMBERS, ReduceMode.ROW, (2, 4), Binary("subtract", a, b))
 
@@ -100,13 +99,13 @@ def test_a_sum_that_some_order_rounds_is_refused() -> None:
 def applied(component: str, given: object, function: Function, *extra: object) -> list[list[float]]:
     data = np.array(given, COMPONENT_TYPES[component].dtype)
     builder, matrix = _loaded(component, data)
-    result = Matrix("r", matrix.type)
+    result = Value("r", matrix.type)
     builder.add(PerElement(result, matrix, function, tuple(matrix if operand == "matrix" else operand for operand in extra)))  # type: ignore[arg-type]
     return _evaluated(builder, result, data).astype(float).tolist()
 
 
 def test_a_function_gets_row_column_and_element() -> None:
-    x = Scalar("x", U32)
+    x = Value("x", U32)
     tens = Binary("add", Binary("multiply", ROW, constant(U32, 10)), COLUMN)
     function = element_function("f", (ROW, COLUMN, x), Binary("add", Binary("multiply", x, constant(U32, 100)), tens))
     assert applied("u32", [[7, 8], [9, 5]], function) == [[700, 801], [910, 511]]
@@ -114,17 +113,17 @@ def test_a_function_gets_row_column_and_element() -> None:
 
 def test_rows_compare_by_the_signedness_of_their_parameter() -> None:
     """column - 1 of column 0 is -1, or the greatest number."""
-    x = Scalar("x", S32)
+    x = Value("x", S32)
     for type_, first in ((U32, 0), (S32, 5)):
-        row, column = Scalar("row", type_), Scalar("column", type_)
+        row, column = Value("row", type_), Value("column", type_)
         before = Binary("less", Binary("subtract", column, constant(type_, 1)), row)
         function = element_function("f", (row, column, x), Choose(before, x, constant(S32, 0)))
         assert applied("s32", [[5, 6], [7, 8]], function) == [[first, 0], [first and 7, 8]]
 
 
 def test_operands_are_passed_in_order() -> None:
-    x, scalar, other = (Scalar(name, U32) for name in ("x", "scalar", "other"))
-    vector, struct = Aggregate("v", VectorType(U32, 2)), Aggregate("s", StructType("Pair", (U32, S32)))
+    x, scalar, other = (Value(name, U32) for name in ("x", "scalar", "other"))
+    vector, struct = Value("v", VectorType(U32, 2)), Value("s", StructType("Pair", (U32, S32)))
     parts = (x, scalar, Part(vector, 0), Part(vector, 1), Part(struct, 0), Converted(U32, Part(struct, 1)), other)
     total: Expression = parts[0]
     for part in parts[1:]:
@@ -136,7 +135,7 @@ def test_operands_are_passed_in_order() -> None:
 
 
 def test_a_function_calls_another_with_its_own_parameters() -> None:
-    x, a, b = (Scalar(name, U32) for name in "xab")
+    x, a, b = (Value(name, U32) for name in "xab")
     inner = element_function("inner", (a, b), Binary("subtract", a, b))
     function = element_function("f", (ROW, COLUMN, x), Called(inner, (Called(inner, (x, COLUMN)), ROW)))
     assert applied("u32", [[10, 10], [10, 10]], function) == [[10, 9], [9, 8]]
@@ -145,20 +144,20 @@ def test_a_function_calls_another_with_its_own_parameters() -> None:
 @pytest.mark.parametrize(("value", "to", "expected"), [(-2, "u32", 4294967294), (-2, "s32", -2)])
 def test_integers_convert_by_the_signedness_of_both_types(value: int, to: str, expected: int) -> None:
     target = COMPONENT_TYPES[to]
-    x = Scalar("x", target)
+    x = Value("x", target)
     narrow = constant(COMPONENT_TYPES["s8"], value % 256)
     function = element_function("f", (ROW, COLUMN, x), Converted(target, narrow))
     assert applied(to, [[0]], function) == [[expected]]
 
 
 def test_a_shift_by_the_width_is_refused() -> None:
-    x = Scalar("x", U32)
+    x = Value("x", U32)
     with pytest.raises(GeneratorError, match="shifts"):
         applied("u32", [[1]], element_function("f", (ROW, COLUMN, x), Binary("shift_left", x, constant(U32, 32))))
 
 
 def test_a_float_that_rounds_is_refused() -> None:
     f16 = COMPONENT_TYPES["f16"]
-    x = Scalar("x", f16)
+    x = Value("x", f16)
     with pytest.raises(GeneratorError, match="not exact"):
         applied("f16", [[2048.0]], element_function("f", (ROW, COLUMN, x), Binary("add", x, constant(f16, 0x3C00))))

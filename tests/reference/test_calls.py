@@ -10,8 +10,8 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition, Merged, ReturnBoth
 from generators.program.functions import Function, PointerParameter
 from generators.program.program import Subcase
-from generators.program.values import Matrix, Scalar
-from generators.program.variables import ArrayType, Variable
+from generators.program.values import ArrayType, Matrix, Value, is_matrix
+from generators.program.variables import Variable
 from generators.spirv.emit import emit
 from generators.types import Scope
 from tests.reference.matrices_told_apart import TYPE, stored
@@ -60,7 +60,7 @@ def test_instances_that_return_early_keep_what_they_wrote_and_what_they_returned
     def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
         a = builder.variable("a", TYPE)
         builder.set(a, (), given[0])
-        target, number, early, late = Variable("target", TYPE), Scalar("number", U32), Matrix("early", TYPE), Matrix("late", TYPE)
+        target, number, early, late = Variable("target", TYPE), Value("number", U32), Value("early", TYPE), Value("late", TYPE)
         with builder.arm() as inside:
             with builder.arm() as first:
                 builder.set(target, (), early)
@@ -68,7 +68,7 @@ def test_instances_that_return_early_keep_what_they_wrote_and_what_they_returned
             builder.set(target, (), late)
         function = Function("some", (PointerParameter(target), number, early, late), tuple(inside), late)
         result = builder.call("result", function, [a, builder.instance_index(), given[1], given[2]])
-        assert isinstance(result, Matrix)
+        assert is_matrix(result)
         return [result, builder.get_matrix("out", a)]
 
     assert stored(body, subgroups=2) == [1, 1, 2, 2]
@@ -76,11 +76,11 @@ def test_instances_that_return_early_keep_what_they_wrote_and_what_they_returned
 
 def test_both_arms_return() -> None:
     def body(builder: ProgramBuilder, given: list[Matrix]) -> list[Matrix]:
-        number, one, other = Scalar("number", U32), Matrix("one", TYPE), Matrix("other", TYPE)
+        number, one, other = Value("number", U32), Value("one", TYPE), Value("other", TYPE)
         condition = Condition(number, "less", builder.literal(1))
         function = Function("both", (number, one, other), (ReturnBoth(condition, (), one, (), other),), one)
         result = builder.call("result", function, [builder.instance_index(), given[3], given[2]])
-        assert isinstance(result, Matrix)
+        assert is_matrix(result)
         return [result]
 
     assert stored(body, subgroups=3) == [3, 2, 2]
@@ -88,7 +88,7 @@ def test_both_arms_return() -> None:
 
 def _counter(builder: ProgramBuilder) -> Function:
     """A function whose own variable is read, and then written."""
-    given, own = Matrix("given", TYPE), Variable("own", TYPE)
+    given, own = Value("given", TYPE), Variable("own", TYPE)
     with builder.arm() as body:
         got = builder.get_matrix("got", own)
         builder.set(own, (), given)
@@ -124,7 +124,7 @@ def test_a_function_takes_an_element_of_another_array_in_every_instance() -> Non
         for variable, matrices in ((a, given[:2]), (b, given[2:])):
             for i, matrix in enumerate(matrices):
                 builder.set(variable, (i,), matrix)
-        array, index = Variable("array", pair), Scalar("index", U32)
+        array, index = Variable("array", pair), Value("index", U32)
         with builder.arm() as inside:
             matrix = builder.get_matrix("matrix", array, index)
         take = Function("take", (PointerParameter(array, "in"), index), tuple(inside), matrix)
@@ -132,9 +132,9 @@ def test_a_function_takes_an_element_of_another_array_in_every_instance() -> Non
             yes = builder.call("yes", take, [a, builder.literal(1)])
         with builder.arm() as otherwise:
             no = builder.call("no", take, [b, builder.literal(0)])
-        result = Matrix("result", TYPE)
-        assert isinstance(yes, Matrix)
-        assert isinstance(no, Matrix)
+        result = Value("result", TYPE)
+        assert is_matrix(yes)
+        assert is_matrix(no)
         builder.branch(Condition(builder.instance_index(), "less", builder.literal(1)), then, otherwise, [Merged(result, (yes, no))])
         return [result]
 

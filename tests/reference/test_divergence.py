@@ -14,7 +14,7 @@ from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, Scalar
+from generators.program.values import Matrix, Value
 from generators.types import COMPONENT_TYPES, Layout, Scope
 from tests.reference.programs import BUFFER, matrix_type
 
@@ -54,7 +54,7 @@ def test_a_phi_takes_the_value_of_the_arm_that_ran() -> None:
         yes = writer.splat("yes", 10)
     with writer.builder.arm() as otherwise:
         no = writer.splat("no", 20)
-    result = Matrix("result", TYPE)
+    result = Value("result", TYPE)
     writer.builder.branch(writer.less(1), then, otherwise, [Merged(result, (yes, no))])
     writer.store(result)
     assert stored(writer.builder.build()) == {0: 10, 1: 20, 2: 20}
@@ -81,7 +81,7 @@ def _loop(kind: str) -> dict[int, int]:
     """Takes over the index plus one, unless iteration ``instance`` leaves."""
     writer = _Writer()
     builder = writer.builder
-    current, index = Matrix("current", TYPE), Scalar("i", U32)
+    current, index = Value("current", TYPE), Value("i", U32)
     initial = writer.splat("initial", 100)
     carried: list[Carried] = []
     with builder.loop(index, builder.literal(2), carried):
@@ -103,7 +103,7 @@ def test_an_instance_that_continues_skips_one_iteration() -> None:
 def test_each_instance_runs_a_loop_as_often_as_its_own_count() -> None:
     writer = _Writer()
     builder = writer.builder
-    current, index = Matrix("current", TYPE), Scalar("i", U32)
+    current, index = Value("current", TYPE), Value("i", U32)
     initial = writer.splat("initial", 100)
     carried: list[Carried] = []
     with builder.loop(index, writer.index, carried):
@@ -124,7 +124,7 @@ def test_what_returns_inside_of_a_branch_runs_no_further() -> None:
 def test_what_returns_inside_of_a_loop_runs_no_further() -> None:
     writer = _Writer()
     builder = writer.builder
-    current, index = Matrix("current", TYPE), Scalar("i", U32)
+    current, index = Value("current", TYPE), Value("i", U32)
     initial = writer.splat("initial", 100)
     carried: list[Carried] = []
     with builder.loop(index, builder.literal(2), carried):
@@ -179,7 +179,7 @@ def test_a_variable_that_only_some_instances_have_written_may_not_be_read_by_oth
 def test_each_instance_has_written_its_variable_as_often_as_its_loop_ran() -> None:
     writer = _Writer()
     builder = writer.builder
-    variable, index = builder.variable("variable", TYPE), Scalar("i", U32)
+    variable, index = builder.variable("variable", TYPE), Value("i", U32)
     builder.set(variable, (), writer.splat("before", 10))
     with builder.loop(index, writer.index, []):
         builder.set(variable, (), builder.splat("inside", TYPE, index))

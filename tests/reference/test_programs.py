@@ -11,6 +11,7 @@ from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Subcase
+from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope, StorageClass, Use
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type, muladd
 
@@ -134,15 +135,15 @@ def staged(filled: bool, element: str = "u16") -> Expected:
     out = builder.array("out", Pointee(component), 6, BUFFER, "output")
     inside = builder.array("inside", Pointee(component), 6, StorageClass.WORKGROUP, "scratch")
     outside = builder.array("outside", Pointee(component), 6, StorageClass.WORKGROUP, "scratch")
-    builder.copy(inside, source)
+    copy(builder, inside, source)
     if filled:
-        builder.copy(outside, fill)
+        copy(builder, outside, fill)
     builder.barrier()
     zero, three = builder.literal(0), builder.literal(3)
     loaded = builder.load("m0", matrix_type(component, 2, 2), inside, zero, three, Layout.ROW_MAJOR)
     builder.store(loaded, outside, zero, three, Layout.COLUMN_MAJOR)
     builder.barrier()
-    builder.copy(out, outside)
+    copy(builder, out, outside)
     data = {"m": as_bytes(np.arange(6).astype(component.bits_dtype)), "fill": as_bytes(np.full(6, 77, component.bits_dtype))}
     return evaluate(builder.build(), Subcase("one", data))
 

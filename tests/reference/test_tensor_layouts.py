@@ -8,7 +8,7 @@ import pytest
 from cts.reference.tensor_addressing import Addresses, addresses
 from generators.errors import GeneratorError
 from generators.layouts.tensor_writer import LayoutStep
-from generators.program.tensor import TensorLayoutType
+from generators.program.values import TensorLayoutType
 from generators.types import ClampMode
 from tests.reference.tensors import layout, numbers
 

@@ -22,10 +22,19 @@ from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import Matrix, Scalar
-from generators.program.variables import ArrayType, Variable
+from generators.program.values import (
+    ArrayType,
+    Matrix,
+    TensorLayout,
+    TensorLayoutType,
+    TensorView,
+    TensorViewType,
+    Value,
+    is_matrix,
+    is_tensor_layout,
+)
+from generators.program.variables import Variable
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Layout, Scope
 from tests.reference.programs import BUFFER, as_bytes, matrix_type
@@ -59,7 +68,7 @@ class Bench:
         self.count += 1
         builder = self.builder
         before = builder.splat(f"before{self.count}", TYPE, builder.literal(1, U16))
-        matrix = Matrix(f"loaded{self.count}", TYPE)
+        matrix = Value(f"loaded{self.count}", TYPE)
         builder.add(TensorLoad(matrix, self.source, builder.literal(0), before, layout, view))
         return matrix
 
@@ -114,8 +123,8 @@ def test_a_variable_holds_a_layout(storage: str) -> None:
         held = builder.get("held", variable)
         builder.set(variable, (), bench.below("last", first, 3))
         again = builder.get("again", variable)
-        assert isinstance(held, TensorLayout)
-        assert isinstance(again, TensorLayout)
+        assert is_tensor_layout(held)
+        assert is_tensor_layout(again)
         return [bench.load(held), bench.load(again)]
 
     assert quarters(body) == [1, 3]
@@ -129,7 +138,7 @@ def test_an_array_holds_layouts() -> None:
         builder.set(variable, (0,), bench.below("third", first, 2))
         builder.set(variable, (1,), bench.below("second", first, 1))
         held = builder.get("held", variable, builder.literal(1))
-        assert isinstance(held, TensorLayout)
+        assert is_tensor_layout(held)
         return [bench.load(held)]
 
     assert quarters(body) == [1]
@@ -138,21 +147,21 @@ def test_an_array_holds_layouts() -> None:
 def test_a_function_loads_by_its_parameter() -> None:
     def body(bench: Bench) -> list[Matrix]:
         builder = bench.builder
-        layout, view = TensorLayout("layout", LAYOUT), TensorView("view", TensorViewType((1, 0)))
+        layout, view = Value("layout", LAYOUT), Value("view", TensorViewType((1, 0)))
         with builder.arm() as operations:
             matrix = bench.load(bench.below("lower", layout), view)
         loads = Function("loads", (layout, view), tuple(operations), matrix)
         turned = bench.writer.view("turned", TensorViewType((1, 0)))
         first = bench.whole()
         results = [builder.call(name, loads, [layout_, turned]) for name, layout_ in (("a", bench.below("second", first)), ("b", first))]
-        return [result for result in results if isinstance(result, Matrix)]
+        return [result for result in results if is_matrix(result)]
 
     assert quarters(body) == ["2T", "1T"]
 
 
 def _lowering(bench: Bench) -> Function:
     """(layout, quarters) -> the layout so many quarters further down."""
-    layout, distance = TensorLayout("layout", LAYOUT), Scalar("distance", U32)
+    layout, distance = Value("layout", LAYOUT), Value("distance", U32)
     with bench.builder.arm() as operations:
         rows = bench.builder.arithmetic("rows", "multiply", distance, bench.builder.literal(8))
         lower = bench.writer.changed("lower", layout, ("slice", (rows, 8, 0, 8)))
@@ -165,8 +174,8 @@ def test_a_function_returns_a_layout_and_leaves_its_argument_alone() -> None:
         first = bench.whole()
         second = builder.call("second", lowered, [first, builder.literal(1)])
         fourth = builder.call("fourth", lowered, [second, builder.literal(2)])  # type: ignore[list-item]
-        assert isinstance(second, TensorLayout)
-        assert isinstance(fourth, TensorLayout)
+        assert is_tensor_layout(second)
+        assert is_tensor_layout(fourth)
         return [bench.load(second), bench.load(fourth), bench.load(first)]
 
     assert quarters(body) == [1, 3, 0]
@@ -176,7 +185,7 @@ def test_each_instance_gets_the_layout_that_it_computes() -> None:
     def body(bench: Bench) -> list[Matrix]:
         builder, lowered = bench.builder, _lowering(bench)
         result = builder.call("lower", lowered, [bench.whole(), builder.instance_index()])
-        assert isinstance(result, TensorLayout)
+        assert is_tensor_layout(result)
         return [bench.load(result)]
 
     assert quarters(body, subgroups=4) == [0, 1, 2, 3]
@@ -188,7 +197,7 @@ def test_a_function_changes_the_layout_that_its_pointer_leads_to_where_it_is_cal
         parameter = Variable("parameter", LAYOUT)
         with builder.arm() as operations:
             held = builder.get("inside", parameter)
-            assert isinstance(held, TensorLayout)
+            assert is_tensor_layout(held)
             builder.set(parameter, (), bench.below("lower", held))
         lowers = Function("lowers", (PointerParameter(parameter),), tuple(operations), None)
         variable = builder.variable("variable", LAYOUT)
@@ -198,7 +207,7 @@ def test_a_function_changes_the_layout_that_its_pointer_leads_to_where_it_is_cal
             builder.call("twice", lowers, [variable])
         builder.branch(Condition(builder.instance_index(), "equal", builder.literal(1)), then)
         after = builder.get("after", variable)
-        assert isinstance(after, TensorLayout)
+        assert is_tensor_layout(after)
         return [bench.load(after)]
 
     assert quarters(body, subgroups=2) == [0, 2]
@@ -218,7 +227,7 @@ def test_a_function_takes_layouts_of_its_parameters_type_only() -> None:
 def test_glsl_spells_layouts_as_parameters_and_results() -> None:
     def body(bench: Bench) -> list[Matrix]:
         lower = bench.builder.call("below", _lowering(bench), [bench.whole(), bench.builder.literal(1)])
-        assert isinstance(lower, TensorLayout)
+        assert is_tensor_layout(lower)
         return [bench.load(lower)]
 
     text = print_glsl(made(body))

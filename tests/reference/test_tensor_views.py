@@ -10,18 +10,9 @@ from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Subcase
-from generators.program.tensor import (
-    LayoutCreate,
-    LayoutSet,
-    TensorLayout,
-    TensorLayoutType,
-    TensorView,
-    TensorViewType,
-    ViewCreate,
-    ViewSet,
-)
+from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import MatrixType, TensorLayoutType, TensorViewType, Value
 from generators.types import COMPONENT_TYPES, ClampMode, Layout, Scope, StorageClass, Use
 
 WHOLE = (0, WHOLE_SPAN, 0, WHOLE_SPAN)
@@ -146,18 +137,18 @@ def loaded(*steps, permutation=(0, 1), own=True):
     type_ = MatrixType(u8, Scope.SUBGROUP, 2, 4, Use.ACCUMULATOR)
     zero, four = builder.literal(0), builder.literal(4)
     before = builder.load("before", type_, old, zero, four, Layout.ROW_MAJOR)
-    layouts = [TensorLayout(f"layout_{i}", TensorLayoutType(2)) for i in range(3)]
+    layouts = [Value(f"layout_{i}", TensorLayoutType(2)) for i in range(3)]
     builder.add(LayoutCreate(layouts[0]))
     builder.add(LayoutSet(layouts[1], layouts[0], "dimension", (four, four)))
     slice_ = tuple(builder.literal(n) for n in (0, 2, 0, 4))
     builder.add(LayoutSet(layouts[2], layouts[1], "slice", slice_))
-    view = TensorView("view", TensorViewType(permutation, own))
+    view = Value("view", TensorViewType(permutation, own))
     builder.add(ViewCreate(view))
     for i, (setting, *values) in enumerate(steps):
-        changed = TensorView(f"view_{i}", view.type)
+        changed = Value(f"view_{i}", view.type)
         builder.add(ViewSet(changed, view, setting, tuple(map(builder.literal, values))))
         view = changed
-    matrix = Matrix("matrix", type_)
+    matrix = Value("matrix", type_)
     builder.add(TensorLoad(matrix, source, zero, before, layouts[2], view))
     builder.store(matrix, target, zero, four, Layout.ROW_MAJOR)
     inputs = {"source": np.arange(16, dtype=np.uint8), "old": np.arange(100, 116, dtype=np.uint8)}

@@ -17,7 +17,8 @@ from generators.glsl.emit import emit as emit_glsl
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Subcase
-from generators.program.tile_copy import TileCopy, Window
+from generators.program.tile_copy import Window
+from generators.routines.tile_copy import tile_copy
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Scope, StorageClass
 
@@ -35,12 +36,12 @@ def copied(source_limits=None, target_limits=None, transposed=False, row=1, colu
     limits = None if source_limits is None else tuple(number(limit) for limit in source_limits)
     lines = 4 if transposed else 3
     first = Window(source, number(5), number(row), number(column), limits)
-    builder.add(TileCopy(Window(tile, number(6), number(0), number(0)), first, 3, 4, transposed))
+    tile_copy(builder, Window(tile, number(6), number(0), number(0)), first, 3, 4, transposed)
     builder.barrier()
     limits = None if target_limits is None else tuple(number(limit) for limit in target_limits)
-    at = number(1) if workgroups == 1 else builder.offset("at", number(1), builder.built_in_index("workgroup"), 6)
+    at = number(1) if workgroups == 1 else builder.offset("at", number(1), builder.built_in("workgroup_index", "workgroup"), 6)
     window = Window(target, number(8), at, number(1), limits)
-    builder.add(TileCopy(window, Window(tile, number(6), number(0), number(0)), lines, 7 - lines))
+    tile_copy(builder, window, Window(tile, number(6), number(0), number(0)), lines, 7 - lines)
     return builder.build()
 
 
@@ -114,8 +115,9 @@ def test_a_tile_beyond_the_array_is_an_error():
 def test_a_number_that_differs_in_a_workgroup_is_an_error():
     program = replace(copied(), subgroups=2)
     builder = ProgramBuilder(Scope.SUBGROUP, subgroups=2)
-    own = builder.built_in_index("subgroup")
-    differing = replace(program.operations[0], source=replace(program.operations[0].source, row=own))
+    own = builder.built_in("subgroup_index", "subgroup")
+    copied_tile = program.operations[0].effect
+    differing = replace(copied_tile, source=replace(copied_tile.source, row=own))
     broken = replace(program, operations=(*builder.build().operations, differing, *program.operations[1:]))
     with pytest.raises(GeneratorError, match="differs inside of a workgroup"):
         written(broken)
@@ -123,9 +125,9 @@ def test_a_number_that_differs_in_a_workgroup_is_an_error():
 
 def test_glsl_says_the_limits_as_conditions():
     text = emit_glsl(copied(source_limits=(3, 5), target_limits=(4, 4)))
-    assert "element < 12u" in text
-    assert "(1u + row) < 3u && (2u + column) < 5u" in text
-    assert "else tile[" in text
+    assert "tile_tile_element < 12u" in text
+    assert "uint tile_tile_source_in_rows = tile_tile_source_y < 3u ? 1u : 0u;" in text
+    assert "uint tile_tile_source_inside = tile_tile_source_x < 5u ? tile_tile_source_in_rows : 0u;" in text
 
 
 @pytest.mark.parametrize(("operator", "wanted"), [("divide", 3), ("modulo", 2)])
@@ -135,7 +137,7 @@ def test_division_is_of_unsigned_integers(operator, wanted):
     target = builder.array("target", Pointee(S8), 8, BUFFER, "output")
     column = builder.arithmetic("column", operator, builder.literal(17), builder.operand("by", U32, "specialization", 5, 6))
     zero = builder.literal(0)
-    builder.add(TileCopy(Window(target, zero, zero, zero), Window(source, zero, zero, column), 1, 1))
+    tile_copy(builder, Window(target, zero, zero, zero), Window(source, zero, zero, column), 1, 1)
     assert written(builder.build())[0, 0] == wanted + 1
 
 
@@ -145,6 +147,6 @@ def test_division_by_zero_is_an_error():
     target = builder.array("target", Pointee(S8), 8, BUFFER, "output")
     column = builder.arithmetic("column", "modulo", builder.literal(17), builder.literal(0))
     zero = builder.literal(0)
-    builder.add(TileCopy(Window(target, zero, zero, zero), Window(source, zero, zero, column), 1, 1))
+    tile_copy(builder, Window(target, zero, zero, zero), Window(source, zero, zero, column), 1, 1)
     with pytest.raises(GeneratorError, match="divides by 0"):
         written(builder.build())

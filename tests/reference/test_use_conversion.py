@@ -14,7 +14,7 @@ from generators.program.builder import ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.program import Subcase
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Scope, Use
 
 F16, F32, U32 = (COMPONENT_TYPES[name] for name in ("f16", "f32", "u32"))
@@ -25,7 +25,7 @@ def changed(source, target, operation, elements):
     """What may be stored of ``operation(result, matrix)`` of ``elements``."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     matrix = matrix_in(builder, "source", source)
-    result = Matrix("result", target)
+    result = Value("result", target)
     builder.add(operation(result, matrix))
     matrix_out(builder, "target", result)
     program = builder.build()

@@ -14,7 +14,8 @@ from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.program import Program
-from generators.program.values import Extent, Matrix, MatrixType, Scalar, Source
+from generators.program.values import Extent, MatrixType, Source, Value
+from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use
 
 U32 = COMPONENT_TYPES["u32"]
@@ -52,11 +53,11 @@ def load_store() -> Callable[..., Program]:
             given = builder.array("given", element, length, StorageClass.STORAGE_BUFFER, "input")
             taken = builder.array("taken", element, length, StorageClass.STORAGE_BUFFER, "output")
             scratch = builder.array("scratch", element, length, storage, "scratch")
-            builder.copy(scratch, given)
+            copy(builder, scratch, given)
             builder.barrier()
             builder.store(builder.load("matrix", type_, scratch, first, stride, layout, read), scratch, first, stride, layout, write)
             builder.barrier()
-            builder.copy(taken, scratch)
+            copy(builder, taken, scratch)
         else:
             given = builder.array("given", element, length, storage, "input", array_stride)
             taken = builder.array("taken", element, length, storage, "output", array_stride)
@@ -98,9 +99,9 @@ def muladd() -> Callable[..., Program]:
         result_type = MatrixType(COMPONENT_TYPES[result or c], scope, m, n, Use.ACCUMULATOR)
         if result_type == types[2]:
             trips = builder.operand("trips", U32, trip_source, 3, 2)
-            accumulator = Matrix("accumulator", result_type)
+            accumulator = Value("accumulator", result_type)
             carried: list[Carried] = []
-            with builder.loop(Scalar("step", U32), trips, carried):
+            with builder.loop(Value("step", U32), trips, carried):
                 following = builder.muladd("following", result_type, matrix_a, matrix_b, accumulator, operands)
                 carried.append(Carried(matrix_c, accumulator, following))
         else:

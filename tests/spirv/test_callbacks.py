@@ -12,7 +12,8 @@ from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program
 from generators.program.reduce import Reduce
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import MatrixType, Value
+from generators.routines.workgroup import copy
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ReduceMode, Scope, StorageClass, Use
@@ -26,16 +27,16 @@ def _reading(storage: StorageClass, row: str = "u32") -> Program:
     array = builder.array("table", Pointee(U32), 64, StorageClass.STORAGE_BUFFER, "input")
     if storage is StorageClass.WORKGROUP:
         shared = builder.array("shared", Pointee(U32), 64, storage, "scratch")
-        builder.copy(shared, array)
+        copy(builder, shared, array)
         builder.barrier()
         array = shared
     elif storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         array = builder.array("elsewhere", Pointee(U32), 64, storage, "input")
-    column, x = Scalar("column", U32), Scalar("x", U32)
-    parameters = (Scalar("row", COMPONENT_TYPES[row]), column, x)
+    column, x = Value("column", U32), Value("x", U32)
+    parameters = (Value("row", COMPONENT_TYPES[row]), column, x)
     function = element_function("read", parameters, Binary("add", x, ElementRead(array, column)))
     matrix = builder.splat("m", TYPE, builder.literal(1))
-    builder.add(PerElement(Matrix("r", TYPE), matrix, function))
+    builder.add(PerElement(Value("r", TYPE), matrix, function))
     return builder.build()
 
 
@@ -53,7 +54,7 @@ def test_inputs_in_buffers_are_read_plainly() -> None:
 
 
 def test_no_function_reads_by_an_address_of_its_caller() -> None:
-    with pytest.raises(GeneratorError, match="must be an array of scalars in a storage buffer"):
+    with pytest.raises(GeneratorError, match="known in the entry point alone; use a storage buffer"):
         emit(_reading(StorageClass.PHYSICAL_STORAGE_BUFFER))
 
 
@@ -73,11 +74,11 @@ def test_glsl_has_no_signed_rows() -> None:
 )
 def test_two_reductions_by_one_function_declare_it_once(mode: ReduceMode, spirv: str, glsl: str) -> None:
     builder = ProgramBuilder(Scope.SUBGROUP)
-    a, b = Scalar("a", U32), Scalar("b", U32)
+    a, b = Value("a", U32), Value("b", U32)
     function = element_function("combine", (a, b), Binary("add", a, b))
     matrix = builder.splat("m", TYPE, builder.literal(1))
     for name in ("first", "second"):
-        builder.add(Reduce(Matrix(name, TYPE), matrix, mode, function))
+        builder.add(Reduce(Value(name, TYPE), matrix, mode, function))
     program = builder.build()
     text, shader = disassemble(emit(program)), emit_glsl(program)
     assert text.count("OpFunctionParameter") == 2

@@ -6,8 +6,7 @@ from generators.errors import GeneratorError, NotExpressible
 from generators.glsl.emit import emit as emit_glsl
 from generators.program.builder import ProgramBuilder
 from generators.program.construction import MatrixNull
-from generators.program.values import Matrix, MatrixType
-from generators.program.variables import ArrayType
+from generators.program.values import ArrayType, MatrixType, Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Scope, Use
@@ -61,7 +60,7 @@ def test_a_constant_is_made_of_a_constant():
 
 def test_variables_and_arrays_of_matrices_are_initialized():
     builder = ProgramBuilder(Scope.SUBGROUP)
-    builder.variable("local", TYPE, "function", MatrixNull(Matrix("zero", TYPE)))
+    builder.variable("local", TYPE, "function", MatrixNull(Value("zero", TYPE)))
     builder.variable("private_array", ArrayType(TYPE, 2), "private", "null")
     program = builder.build()
     text = disassemble(emit(program))

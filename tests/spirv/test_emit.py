@@ -295,7 +295,8 @@ def test_a_barrier_makes_available_and_visible(load_store: Build) -> None:
 
 def test_a_copy_steps_by_the_local_size(load_store: Build) -> None:
     module = emit(load_store(storage=StorageClass.WORKGROUP))
-    assert "%scratch_index_next = OpIAdd %uint %scratch_index %local_size" in _lines(module, "OpIAdd")
+    assert "%scratch_element_step = OpCopyObject %uint %local_size" in _lines(module, "OpCopyObject")
+    assert "%scratch_element_next = OpIAdd %uint %scratch_element %scratch_element_step" in _lines(module, "OpIAdd")
 
 
 def test_an_array_stride_decorates_the_array_and_the_pointer(load_store: Build) -> None:

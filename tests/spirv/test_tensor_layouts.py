@@ -10,9 +10,8 @@ from generators.layouts.tensor_writer import TensorWriter
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.tensor import TensorLayoutType, TensorViewType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, Source
+from generators.program.values import MatrixType, Source, TensorLayoutType, TensorViewType, Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.spirv.enumerants import Capability, Op
@@ -46,7 +45,7 @@ def module(
         ("clamp_value", (7,)),
     )
     seen = writer.view("view", TensorViewType((1, 0)), ("clip", (0, 9, 1, 8))) if view else None
-    matrix = Matrix("matrix", TYPE)
+    matrix = Value("matrix", TYPE)
     first = builder.literal(8)
     builder.add(TensorLoad(matrix, array, first, builder.splat("before", TYPE, builder.literal(0, F16)), layout, seen, memory))
     builder.add(TensorStore(matrix, array, first, layout, seen))

@@ -11,7 +11,7 @@ from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import MatrixType, Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Scope, Use
@@ -21,7 +21,7 @@ SOURCE = MatrixType(COMPONENT_TYPES["f32"], Scope.SUBGROUP, 16, 8, Use.ACCUMULAT
 
 def program_of(target, operation):
     builder = ProgramBuilder(Scope.SUBGROUP)
-    matrix, result = matrix_in(builder, "source", SOURCE), Matrix("result", target)
+    matrix, result = matrix_in(builder, "source", SOURCE), Value("result", target)
     builder.add(operation(result, matrix))
     matrix_out(builder, "target", result)
     return builder.build()

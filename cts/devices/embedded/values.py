@@ -180,6 +180,8 @@ def settle(value: Value, mask: Mask) -> Value:
         chosen = mask if value.defined.ndim == 1 else instance_mask(mask, value.defined.shape[0])
         if value.defined[chosen].all():
             return value.value
+    elif isinstance(value, tuple):
+        return tuple(settle(part, mask) for part in value)
     return value
 
 

@@ -142,7 +142,7 @@ def _load(translation: Translation, words: Words) -> Run:
             if place.path:
                 return place.load(machine)
             value = place.cell.value
-            return settle(value, machine.mask) if isinstance(value, Partly) else value
+            return settle(value, machine.mask) if isinstance(value, Partly | tuple) else value
 
         return from_cell
     space = translation.space

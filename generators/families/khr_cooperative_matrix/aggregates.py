@@ -17,19 +17,22 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.program import Program, Subcase
-from generators.program.values import Extent, Matrix, MatrixType, Operand, Scalar
-from generators.program.variables import (
+from generators.program.values import (
     Aggregate,
+    AnyValue,
     ArrayType,
-    Path,
+    Extent,
+    Matrix,
+    MatrixType,
+    Operand,
+    Scalar,
     StructType,
     Value,
     ValueType,
-    Variable,
-    length,
-    named_value,
-    part_type,
+    is_aggregate,
+    is_scalar,
 )
+from generators.program.variables import Path, Variable, length, part_type
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ComponentType, Layout
 
@@ -157,7 +160,7 @@ class _ProgramWriter:
         """Load every matrix of the first variable from another tile, and set every scalar to the number of the first tile."""
         builder, box = self.builder, self.boxes[0]
         if self.parameters.write == "loop":
-            tiles, index = self.sources[self.matrices[0][1]], Scalar("filling", U32)
+            tiles, index = self.sources[self.matrices[0][1]], Value("filling", U32)
             with builder.loop(index, self.length, []):
                 builder.set(box, (index,), tiles.load_tile("filled", index))
             return
@@ -178,7 +181,7 @@ class _ProgramWriter:
     def whole(self, name: str) -> Aggregate:
         """Read the whole first variable."""
         value = self.builder.get(name, self.boxes[0])
-        assert isinstance(value, Aggregate), "holders are aggregates"
+        assert is_aggregate(value), "holders are aggregates"
         return value
 
     def move(self) -> None:
@@ -201,23 +204,23 @@ class _ProgramWriter:
         result = whole
         match self.parameters.move:
             case "copy_object":
-                result = Aggregate("copied", whole.type)
+                result = Value("copied", whole.type)
                 builder.add(CopyObject(result, whole))
             case "construct":
-                parts: list[Value] = []
+                parts: list[AnyValue] = []
                 for index in range(length(whole.type)):
-                    parts.append(named_value(f"part{index}", part_type(whole.type, (index,))))
+                    parts.append(Value(f"part{index}", part_type(whole.type, (index,))))
                     builder.add(CompositeExtract(parts[-1], whole, (index,)))
-                result = Aggregate("constructed", whole.type)
+                result = Value("constructed", whole.type)
                 builder.add(CompositeConstruct(result, tuple(parts)))
             case "insert":
-                result = Aggregate("inserted", whole.type)
+                result = Value("inserted", whole.type)
                 builder.add(CompositeInsert(result, spare, whole, path))
                 # The operand is stored after its use, and must still be what it was.
                 builder.set(self.boxes[0], (), whole)
             case "parts":
                 for number, (leaf, type_) in enumerate(_leaves(whole.type)):
-                    value = named_value(f"leaf{number}", type_)
+                    value = Value(f"leaf{number}", type_)
                     builder.add(CompositeExtract(value, whole, leaf))
                     builder.set(other, leaf, value)
                 return
@@ -232,7 +235,7 @@ class _ProgramWriter:
             builder.set(box, last, former)
             builder.set(box, first, latter)
         elif self.parameters.move == "rotate":
-            step = Scalar("turning", U32)
+            step = Value("turning", U32)
             rounds = self._operand("rounds", self.parameters.source, count - 1, count - 2)
             with builder.loop(step, rounds, []):
                 following = builder.arithmetic("following", "add", step, builder.literal(1))
@@ -252,14 +255,14 @@ class _ProgramWriter:
                 matrix = builder.get_matrix(f"{box.name}_{number}", box, *self.path(path, self.parameters.read))
                 if number == 0 and self.scalars:
                     told = builder.get(f"{box.name}_told", box, *self.path(self.scalars[0], self.parameters.read))
-                    assert isinstance(told, Scalar), "the path leads to a scalar"
+                    assert is_scalar(told), "the path leads to a scalar"
                     tile = builder.arithmetic(f"{box.name}_tile", "add", told, builder.literal(taken[type_]))
                 self.targets[type_].store_tile(matrix, tile)
                 taken[type_] += 1
 
     def _store_in_loop(self, box: Variable) -> None:
         builder, tiles = self.builder, self.targets[self.matrices[0][1]]
-        index = Scalar(f"{box.name}_reading", U32)
+        index = Value(f"{box.name}_reading", U32)
         start = self.parameters.count * self.boxes.index(box)
         with builder.loop(index, self.length, []):
             tile = builder.arithmetic(f"{box.name}_tile", "add", index, builder.literal(start))

@@ -17,16 +17,16 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Scalar
-from generators.program.variables import ArrayType, Initializer
+from generators.program.values import ArrayType, Matrix, MatrixType, Value
+from generators.program.variables import Initializer
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Use
 
 _OTHER = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
 
-Value = Literal["bytes", "ones", "high", "low", "least"]
+Content = Literal["bytes", "ones", "high", "low", "least"]
 """The value of a matrix; see ``value_bits``."""
 
-VALUES: tuple[Value, ...] = get_args(Value)
+VALUES: tuple[Content, ...] = get_args(Content)
 
 Form = Literal["single", "twice", "several", "exchanged", "replaced", "undefined"]
 """One matrix; stored twice; several of them; and carried by a loop: they change places, another takes the place of the first, or of an
@@ -72,7 +72,7 @@ class Parameters(Scoped):
     holder: Holder | None = parameter("the variable that starts with the matrix", default="none", labels=_HOLDERS)
     use: Use = parameter("use of the matrices", default="a", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
-    value: Value = parameter("the value of the first matrix", default="bytes", applies=_has_a_value)
+    value: Content = parameter("the value of the first matrix", default="bytes", applies=_has_a_value)
     form: Form = parameter("what becomes of the matrices", default="single")
     layout: Layout = parameter("layout of the stores", default="row", labels=LAYOUTS)
     trips: int = parameter("iterations of the loop", default=3, applies=_loops)
@@ -84,7 +84,7 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
 }
 
 
-def value_bits(value: Value, component: ComponentType, origin: Origin = CONSTANT) -> int:
+def value_bits(value: Content, component: ComponentType, origin: Origin = CONSTANT) -> int:
     """Return the bits of a value: ``bytes`` is negative and has no byte twice, ``ones`` has all bits of an integer or is -1.0, ``high`` is
     the largest float or the largest signed integer, ``low`` its opposite, ``least`` 1 or the smallest float that ``origin`` keeps: a
     denormal, but a normal one if it replicates, since Vulkan lets those instructions flush denormals (facts.md C16)."""
@@ -161,7 +161,7 @@ class _MatrixWriter:
         trips = self.parameters.trips
         trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, trips, trips + 1)
         carried: list[Carried] = []
-        first, second = (Matrix(f"current{i}", self.type) for i in range(2))
+        first, second = (Value(f"current{i}", self.type) for i in range(2))
         match form:
             case "exchanged":
                 initial = [self.make("m0"), self.make("m1")]
@@ -170,7 +170,7 @@ class _MatrixWriter:
             case _:
                 builder.undefined("unused", self.type, "module")
                 initial = [builder.undefined("undefined0", self.type, "module"), builder.undefined("undefined1", self.type, "function")]
-        with builder.loop(Scalar("iteration", U32), trip_count, carried):
+        with builder.loop(Value("iteration", U32), trip_count, carried):
             match form:
                 case "exchanged":
                     following = [second, first]
@@ -179,8 +179,8 @@ class _MatrixWriter:
                 case _:
                     following = [self.make("m0"), self.make("m1")]
             carried += [Carried(*three) for three in zip(initial, (first, second), following, strict=False)]
-        for i, item in enumerate(carried):
-            self.store(item.current, f"d{i}", self.layout)
+        for i, current in enumerate((first, second)[: len(carried)]):
+            self.store(current, f"d{i}", self.layout)
         if form == "replaced":
             # What the loop began with is still what it was.
             self.store(initial[0], "initial", self.layout)

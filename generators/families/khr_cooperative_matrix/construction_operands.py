@@ -19,7 +19,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope
 
@@ -286,9 +286,9 @@ class _ProductWriter:
         trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, trips, trips + 1)
         initial = {name: self.operand(name, "", row) for name in "abc"}
         later = {name: self.load(name, "", row) for name in "ab" if name in self.fillings}
-        current = {name: Matrix(f"current_{name}", initial[name].type) for name in (*later, "c")}
+        current = {name: Value(f"current_{name}", initial[name].type) for name in (*later, "c")}
         carried: list[Carried] = []
-        with builder.loop(Scalar("iteration", U32), trip_count, carried):
+        with builder.loop(Value("iteration", U32), trip_count, carried):
             a, b = (current.get(name, initial[name]) for name in "ab")
             following = builder.muladd("following", current["c"].type, a, b, current["c"], row.operands or None)
             carried += [Carried(initial[name], current[name], later.get(name, following)) for name in current]

@@ -17,8 +17,8 @@ from generators.parameters.declaration import parameter
 from generators.program.built import Built
 from generators.program.control_flow import Arm, Condition
 from generators.program.operation import Hint
-from generators.program.values import Matrix, Scalar, ScalarValue
-from generators.program.variables import ArrayType, Variable
+from generators.program.values import ArrayType, Matrix, Scalar, ScalarValue
+from generators.program.variables import Variable
 
 _FIXED_TRIPS = 4
 """Iterations of loops that leave or choose at iteration n."""

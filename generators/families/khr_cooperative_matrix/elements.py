@@ -16,11 +16,12 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.elements import Condition, ElementFunction, ElementUpdate, LeadingForm
+from generators.program.elements import ComponentsUpdated, ElementFunction, LeadingForm, UpdateCondition
 from generators.program.program import Program, Subcase
-from generators.program.values import Operand
-from generators.program.variables import ArrayType, Path, StructType, ValueType, Variable
+from generators.program.values import ArrayType, Operand, StructType, ValueType
+from generators.program.variables import Path, Variable
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.elements import update_components
 from generators.types import ComponentType, Layout
 
 _FLOAT_FACTORS = (-2.0, 0.5)
@@ -44,7 +45,7 @@ class Parameters(Scoped):
     action: Literal["other", "in_place", "move"] = parameter(
         "whether components are changed to another matrix or in place, or moved to another matrix", default="other"
     )
-    condition: Condition = parameter("which components are updated, and whether invocations diverge", default="always")
+    condition: UpdateCondition = parameter("which components are updated, and whether invocations diverge", default="always")
     leading: int = parameter("how many components are taken at constant indices, before the loop", default=0)
     leading_form: LeadingForm = parameter("how these are taken", default="pointer", applies=lambda parameters: parameters.leading > 0)
     operand: Literal["literal", "specialization", "buffer"] = parameter(
@@ -164,8 +165,9 @@ class _ProgramWriter:
         if kept is not None:
             builder.set(kept, (), builder.get_matrix("matrix_kept", changed.variable, *changed.path))
             places.append((kept, ()))
-        builder.add(
-            ElementUpdate(
+        update_components(
+            builder,
+            ComponentsUpdated(
                 changed.variable,
                 changed.path,
                 held.variable,
@@ -176,7 +178,7 @@ class _ProgramWriter:
                 parameters.leading,
                 parameters.leading_form,
                 kept,
-            )
+            ),
         )
         for tile, (variable, path) in enumerate(places):
             target.store_tile(builder.get_matrix(f"{variable.name}_{tile}", variable, *path), tile)

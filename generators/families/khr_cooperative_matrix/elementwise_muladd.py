@@ -158,9 +158,9 @@ def build(parameters: Parameters) -> Built:
                 drawn = inputs.integers(component, "add", "random", shape, rng)[0]
             arrays[array] = writer.arrays[array].tiles.place(drawn, rng)
         scalars = {
-            operand.name: inputs.scalar(operand.component, rng)
-            if not operand.component.is_float
-            else bits_of(operand.component, int(rng.choice(np.array(_SCALARS))))
+            operand.name: inputs.scalar(operand.type, rng)
+            if not operand.type.is_float
+            else bits_of(operand.type, int(rng.choice(np.array(_SCALARS))))
             for operand in program.operands
             if operand.source in ("push_constant", "buffer")
         }

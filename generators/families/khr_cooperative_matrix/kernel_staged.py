@@ -20,9 +20,10 @@ from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
-from generators.program.tile_copy import TileCopy, Window
+from generators.program.tile_copy import Window
 from generators.program.values import Matrix, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.tile_copy import tile_copy
 from generators.types import ComponentType, Layout, Scope, StorageClass
 
 _GRANULE = 16
@@ -151,7 +152,7 @@ class _StagedProduct:
         """Write the whole kernel."""
         writer, builder, size = self.writer, self.builder, self.sizes
         self.row0, self.column0 = self._tile()
-        self.subgroup = builder.built_in_index("subgroup") if self.parameters.subgroup_count > 1 else writer.literal(0)
+        self.subgroup = builder.built_in("subgroup_index", "subgroup") if self.parameters.subgroup_count > 1 else writer.literal(0)
         self.extents = {name: writer.number(f"extent_{name}", getattr(size, name), signed=False) for name in "mnk"}
         self.own = self._own_tile()
         starts = self._starts()
@@ -174,7 +175,7 @@ class _StagedProduct:
         writer, builder = self.writer, self.builder
         if self.grid_m * self.grid_n == 1:
             return writer.literal(0), writer.literal(0)
-        index = builder.built_in_index("workgroup")
+        index = builder.built_in("workgroup_index", "workgroup")
         width = writer.number("grid_width", self.grid_n, signed=False)
         tile_m, tile_n = writer.divided(index, width, ("tile_m", "tile_n"))
         return writer.scaled("row0", tile_m, self.sizes.rows), writer.scaled("column0", tile_n, self.sizes.columns)
@@ -205,7 +206,7 @@ class _StagedProduct:
         stage = self.stages[name]
         first = self.writer.scaled(f"{name}_buffer", buffer, self._lines_of(name))
         target = Window(stage.array, self.writer.literal(stage.tiles.stride), first, self.writer.literal(0))
-        self.builder.add(TileCopy(target, source, rows, columns, self._by_columns(name)))
+        tile_copy(self.builder, target, source, rows, columns, self._by_columns(name))
 
     def _bring(self, index: ScalarValue, buffer: ScalarValue) -> None:
         """Copy the tiles of A and B of an iteration into a buffer, with zeros for what is beyond the matrices."""
@@ -305,7 +306,7 @@ class _StagedProduct:
         limits = self.extents["m"], self.extents["n"]
         target = Window(self.arrays["d"], self.extents["n"], self.row0, self.column0, limits)
         source = Window(stage.array, writer.literal(stage.tiles.stride), writer.literal(0), writer.literal(0))
-        self.builder.add(TileCopy(target, source, size.rows, size.columns))
+        tile_copy(self.builder, target, source, size.rows, size.columns)
 
     def _store_directly(self, results: Sequence[Matrix]) -> None:
         row = self.writer.sum("row", self.row0, self.own[0])

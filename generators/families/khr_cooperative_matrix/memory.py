@@ -21,8 +21,9 @@ from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue
 from generators.program.workgroup import Handover
+from generators.routines.workgroup import copy, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
 _WORKGROUPS = 3
@@ -102,7 +103,7 @@ class Parts:
     builder: ProgramBuilder
     parameters: Parameters
     tiles: Tiles
-    instance: Scalar | None
+    instance: ScalarValue | None
 
     @property
     def handover(self) -> Handover:
@@ -185,7 +186,7 @@ def _dispatch(parts: Parts) -> None:
     at = parts.place("own")
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     per_workgroup = parts.parameters.instances
-    with builder.last_workgroup(counter) as index:
+    with last_workgroup(builder, counter) as index:
         inside = Parts(builder, parts.parameters, parts.tiles, index)
         for workgroup in range(_WORKGROUPS):
             begin = workgroup * per_workgroup
@@ -196,7 +197,7 @@ def _dispatch(parts: Parts) -> None:
 def _plain_to_matrix(parts: Parts) -> None:
     """Write single elements, each by another invocation than the one with the index of its source, then load matrices."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
-    parts.builder.copy(handed, source, backwards=True)
+    copy(parts.builder, handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
     at = parts.place("own")
     parts.store(parts.load("read", handed, at, parts.read), target, at, parts.read)
@@ -207,31 +208,31 @@ def _matrix_to_plain(parts: Parts, around: bool) -> None:
     (``around``), which must not remember it, or by another."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
-    parts.builder.copy(handed, fill)
+    copy(parts.builder, handed, fill)
     parts.builder.barrier(handover=parts.handover)
     at = parts.place("own")
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     parts.builder.barrier(handover=parts.handover)
-    parts.builder.copy(target, handed, backwards=not around)
+    copy(parts.builder, target, handed, backwards=not around)
 
 
 def _in_place(parts: Parts) -> None:
     """Load a matrix and store it to where it came from, in another layout."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
-    parts.builder.copy(handed, source, backwards=True)
+    copy(parts.builder, handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
     at = parts.place("own")
     matrix = parts.load("matrix", handed, at, parts.read)
     parts.builder.barrier(handover=parts.handover)
     parts.store(matrix, handed, at, parts.written)
     parts.builder.barrier(handover=parts.handover)
-    parts.builder.copy(target, handed)
+    copy(parts.builder, target, handed)
 
 
 def _in_tiles(parts: Parts) -> None:
     """Load all tiles of an instance from one array, then store them, the last one first."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
-    parts.builder.copy(handed, source)
+    copy(parts.builder, handed, source)
     parts.builder.barrier(handover=parts.handover)
     matrices = [parts.load(f"tile_{tile}", handed, parts.place(f"from_{tile}", tile, _TILES), parts.read) for tile in range(_TILES)]
     for tile in reversed(range(_TILES)):

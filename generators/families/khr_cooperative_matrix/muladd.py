@@ -20,7 +20,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, Scalar
+from generators.program.values import Matrix, Scalar, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import Layout, StorageClass
 
@@ -185,13 +185,14 @@ class _ProductWriter:
         """Write a loop that carries accumulators."""
         builder, form = self.builder, self.parameters.form
         trip_count = builder.operand("trip_count", U32, self.parameters.trip_source, self.tiles.trips, self.tiles.trips + 1)
-        index = Scalar("iteration", U32)
+        index = Value("iteration", U32)
         accumulators = {name.removeprefix("c"): self.load(name) for name in self.tiles.c}
         fixed = None
         if form == "loop_fixed":
             fixed = (self.load("a"), self.load("b"))
         if builder.instances > 1:
             builder.instance_index()
+        currents = {pair: Value(f"accumulator{pair}", self.result) for pair in accumulators}
         carried: list[Carried] = []
         with builder.loop(index, trip_count, carried):
             if fixed is None:
@@ -199,11 +200,10 @@ class _ProductWriter:
             else:
                 left, right = {"a": fixed[0]}, {"b": fixed[1]}
             for pair, initial in accumulators.items():
-                current = Matrix(f"accumulator{pair}", self.result)
-                following = self.muladd(f"next{pair}", left[f"a{pair[:1]}"], right[f"b{pair[1:]}"], current)
-                carried.append(Carried(initial, current, following))
-        for pair, item in zip(accumulators, carried, strict=True):
-            self.store(item.current, f"d{pair}")
+                following = self.muladd(f"next{pair}", left[f"a{pair[:1]}"], right[f"b{pair[1:]}"], currents[pair])
+                carried.append(Carried(initial, currents[pair], following))
+        for pair, current in currents.items():
+            self.store(current, f"d{pair}")
 
 
 def build(parameters: Parameters) -> Built:

@@ -19,6 +19,7 @@ from generators.program.built import Built
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import Extent, MatrixType, Selected
+from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _BIG = {"before": 37, "between": 91, "after": 53}
@@ -174,9 +175,9 @@ class _PipelineWriter:
         keep("after")
 
         for scratch, buffer, _ in kept:
-            builder.copy(scratch, buffer)
-        builder.copy(target, fill)
-        builder.copy(source, given)
+            copy(builder, scratch, buffer)
+        copy(builder, target, fill)
+        copy(builder, source, given)
         builder.barrier()
         loaded, stored = (
             MatrixArray(array, array, builder, name, tiles)
@@ -185,9 +186,9 @@ class _PipelineWriter:
         load_at, store_at = loaded.first(), stored.first()
         stored.store(loaded.load("matrix", load_at), store_at)
         builder.barrier()
-        builder.copy(back, target)
+        copy(builder, back, target)
         for scratch, _, buffer in kept:
-            builder.copy(buffer, scratch)
+            copy(builder, buffer, scratch)
         policy = POLICY if parameters.placement == "odd" else ""
         return replace(builder.build(policy), label=self.label, pipeline_cache=parameters.cache)
 

@@ -23,6 +23,7 @@ from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
 from generators.property_rows import PropertyRow, parse_row
+from generators.routines.subgroups import store_subgroups
 from generators.types import Layout, StorageClass
 
 _INVOCATIONS = 1024
@@ -156,7 +157,7 @@ class _TileWriter:
             lanes = math.prod(parameters.workgroups) * parameters.subgroups * size
             known = builder.array("subgroups", Pointee(U32, 4), lanes, StorageClass.STORAGE_BUFFER, "output")
         if known is not None and size is not None and parameters.built_ins == "first":
-            builder.store_subgroups(known, size)
+            store_subgroups(builder, known, size)
 
         matrices = {name: source.load(at=source.product()) for name, source in sources.items()}
         results = {f"{name}_copy": matrix for name, matrix in matrices.items()}
@@ -166,7 +167,7 @@ class _TileWriter:
         for name, matrix in results.items():
             targets[name].store(matrix, targets[name].product())
         if known is not None and size is not None and parameters.built_ins == "last":
-            builder.store_subgroups(known, size)
+            store_subgroups(builder, known, size)
         for target in targets.values():
             target.finish(builder)
         return builder.build()

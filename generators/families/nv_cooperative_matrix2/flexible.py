@@ -28,9 +28,8 @@ from generators.program.memory import Pointee
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.tensor import TensorLayout, TensorLayoutType
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, Scalar
+from generators.program.values import Matrix, TensorLayout, TensorLayoutType, Value
 from generators.property_rows import FlexibleRow, PropertyRow, parse_flexible_row
 from generators.types import ClampMode, ComponentType, Layout, ReduceMode, Scope, StorageClass
 
@@ -166,14 +165,14 @@ def _tiles(parameters: Parameters, row: PropertyRow) -> dict[str, Tiles]:
 
 def _reduction(component: ComponentType) -> Function:
     """Return the smaller of two elements: if all are positive, it shows zeros with which a device fills up fragments of a matrix."""
-    one, other = Scalar("one", component), Scalar("other", component)
+    one, other = Value("one", component), Value("other", component)
     return element_function("smaller", (one, other), Choose(Binary("less", one, other), one, other))
 
 
 def _by_place(component: ComponentType) -> Function:
     """Negate an element where the top bit of a sum is set to which every bit of row and column contributes: a row or column that is counted
     in a fragment instead of the matrix, or in fewer bits, gives another pattern."""
-    row, column, element = Scalar("row", U32), Scalar("column", U32), Scalar("element", component)
+    row, column, element = Value("row", U32), Value("column", U32), Value("element", component)
     at: Expression = Binary(
         "add", Binary("multiply", row, constant(U32, 0x9E3779B1)), Binary("multiply", column, constant(U32, 0x85EBCA6B))
     )
@@ -217,7 +216,7 @@ class _FlexibleMatrices:
             return source.load()
         type_ = source.tiles.type
         before = builder.splat(f"before_{name}", type_, builder.literal(1, type_.component))
-        result = Matrix(f"matrix_{name}", type_)
+        result = Value(f"matrix_{name}", type_)
         builder.add(TensorLoad(result, source.array, source.first(), before, self.layout(name)))
         return result
 
@@ -237,13 +236,12 @@ class _FlexibleMatrices:
         does = self.parameters.does
         if does == "loop":
             trips = self.tensors.number("trip_count", _TRIPS, signed=False)
-            carried: list[Carried] = []
-            with self.builder.loop(Scalar("iteration", U32), trips, carried):
-                current = Matrix("accumulator", c.type)
+            carried, current = list[Carried](), Value("accumulator", c.type)
+            with self.builder.loop(Value("iteration", U32), trips, carried):
                 carried.append(Carried(c, current, self.muladd("following", a, b, current)))
-            return carried[0].current
+            return current
         product = self.muladd("product", a, b, c)
-        result = Matrix("changed", product.type)
+        result = Value("changed", product.type)
         if does in _REDUCTIONS:
             self.builder.add(Reduce(result, product, _REDUCTIONS[does], _reduction(self.row.result)))
             return result

@@ -18,8 +18,7 @@ from generators.parameters.vocabulary import Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorView, TensorViewType
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, TensorView, TensorViewType
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Use
 

@@ -23,9 +23,8 @@ from generators.program.built import Built
 from generators.program.functions import Function
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType
 from generators.program.tensor_access import POINTER_ALIGNMENT
-from generators.program.values import Matrix, ScalarValue
+from generators.program.values import Matrix, ScalarValue, TensorLayoutType
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass
 

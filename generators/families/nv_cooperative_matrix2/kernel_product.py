@@ -9,17 +9,7 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.epilogues import Epilogue, EpilogueKind, epilogue_data, share
-from generators.engine_kernels.parts import (
-    GAPS,
-    KernelWriter,
-    LoopParameters,
-    Tail,
-    opened,
-    sliced,
-    transposing,
-    with_tail,
-    workgroups_of,
-)
+from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, Tail, opened, sliced, transposing, with_tail, workgroups_of
 from generators.inputs import kernels
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import ViewStep
@@ -32,8 +22,7 @@ from generators.program.control_flow import Condition
 from generators.program.memory import Role
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayout, TensorView, TensorViewType
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorView, TensorViewType
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, MemoryScope
 

@@ -26,7 +26,7 @@ from generators.program.memory import Array, Pointee
 from generators.program.operation import Hint
 from generators.program.per_element import ExtraOperand, PerElement
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, Source
+from generators.program.values import Matrix, MatrixType, ScalarValue, Source, Value
 from generators.program.values import Scalar as ComputedScalar
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass, Use
 
@@ -115,7 +115,7 @@ class _Around:
 
     def apply(self, name: str, matrix: Matrix, function: Function, extra: tuple[ExtraOperand, ...]) -> Matrix:
         """Apply a function to a matrix."""
-        result = Matrix(name, self.type)
+        result = Value(name, self.type)
         self.builder.add(PerElement(result, matrix, function, extra))
         return result
 
@@ -129,7 +129,7 @@ class _NoProgram:
 
     def matrix(self, name: str) -> Matrix:
         """Return a matrix."""
-        return Matrix(name, MatrixType(U32, Scope.SUBGROUP, 1, 1, Use.ACCUMULATOR))
+        return Value(name, MatrixType(U32, Scope.SUBGROUP, 1, 1, Use.ACCUMULATOR))
 
     def table(self, name: str, length: int) -> tuple[Array, ScalarValue]:
         """Return an array and the index of its first element."""
@@ -168,7 +168,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"is_exact": _is
 def _triangle(around: _Around, name: str, below: bool) -> tuple[Function, tuple[ExtraOperand, ...]]:
     """Return a function that keeps elements below the diagonal, or else above and on it, and takes the source's elsewhere."""
     writer = _writer(around.parameters, around)
-    own = Scalar(f"{name}_other", around.type.component)
+    own = Value(f"{name}_other", around.type.component)
     x, other = writer.arithmetic.raised(writer.x), writer.arithmetic.raised(own)
     pair: tuple[Expression, Expression] = (x, other) if below else (other, x)
     chosen = Choose(Binary("less", writer.unsigned(writer.column), writer.unsigned(writer.row)), *pair)
@@ -192,7 +192,7 @@ def _write(around: _Around, callback: Callback) -> None:
             if builder.instances > 1:
                 # Made before the loop, since the store after it needs it too.
                 builder.instance_index()
-            index, current = ComputedScalar("trip", U32), Matrix("current", around.type)
+            index, current = ComputedScalar("trip", U32), Value("current", around.type)
             carried: list[Carried] = []
             with builder.loop(index, around.scalar("trips", U32, _TRIPS, "push_constant"), carried):
                 carried.append(Carried(source, current, around.apply("next", current, function, extra)))
@@ -204,7 +204,7 @@ def _write(around: _Around, callback: Callback) -> None:
             with builder.arm() as otherwise:
                 first_again = around.apply("again", source, function, extra)
                 other = around.apply("otherwise", first_again, *_triangle(around, "above", below=False))
-            result = Matrix("chosen", around.type)
+            result = Value("chosen", around.type)
             builder.branch(Condition(decides, "less", builder.literal(1)), then, otherwise, [Merged(result, (first, other))])
             matrix_out(builder, "target", result)
         case _:

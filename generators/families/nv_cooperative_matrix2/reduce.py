@@ -23,7 +23,7 @@ from generators.program.operation import Hint
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MatrixOperands, ReduceMode, Use
 
 _MODES: Mapping[str, ReduceMode] = MappingProxyType(
@@ -193,7 +193,7 @@ class _ReductionWriter:
         """Reduce a matrix, by the function of the case if none is given."""
         shape = result_shape(mode, matrix.type.shape, to)
         assert shape is not None, "constraints exclude what has no result"
-        result = Matrix(name, MatrixType(self.component, self.type.scope, *shape, Use.ACCUMULATOR))
+        result = Value(name, MatrixType(self.component, self.type.scope, *shape, Use.ACCUMULATOR))
         self.builder.add(Reduce(result, matrix, mode, function or self.function))
         return result
 
@@ -250,7 +250,7 @@ def _loop(writer: _ReductionWriter) -> None:
     if builder.instances > 1:
         # Made before the loop, since the store after it needs it too.
         builder.instance_index()
-    index, current = Scalar("trip", U32), Matrix("current", writer.type)
+    index, current = Value("trip", U32), Value("current", writer.type)
     carried: list[Carried] = []
     start = builder.null("start", writer.type)
     with builder.loop(index, builder.operand("trips", U32, "push_constant"), carried):
@@ -272,7 +272,7 @@ def _branch(writer: _ReductionWriter) -> None:
         first = writer.reduced("then", source, writer.mode, writer.to)
     with builder.arm() as otherwise:
         second = writer.reduced("otherwise", source, writer.mode, writer.to, other)
-    result = Matrix("chosen", first.type)
+    result = Value("chosen", first.type)
     builder.branch(Condition(decides, "less", builder.literal(1)), then, otherwise, [Merged(result, (first, second))])
     matrix_out(writer.builder, "target", result)
 
@@ -282,9 +282,9 @@ def _shifted(writer: _ReductionWriter) -> None:
     builder = writer.builder
     source = matrix_in(builder, "source", writer.type)
     extreme = writer.reduced("extreme", source, writer.mode, "same")
-    row, column = Scalar("row", U32), Scalar("column", U32)
-    x, less = Scalar("x", writer.component), Scalar("less", writer.component)
-    rest = Matrix("rest", writer.type)
+    row, column = Value("row", U32), Value("column", U32)
+    x, less = Value("x", writer.component), Value("less", writer.component)
+    rest = Value("rest", writer.type)
     builder.add(PerElement(rest, source, element_function("shift", (row, column, x, less), Binary("subtract", x, less)), (extreme,)))
     matrix_out(writer.builder, "target_extreme", extreme)
     matrix_out(writer.builder, "target", writer.reduced("sum", rest, writer.mode, "same", writer.named("total", "add")))

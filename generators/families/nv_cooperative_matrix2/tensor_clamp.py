@@ -20,7 +20,7 @@ from generators.parameters.vocabulary import CLAMP_MODES
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType
+from generators.program.values import TensorLayoutType
 from generators.types import ClampMode, StorageClass
 
 _MOST_ELEMENTS = 1 << 18

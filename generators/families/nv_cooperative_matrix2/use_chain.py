@@ -19,7 +19,7 @@ from generators.program.control_flow import Carried
 from generators.program.conversion import Conversion, MatrixConvert, agrees, conversions
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType, Scalar
+from generators.program.values import Matrix, MatrixType, Scalar, Value
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType, Layout, StorageClass, Use
 
@@ -198,11 +198,11 @@ class _ChainProgram:
             if conversion is not None:
                 scores = builder.convert("matrix_converted", scores, self.chain.converted, conversion)
             type_ = scores.type
-            result = Matrix("matrix_p", replace(type_, rows=type_.columns, columns=type_.rows, use=Use.B))
+            result = Value("matrix_p", replace(type_, rows=type_.columns, columns=type_.rows, use=Use.B))
             builder.add(Transpose(result, scores))
         else:
             use = Use.A if self.parameters.enters == "a" else Use.B
-            result = Matrix("matrix_p", replace(scores.type, component=self.chain.converted, use=use))
+            result = Value("matrix_p", replace(scores.type, component=self.chain.converted, use=use))
             builder.add(UseConvert(result, scores) if conversion is None else MatrixConvert(result, scores, conversion))
         return builder.negate("matrix_turned", result) if self.parameters.between == "negated_after" else result
 
@@ -227,11 +227,10 @@ class _ChainProgram:
             self.store(self.step(q, z, None), "o")
         else:
             trips = builder.operand("trip_count", U32, source, self.chain.trips, self.chain.trips + 1)
-            index, carried = Scalar("iteration", U32), list[Carried]()
+            index, carried, current = Value("iteration", U32), list[Carried](), Value("accumulator", z.type)
             with builder.loop(index, trips, carried):
-                current = Matrix("accumulator", z.type)
                 carried.append(Carried(z, current, self.step(q, current, index)))
-            self.store(carried[0].current, "o")
+            self.store(current, "o")
         for target in self.targets.values():
             target.finish(builder)
         return builder.build()

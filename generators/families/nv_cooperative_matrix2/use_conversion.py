@@ -23,7 +23,7 @@ from generators.program.conversion import Conversion, MatrixConvert, agrees, is_
 from generators.program.conversion import conversions as allowed_conversions
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _TRANSPOSED = ("transpose", "transpose_first", "transpose_last")
@@ -193,18 +193,18 @@ class _UseChange:
         """Convert ``matrix`` to the target's component type and, if given, to ``use``, by one instruction."""
         assert self.step is not None, "the case converts components"
         type_ = replace(matrix.type, component=self.step.target)
-        result = Matrix(name, type_ if use is None else replace(type_, use=use))
+        result = Value(name, type_ if use is None else replace(type_, use=use))
         self.builder.add(MatrixConvert(result, matrix, self.step.conversion, self.parameters.saturation))
         return result
 
     def _moved(self, name: str, matrix: Matrix, use: Use) -> Matrix:
-        result = Matrix(name, replace(matrix.type, use=use))
+        result = Value(name, replace(matrix.type, use=use))
         self.builder.add(UseConvert(result, matrix))
         return result
 
     def _transposed(self, name: str, matrix: Matrix) -> Matrix:
         type_ = matrix.type
-        result = Matrix(name, replace(type_, rows=type_.columns, columns=type_.rows, use=Use.B))
+        result = Value(name, replace(type_, rows=type_.columns, columns=type_.rows, use=Use.B))
         self.builder.add(Transpose(result, matrix))
         return result
 

@@ -10,7 +10,7 @@ from generators.chains.decisions import Decisions
 from generators.chains.tiles import ChainWriter
 from generators.families.khr_cooperative_matrix.control_flow.forms import Form
 from generators.program.control_flow import Arm, Condition, Merged
-from generators.program.values import Matrix, Scalar
+from generators.program.values import Matrix, Value, is_scalar
 from generators.types import ComponentType, Layout
 
 
@@ -107,8 +107,8 @@ def _address(writer: ChainWriter, decisions: Decisions) -> None:
     first, step = decisions.choose(
         lambda: [writer.first("a", 1), builder.literal(stride)], lambda: [writer.first("a", 4), builder.literal(2 * stride)]
     )
-    assert isinstance(first, Scalar)
-    assert isinstance(step, Scalar)
+    assert is_scalar(first)
+    assert is_scalar(step)
     a = writer.load("a", 0, None, step, first)
     writer.store(writer.muladd(a, writer.load("b", 0), writer.load("c", 0)))
 
@@ -145,7 +145,7 @@ def _switch(writer: ChainWriter, decisions: Decisions) -> None:
         bodies.append(body)
     with writer.builder.arm() as default:
         sources.append(writer.add(4, writer.add(3, c)))
-    result = Matrix(writer.name("chosen"), c.type)
+    result = Value(writer.name("chosen"), c.type)
     arms = [Arm(literals, tuple(body)) for literals, body in zip(((0,), (1, 3), (7,)), bodies, strict=True)]
     writer.builder.switch(decisions.n, arms, default, [Merged(result, tuple(sources))], decisions.hint)
     writer.store(result)

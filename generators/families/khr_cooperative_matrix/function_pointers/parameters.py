@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from generators.chains.cases import CallForm
 from generators.chains.pointers import PointerWriter
 from generators.program.control_flow import Condition
-from generators.program.values import Matrix, Scalar
-from generators.program.variables import ArrayType
+from generators.program.values import ArrayType, Matrix, Scalar
 
 
 def _in(functions: PointerWriter) -> None:

@@ -9,7 +9,7 @@ from generators.chains.cases import CallForm
 from generators.chains.pointers import PointerWriter
 from generators.program.construction import MatrixConstant
 from generators.program.control_flow import Condition
-from generators.program.values import Matrix, Scalar
+from generators.program.values import Matrix, Scalar, Value
 from generators.program.variables import Initializer
 from generators.types import ComponentType
 
@@ -110,7 +110,7 @@ def _own_constant(functions: PointerWriter) -> None:
     """Initialize with a matrix of fives."""
     type_ = functions.writer.type("c")
     value = functions.writer.builder.literal(_five(type_.component), type_.component)
-    _counted(functions, MatrixConstant(Matrix("fives", type_), value))
+    _counted(functions, MatrixConstant(Value("fives", type_), value))
 
 
 def _own_passed(functions: PointerWriter) -> None:

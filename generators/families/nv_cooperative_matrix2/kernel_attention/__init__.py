@@ -25,7 +25,7 @@ from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.use_conversion import UseConvert
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, ReduceMode, Use
 
@@ -219,12 +219,12 @@ class _Attention:
         return self.builder.muladd(self.writer.name(name), c.type, a, b, c, self.row.operands or None)
 
     def _called(self, function: Function, matrix: Matrix, *extra: Matrix | ScalarValue) -> Matrix:
-        result = Matrix(self.writer.name(function.name), matrix.type)
+        result = Value(self.writer.name(function.name), matrix.type)
         self.builder.add(PerElement(result, matrix, function, extra))
         return result
 
     def _reduced(self, matrix: Matrix, type_: MatrixType, what: str) -> Matrix:
-        result = Matrix(self.writer.name(f"row_{what}"), type_)
+        result = Value(self.writer.name(f"row_{what}"), type_)
         self.builder.add(Reduce(result, matrix, ReduceMode.ROW, getattr(self.functions, what)))
         return result
 
@@ -242,7 +242,7 @@ class _Attention:
         if self.row.a is not self.row.result:
             weights = self._converted(weights, replace(target, use=Use.ACCUMULATOR))
         if form != "memory":
-            result = Matrix(writer.name("factor"), target)
+            result = Value(writer.name("factor"), target)
             builder.add(UseConvert(result, weights))
             return result
         self.exchange.store(weights, self.exchange_first)
@@ -258,10 +258,10 @@ class _Attention:
         self.exchange: MatrixArray = matrix_scratch(self.builder, "handed", tiles)
         self.exchange_first: ScalarValue = writer.literal(0)
         if instances > 1:
-            self.exchange_first = writer.scaled("handed_first", self.builder.built_in_index("subgroup"), tiles.pitch)
+            self.exchange_first = writer.scaled("handed_first", self.builder.built_in("subgroup_index", "subgroup"), tiles.pitch)
 
     def _converted(self, matrix: Matrix, type_: MatrixType) -> Matrix:
-        result = Matrix(self.writer.name("converted"), type_)
+        result = Value(self.writer.name("converted"), type_)
         self.builder.add(MatrixConvert(result, matrix, conversions(matrix.type.component, type_.component)[0]))
         return result
 

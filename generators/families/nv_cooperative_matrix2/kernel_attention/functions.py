@@ -6,7 +6,7 @@ from generators.engine_kernels.parts import number
 from generators.program.builder import U32
 from generators.program.expressions import Binary, Choose, Converted, Expression, constant, element_function
 from generators.program.functions import Function
-from generators.program.values import Scalar
+from generators.program.values import Scalar, Value
 from generators.types import COMPONENT_TYPES, ComponentType
 
 S32 = COMPONENT_TYPES["s32"]
@@ -38,8 +38,8 @@ class SpreadFunctions:
     def __init__(self, component: ComponentType, causal: bool) -> None:
         self.component = component
         self.causal = causal
-        x, other = Scalar("x", component), Scalar("other", component)
-        self.row, self.column = Scalar("row", U32), Scalar("column", U32)
+        x, other = Value("x", component), Value("other", component)
+        self.row, self.column = Value("row", U32), Value("column", U32)
         self.mask = self._mask(x)
         self.larger = element_function("larger", (self.row, self.column, x, other), Binary("maximum", x, other))
         self.most = element_function("most", (x, other), Binary("maximum", x, other))
@@ -57,7 +57,7 @@ class SpreadFunctions:
             self.rescale = element_function("rescale", places, Binary("shift_right", x, other))
 
     def _mask(self, x: Scalar) -> Function:
-        begin, keys, query0 = (Scalar(name, U32) for name in ("begin", "keys", "query0"))
+        begin, keys, query0 = (Value(name, U32) for name in ("begin", "keys", "query0"))
         key = Binary("add", begin, self.column)
         lowest = number(LOWEST, self.component)
         result: Expression = Choose(Binary("less", key, keys), x, lowest)

@@ -20,8 +20,7 @@ from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType, TensorView, TensorViewType
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import Matrix, MatrixType, TensorLayoutType, TensorView, TensorViewType
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
 

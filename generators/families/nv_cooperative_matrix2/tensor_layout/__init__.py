@@ -19,7 +19,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayoutType
+from generators.program.values import TensorLayoutType
 from generators.types import ClampMode, MemoryAccess, StorageClass
 
 _ALIGNED_TO = 16

@@ -16,9 +16,18 @@ from generators.layouts.tensors import Tensor, tensor_array
 from generators.program.builder import U32
 from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
-from generators.program.tensor import LayoutSet, LayoutSetting, TensorLayout, TensorLayoutType
-from generators.program.values import Matrix, Scalar, ScalarValue
-from generators.program.variables import ArrayType, Variable
+from generators.program.tensor import LayoutSet, LayoutSetting
+from generators.program.values import (
+    ArrayType,
+    Scalar,
+    ScalarValue,
+    TensorLayout,
+    TensorLayoutType,
+    Value,
+    is_matrix,
+    is_tensor_layout,
+)
+from generators.program.variables import Variable
 from generators.types import Layout
 
 _TILES = 3
@@ -81,7 +90,7 @@ def _base(moves: Moves, setup: LayoutSetup) -> tuple[TensorLayout, LayoutStep]:
 
 def _got(moves: Moves, name: str, variable: Variable, *path: ScalarValue) -> TensorLayout:
     layout = moves.builder.get(name, variable, *path)
-    assert isinstance(layout, TensorLayout), "the variable holds layouts"
+    assert is_tensor_layout(layout), "the variable holds layouts"
     return layout
 
 
@@ -124,7 +133,7 @@ def _branch(moves: Moves, setup: LayoutSetup) -> None:
 
 def _scalars(numbers: Sequence[ScalarValue]) -> list[Scalar]:
     """Return parameters for operands."""
-    return [Scalar(f"parameter{i}", number.component) for i, number in enumerate(numbers)]
+    return [Value(f"parameter{i}", number.type) for i, number in enumerate(numbers)]
 
 
 def _in_function(moves: Moves, setup: LayoutSetup) -> None:
@@ -132,11 +141,11 @@ def _in_function(moves: Moves, setup: LayoutSetup) -> None:
     builder, writer = moves.builder, moves.given.writer
     base, (setting, values) = _base(moves, setup)
     numbers = writer.numbers("layout", setting, values)
-    layout, begin, scalars = TensorLayout("parameter", setup.type), Scalar("begin", U32), _scalars(numbers)
-    taken = Matrix("taken", moves.given.type)
+    layout, begin, scalars = Value("parameter", setup.type), Value("begin", U32), _scalars(numbers)
+    taken = Value("taken", moves.given.type)
     returned = None
     with builder.arm() as body:
-        changed = TensorLayout("changed", setup.type)
+        changed = Value("changed", setup.type)
         builder.add(LayoutSet(changed, layout, setting, tuple(scalars)))
         if moves.given.is_load:
             returned = moves.read("inside", begin, changed)
@@ -145,7 +154,7 @@ def _in_function(moves: Moves, setup: LayoutSetup) -> None:
     if returned is not None:
         loads = Function("loads", (layout, begin, *scalars), tuple(body), returned)
         result = builder.call("result", loads, [base, moves.begins[0], *numbers])
-        assert isinstance(result, Matrix), "the function returns a matrix"
+        assert is_matrix(result), "the function returns a matrix"
         moves.put("only", 0, result)
     else:
         stores = Function("stores", (layout, taken, begin, *scalars), tuple(body), None)
@@ -157,10 +166,10 @@ def _from_function(moves: Moves, setup: LayoutSetup) -> None:
     builder = moves.builder
     base, (setting, values) = _base(moves, setup)
     numbers = moves.given.writer.numbers("layout", setting, values)
-    layout, changed, scalars = TensorLayout("parameter", setup.type), TensorLayout("changed", setup.type), _scalars(numbers)
+    layout, changed, scalars = Value("parameter", setup.type), Value("changed", setup.type), _scalars(numbers)
     changes = Function("changes", (layout, *scalars), (LayoutSet(changed, layout, setting, tuple(scalars)),), changed)
     result = builder.call("result", changes, [base, *numbers])
-    assert isinstance(result, TensorLayout), "the function returns a layout"
+    assert is_tensor_layout(result), "the function returns a layout"
     moves.move(result)
 
 
@@ -169,7 +178,7 @@ def _through_pointer(moves: Moves, setup: LayoutSetup) -> None:
     builder = moves.builder
     base, (setting, values) = _base(moves, setup)
     numbers = moves.given.writer.numbers("layout", setting, values)
-    parameter, changed, scalars = Variable("parameter", setup.type), TensorLayout("changed", setup.type), _scalars(numbers)
+    parameter, changed, scalars = Variable("parameter", setup.type), Value("changed", setup.type), _scalars(numbers)
     with builder.arm() as body:
         builder.add(LayoutSet(changed, _got(moves, "inside", parameter), setting, tuple(scalars)))
         builder.set(parameter, (), changed)
@@ -197,7 +206,7 @@ def _loop(moves: Moves, setup: LayoutSetup) -> None:
     """Let every iteration slice the same layout, at an offset that is computed from the loop's index."""
     builder, writer = moves.builder, moves.given.writer
     base, (_, values) = _base(moves, setup)
-    index = Scalar("index", U32)
+    index = Value("index", U32)
     # Operands are declared before the loop, once.
     trips = writer.number("trips", _TILES, signed=False)
     with builder.loop(index, trips, []):
@@ -208,7 +217,7 @@ def _accumulated(moves: Moves, setup: LayoutSetup) -> None:
     """Keep a layout in a variable, and let every iteration slice it further on."""
     builder, writer = moves.builder, moves.given.writer
     base, (setting, values) = _base(moves, setup)
-    region, index = setup.region, Scalar("index", U32)
+    region, index = setup.region, Value("index", U32)
     variable = builder.variable("variable", setup.type)
     builder.set(variable, (), writer.changed("start", base, (setting, (_known(values[0]) - region.spans[0], *values[1:]))))
     step = interleaved((region.spans[0], *[0] * (len(region.spans) - 1)), region.spans)

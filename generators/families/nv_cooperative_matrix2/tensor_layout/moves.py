@@ -10,8 +10,7 @@ from generators.layouts.tensors import Tensor
 from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.tensor import TensorLayout
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
+from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, TensorLayout
 from generators.types import StorageClass
 
 

@@ -29,8 +29,8 @@ from generators.layouts.tensors import Tensor, contents, row_major, tensor_array
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
-from generators.program.tensor import TensorLayout, TensorLayoutType, TensorView, TensorViewType, ViewSet, ViewSetting
-from generators.program.values import Extent, MatrixType, ScalarValue
+from generators.program.tensor import ViewSet, ViewSetting
+from generators.program.values import Extent, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.variables import VariableLoad, VariableStore
 from generators.types import ClampMode, StorageClass
 
@@ -177,7 +177,7 @@ def _layout(writer: TensorWriter, parameters: Parameters, shape: Geometry) -> Te
 
 def _derived(writer: TensorWriter, view: TensorView, setting: ViewSetting, shape: Geometry, matrix: tuple[int, int]) -> TensorView:
     """Make another view from ``view``, which stays as it was (TA-CPY-01)."""
-    other = TensorView("derived", view.type)
+    other = Value("derived", view.type)
     numbers = _derived_numbers(setting, shape, matrix)
     operands = tuple(writer.number(f"derived_{i}", value) for i, value in enumerate(numbers))
     writer.builder.add(ViewSet(other, view, setting, operands))
@@ -199,7 +199,7 @@ def _derived_numbers(setting: ViewSetting, shape: Geometry, matrix: tuple[int, i
 def _through_variable(builder: ProgramBuilder, view: TensorView) -> TensorView:
     variable = builder.variable("view_variable", view.type)
     builder.add(VariableStore(variable, (), view))
-    result = TensorView("loaded_view", view.type)
+    result = Value("loaded_view", view.type)
     builder.add(VariableLoad(result, variable))
     return result
 

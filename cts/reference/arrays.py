@@ -1,0 +1,66 @@
+"""Single elements of arrays in memory, one of each scope instance or lane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cts.reference.state import State
+from cts.reference.variables import define, value_of
+from cts.verdict.expected import NO_AUTHORITY, Exact, one_set
+from generators.errors import GeneratorError
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+
+
+def array_load(state: State, operation: ArrayLoad) -> None:
+    """Load the element that the index names.
+
+    Raises:
+        GeneratorError: it is outside of the array.
+    """
+    component = operation.array.pointee.component
+    offsets = _offsets(state, operation)
+    bits = state.memories[operation.array.name].load(offsets, component).astype(np.uint64)
+    parts = tuple(np.ascontiguousarray(part) for part in bits.T)
+    define(state, operation.result.name, parts[0] if len(parts) == 1 else parts)
+
+
+def array_store(state: State, operation: ArrayStore) -> None:
+    """Store the value to the element that the index names.
+
+    Raises:
+        GeneratorError: it is outside of the array, or elements are stored twice.
+    """
+    component, offsets, value = operation.array.pointee.component, _offsets(state, operation), value_of(state, operation.value)
+    lanes: list[Any] = list(value) if isinstance(value, tuple) else [value]
+    bits = np.stack(lanes, axis=-1).astype(component.bits_dtype)
+    state.memories[operation.array.name].store(offsets[None], one_set(Exact(component, bits[None]), NO_AUTHORITY), "single elements")
+
+
+def atomic_add(state: State, operation: AtomicAdd) -> None:
+    """Add every value; in a single scope instance or lane, the result is the element from before.
+
+    Raises:
+        GeneratorError: the index is outside of the array, or several add, and nothing says in which order.
+    """
+    component, offsets = operation.array.pointee.component, _offsets(state, operation)
+    if len(offsets) > 1:
+        raise GeneratorError(f"{operation.result.name}: several invocations add to {operation.array.name}, and which is first is unknown")
+    memory = state.memories[operation.array.name]
+    before = memory.load(offsets, component)
+    state.scalars[operation.result.name] = before[:, 0].astype(np.uint64)
+    after = before + state.scalar(operation.value).astype(component.bits_dtype)[:, None]
+    memory.store(offsets[None], one_set(Exact(component, after[None]), NO_AUTHORITY), "single elements")
+
+
+def _offsets(state: State, operation: ArrayLoad | ArrayStore | AtomicAdd) -> np.ndarray:
+    """Byte offsets of the element of each scope instance or lane, int64, (instances, lanes of the pointee)."""
+    index, array = state.scalar(operation.index), operation.array
+    if (index >= array.count).any():
+        raise GeneratorError(f"{array.name} has no element {int(index.max())}; make it longer")
+    memory, component = state.memories[array.name], array.pointee.component
+    offsets = index.astype(np.int64) * array.pointee.bytes
+    if memory.copies > 1:
+        offsets = offsets + state.copies(memory)
+    return np.asarray(offsets[:, None] + np.arange(array.pointee.lanes) * component.bytes)

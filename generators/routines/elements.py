@@ -1,0 +1,82 @@
+"""Components of the invocation, updated: a loop over the length of the matrix type, with paths that lead into matrices."""
+
+from __future__ import annotations
+
+from generators.errors import GeneratorError
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.composites import CompositeExtract, CompositeInsert
+from generators.program.control_flow import Condition
+from generators.program.elements import ComponentsUpdated, MatrixLength
+from generators.program.values import Scalar, ScalarValue, Value
+
+
+def update_components(builder: ProgramBuilder, update: ComponentsUpdated) -> None:
+    """Update the leading components, each if there are more than that, and then the others in a loop.
+
+    Raises:
+        GeneratorError: whole matrices would be handled where invocations diverge (KHR-UNI-01).
+    """
+    if update.leading_form == "composite" and update.condition != "always":
+        raise GeneratorError("composite instructions take whole matrices, where invocations must not diverge: use pointers (KHR-UNI-01)")
+    with builder.stated(update):
+        length = Value(builder.fresh("components"), U32)
+        builder.add(MatrixLength(length, update.type))
+        for k in range(update.leading):
+            with builder.arm() as there:
+                if update.leading_form == "composite":
+                    _insert(builder, update, k)
+                else:
+                    _update(builder, update, k)
+            builder.branch(Condition(builder.literal(k), "less", length), there)
+        component = Value(builder.fresh("component"), U32)
+        with builder.loop(component, length, [], start=builder.literal(update.leading)):
+            _update(builder, update, component)
+
+
+def _update(builder: ProgramBuilder, update: ComponentsUpdated, index: int | Scalar) -> None:
+    """Update a component through pointers."""
+    value = builder.get_scalar(builder.fresh("before"), update.source, *update.source_path, index)
+
+    def store(exchanged: bool = False) -> None:
+        builder.set(update.target, (*update.target_path, index), _applied(builder, update, value, exchanged))
+
+    match update.condition:
+        case "always":
+            store()
+        case "below":
+            assert update.threshold is not None, "a comparison has a threshold"
+            with builder.arm() as below:
+                store()
+            builder.branch(Condition(value, "less", update.threshold), below)
+        case _:
+            lane = builder.built_in(builder.fresh("lane"), "local_invocation")
+            odd = builder.arithmetic(builder.fresh("odd"), "and", lane, builder.literal(1))
+            with builder.arm() as then:
+                store()
+            with builder.arm() as otherwise:
+                store(exchanged=True)
+            builder.branch(Condition(odd, "not_equal", builder.literal(0)), then, otherwise)
+
+
+def _insert(builder: ProgramBuilder, update: ComponentsUpdated, index: int) -> None:
+    """Update a component by composite instructions on whole matrices."""
+    source = builder.get_matrix(builder.fresh("from"), update.source, *update.source_path)
+    value = Value(builder.fresh("before"), update.type.component)
+    builder.add(CompositeExtract(value, source, (index,)))
+    target = builder.get_matrix(builder.fresh("into"), update.target, *update.target_path)
+    changed = Value(builder.fresh("inserted"), update.type)
+    builder.add(CompositeInsert(changed, _applied(builder, update, value), target, (index,)))
+    builder.set(update.target, update.target_path, changed)
+    if update.kept is not None and index == 0:
+        builder.set(update.kept, (), target)
+
+
+def _applied(builder: ProgramBuilder, update: ComponentsUpdated, value: ScalarValue, exchanged: bool = False) -> ScalarValue:
+    """Compute the function of a component; ``exchanged`` has the operands in the other order."""
+    if update.function.factor is not None:
+        pair = (value, update.function.factor)
+        value = builder.arithmetic(builder.fresh("scaled"), "multiply", *(pair[::-1] if exchanged else pair))
+    if update.function.addend is not None:
+        pair = (value, update.function.addend)
+        value = builder.arithmetic(builder.fresh("moved"), "add", *(pair[::-1] if exchanged else pair))
+    return value

@@ -1,0 +1,25 @@
+"""Built-ins that tell invocations of their subgroup."""
+
+from __future__ import annotations
+
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.composites import CompositeConstruct
+from generators.program.memory import Array
+from generators.program.scalars import BuiltInName
+from generators.program.subgroups import SubgroupsStored
+from generators.program.values import Value, VectorType
+
+_KNOWN: tuple[BuiltInName, ...] = ("subgroup_size", "subgroups", "subgroup", "subgroup_invocation")
+
+
+def store_subgroups(builder: ProgramBuilder, target: Array, subgroup_size: int) -> None:
+    """Store what every invocation knows of its subgroup to an element of its own, as SubgroupsStored says."""
+    with builder.stated(SubgroupsStored(target, subgroup_size)):
+        known = [builder.built_in(builder.fresh(f"known_{which}"), which) for which in _KNOWN]
+        _, count, subgroup, lane = known
+        before = builder.arithmetic(builder.fresh("known_before"), "multiply", builder.workgroup_index(builder.fresh("known_of")), count)
+        instance = builder.arithmetic(builder.fresh("known_instance"), "add", before, subgroup)
+        vector = Value(builder.fresh("known"), VectorType(U32, len(known)))
+        builder.add(CompositeConstruct(vector, tuple(known)))
+        first = builder.arithmetic(builder.fresh("known_first"), "multiply", instance, builder.literal(subgroup_size))
+        builder.write(target, builder.arithmetic(builder.fresh("known_place"), "add", first, lane), vector)

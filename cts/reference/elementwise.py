@@ -13,9 +13,9 @@ from generators.errors import GeneratorError
 from generators.numerics.error_bounds import quotient_bounds
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import denormals, encode, integers, largest_finite, smallest_normal, values
-from generators.numerics.rounding import nearest, neighbours
+from generators.numerics.rounding import correctly_rounded, nearest, neighbours, rounded_by_bfloat16
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
-from generators.types import ComponentType
+from generators.types import COMPONENT_TYPES, ComponentType
 
 BY_ELEMENTS = Authority("KHR-ARI-02")
 
@@ -52,12 +52,11 @@ def _rounded(component: ComponentType, exact: list[tuple[np.ndarray, np.ndarray]
     """The correctly rounded results of exact values (value, rest), the first of which is the main one."""
     results: list[np.ndarray] = []
     for value, rest in exact:
-        low, high = neighbours(component, value, rest)
-        if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
+        main, other = correctly_rounded(component, value, rest)
+        if (np.maximum(np.abs(main), np.abs(other)) > largest_finite(component)).any():
             raise GeneratorError(f"a result of float arithmetic may overflow {component}; make the operands smaller (facts.md C30)")
-        main = np.where(high - value < value - low, high, low)
-        results += [main, np.where(main == low, high, low)]
-        flushed = denormals(low, component) | denormals(high, component)
+        results += [main, other]
+        flushed = denormals(main, component) | denormals(other, component)
         if flushed.any():
             results.append(np.where(flushed, 0.0, main))
     bits = encode(component, results[0])
@@ -83,11 +82,9 @@ def _float_arithmetic(operator: str, left: MatrixValue, right: MatrixValue, no_c
 
 
 def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
-    """Within 2.5 ULP of the quotient, an exact one too, for divisors in the range that Vulkan names (facts.md C6).
-
-    Counts of ULP are those of the component type. The ULP of an exact power of two is the larger of the two on its sides: Vulkan's
-    definition, "the distance between the two non-equal finite floating-point numbers nearest x", does not exclude it.
-    """
+    """Return quotients within 2.5 ULP of the component type, an exact one too, for divisors in the range that Vulkan names (facts.md C6).
+    Those of bf16 are rounded correctly, from binary32 quotients within 2.5 ULP of it (Vulkan, "Precision of Core SPIR-V Instructions";
+    SPV_KHR_bfloat16)."""
     component = left.component
     (x, *_), (y, *_) = _readings(left, False), _readings(right, False)
     exponent = 14 if component.bits == 16 else 126
@@ -101,6 +98,13 @@ def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
         raise GeneratorError("a quotient or dividend of a float division is zero or may be denormal; make it larger (facts.md C29)")
     if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
         raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
+    if component is COMPONENT_TYPES["bf16"]:
+        single = COMPONENT_TYPES["f32"]
+        lowest, highest = quotient_bounds(single, x, y, _DIVISION_ULP)
+        singles = neighbours(single, lowest)[1], neighbours(single, highest)[0]
+        low, high = rounded_by_bfloat16(*neighbours(component, quotient), singles)
+        others = () if (low == high).all() else (encode(component, high),)
+        return MatrixValue(component, encode(component, low), True, Choice(others) if others else CERTAIN, authority=BY_ELEMENTS)
     bits = encode(component, nearest(component, quotient))
     return MatrixValue(component, bits, True, Range(low, high, quotient), authority=BY_ELEMENTS)
 

@@ -58,15 +58,24 @@ def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps
     for numbers on the bound. Beyond, rational numbers decide.
     """
     quotient = x / y
-    step = ulp(component, quotient)
+    step = _least_distance(component, quotient)
     if 2 * component.precision + 4 <= _FLOAT64_BITS:
         return np.nextafter(quotient - ulps * step, -np.inf), np.nextafter(quotient + ulps * step, np.inf)
     low, high = np.empty(x.shape), np.empty(x.shape)
     for at in np.ndindex(x.shape):
         exact = Fraction(float(x[at])) / Fraction(float(y[at]))
-        margin = Fraction(ulps) * Fraction(float(step[at]))
+        # A quotient above a power of two, to which float64 rounded it, is in that power's own binade.
+        distance = step[at] if abs(exact) <= abs(Fraction(float(quotient[at]))) else ulp(component, quotient[at])
+        margin = Fraction(ulps) * Fraction(float(distance))
         low[at], high[at] = _inside(exact - margin, np.inf), _inside(exact + margin, -np.inf)
     return low, high
+
+
+def _least_distance(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
+    """Return ulp(x) of Vulkan, "the minimum possible distance" between numbers a <= x <= b: of a power of two, that to the one before."""
+    fraction, _ = np.frexp(numbers)
+    step = ulp(component, numbers)
+    return np.where((np.abs(fraction) == 0.5) & (np.abs(numbers) > smallest_normal(component)), step / 2, step)
 
 
 def _inside(bound: Fraction, inward: float) -> float:

@@ -6,12 +6,12 @@ Numbers are float64. An exact value that float64 does not have is given as ``val
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from generators.numerics.formats import largest_finite, smallest_normal
-from generators.types import ComponentType
+from generators.types import COMPONENT_TYPES, ComponentType
 
 
 def ulp(component: ComponentType, values: np.ndarray) -> np.ndarray:
@@ -57,6 +57,29 @@ def neighbours(component: ComponentType, value: np.ndarray, rest: np.ndarray | f
     high = np.where(present & (rest > 0), _next(component, high, np.inf), high)
     low = np.where(present & (rest < 0), _next(component, low, -np.inf), low)
     return low, high
+
+
+def correctly_rounded(component: ComponentType, value: np.ndarray, rest: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the exact value ``value`` + ``rest`` may be rounded to by arithmetic: the result to nearest, and the other one that is
+    allowed; equal where there is only one.
+
+    Vulkan leaves open which of the two neighbours it is. SPV_KHR_bfloat16 does not, for operations on bf16: their accuracy is "the same as
+    operations on IEEE754 binary32 floating-point values, with the result rounded using round-to-nearest-even or round-to-zero rounding".
+    """
+    low, high = neighbours(component, value, rest)
+    if component is COMPONENT_TYPES["bf16"]:
+        low, high = rounded_by_bfloat16(low, high, neighbours(COMPONENT_TYPES["f32"], value, rest))
+    usual = np.where(high - value < value - low, high, low)
+    return usual, np.where(usual == low, high, low)
+
+
+def rounded_by_bfloat16(low: np.ndarray, high: np.ndarray, singles: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the neighbours ``low`` and ``high`` of exact values in bf16 that some of ``singles``, binary32 numbers which stand for the
+    values, give to nearest even or toward zero. Where only one is given, it is both."""
+    steps = [ulp(COMPONENT_TYPES["bf16"], single) for single in singles]
+    results = [rounded(single / step) * step for single, step in zip(singles, steps, strict=True) for rounded in (np.rint, np.trunc)]
+    is_low, is_high = (np.logical_or.reduce([result == neighbour for result in results]) for neighbour in (low, high))
+    return np.where(is_low, low, high), np.where(is_high, high, low)
 
 
 def by_magnitude(numbers: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

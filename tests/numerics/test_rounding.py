@@ -87,9 +87,11 @@ def test_bounds_of_quotients_let_in_exactly_the_numbers_within_them(component: C
     x, y = (np.ldexp(float(data.draw(significand)), 1 - component.precision) for _ in range(2))
     low, high = quotient_bounds(component, np.array([x]), np.array([y]), 2.5)
     quotient = Fraction(float(x)) / Fraction(float(y))
-    step = Fraction(float(ulp(component, np.array(x / y))))
-    center = float(nearest(component, np.array(x / y)))
-    for distance in range(-5, 6):
-        number = Fraction(center) + distance * step
+    # Quotients are between 1/2 and 2. A power of two has its nearer neighbour below.
+    above = 0 if quotient > 1 else 1 if quotient > Fraction(1, 2) else 2
+    unit = Fraction(2) ** (1 - component.precision - above)
+    center = Fraction(float(nearest(component, np.array(x / y))))
+    for distance in range(-10, 11):
+        number = center + distance * unit / 2
         if Fraction(float(nearest(component, np.array(float(number))))) == number:
-            assert (low[0] <= float(number) <= high[0]) == (abs(number - quotient) <= Fraction(5, 2) * step)
+            assert (low[0] <= float(number) <= high[0]) == (abs(number - quotient) <= Fraction(5, 2) * unit)

@@ -49,6 +49,40 @@ def test_a_float_result_is_exact_or_either_neighbour(component: str, operator: s
     assert numbers(combine(operator, matrix(component, left), matrix(component, right)).expectation().expected) == allowed
 
 
+@pytest.mark.parametrize(
+    ("operator", "left", "right", "allowed"),
+    [
+        ("add", 1.0, 2.0**-9, {1.0}),
+        ("add", -1.0, -(2.0**-9), {-1.0}),
+        ("add", 1.0, 3 * 2.0**-9, {1.0, 1 + 2.0**-7}),
+        ("add", 1.0, 2.0**-8, {1.0}),
+        ("add", 1 + 2.0**-7, 2.0**-8, {1 + 2.0**-7, 1 + 2.0**-6}),
+        ("subtract", 1.0, 2.0**-10, {1 - 2.0**-8, 1.0}),
+        # Binary32 may round to the sum's upper neighbour, a bf16 number: both of its roundings leave it there.
+        ("subtract", 1.0, 2.0**-60, {1 - 2.0**-8, 1.0}),
+        # Binary32 may round to the middle of two bf16 numbers, and the tie goes to the even one.
+        ("add", 1 + 2.0**-7, 2.0**-8 - 2.0**-16, {1 + 2.0**-7}),
+        ("multiply", 1 + 2.0**-7, 1 + 2.0**-7, {1 + 2.0**-6}),
+        ("divide", 1.0, 3.0, {0.333984375, 0.33203125}),
+        ("divide", 5.0, 7.0, {0.7109375, 0.71484375}),
+        ("divide", 4.0, 3.0, {1.328125, 1.3359375}),
+        ("divide", 6.0, 2.0, {3.0}),
+    ],
+)
+def test_a_bfloat16_result_is_rounded_to_nearest_even_or_toward_zero(operator: str, left: float, right: float, allowed: set[float]) -> None:
+    assert numbers(combine(operator, matrix("bf16", left), matrix("bf16", right)).expectation().permitted) == allowed
+
+
+@pytest.mark.parametrize("component", ["f16", "f32", "f64"])
+def test_a_unit_at_a_power_of_two_is_the_smaller_of_the_two_beside_it(component: str) -> None:
+    type_ = COMPONENT_TYPES[component]
+    permitted = combine("divide", matrix(component, 3.0), matrix(component, 3.0)).expectation().permitted
+    one = int(as_bits([1.0], type_)[0])
+    # 2.5 units of half the distance between numbers above 1: two numbers below, one above.
+    inside = {d: bool(permitted.contains(np.array([[[one + d]]], type_.bits_dtype))[0, 0, 0]) for d in range(-4, 5)}
+    assert [d for d, is_in in inside.items() if is_in] == [-2, -1, 0, 1]
+
+
 def test_denormals_may_be_taken_for_zero() -> None:
     tiny = 2.0**-15
     assert numbers(negated(matrix("f16", tiny)).expectation().expected) == {-tiny, 0.0}

@@ -13,8 +13,9 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import glossary
 from cts.devices.device import DeviceError, DeviceFailure
-from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder
 from cts.diagnosis.diagnose import gives, known_defects
+from cts.front_ends import FrontEnd
 from cts.kinds.kernel import Arrangement, compile_module
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, format_mismatch

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 from cts.commands.choice import chosen_cases, configure_choice
-from cts.devices.holder import FRONT_ENDS, FrontEnd
+from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.kinds.kernel import compile_module, glsl_source
 from cts.run.plan import at_least_one, one_of
 from generators.casebook import Case, CaseKind, Family, Tier, build

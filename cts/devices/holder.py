@@ -6,13 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
 
 from cts.devices.device import Device, DeviceError, DeviceUnavailable, Finding
-
-FrontEnd = Literal["spirv", "glsl"]
-FRONT_ENDS: tuple[FrontEnd, ...] = ("spirv", "glsl")
-"""Which readings of a program a device may get."""
 
 LONGEST_PAUSE = 3600.0
 """To which pauses grow."""

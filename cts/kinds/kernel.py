@@ -9,8 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder
 from cts.diagnosis.diagnose import diagnose
+from cts.front_ends import FrontEnd
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.devices.holder import FrontEnd
+from cts.front_ends import FrontEnd
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.repro.folder import DESCRIPTION, README, heading, writing
 from cts.verdict.elements import scatter

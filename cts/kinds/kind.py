@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder
+from cts.front_ends import FrontEnd
 from cts.verdict.failure import Failure
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case

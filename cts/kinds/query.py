@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cts.devices.device import DeviceFailure
-from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder
 from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries
+from cts.front_ends import FrontEnd
 from cts.kinds.kind import Json, Judgement, Stopwatch
 from cts.kinds.property_rules import RULES, Commanded
 from cts.repro.folder import README, heading, writing

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder
 from cts.devices.validator.device import Answer, ValidatorDevice
+from cts.front_ends import FrontEnd
 from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
 from cts.repro.folder import README, heading, writing
 from cts.verdict.codes import Code, Reason

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from cts.devices.choose import choose, open_device
-from cts.devices.holder import FRONT_ENDS, FrontEnd, Retries
+from cts.devices.holder import Retries
+from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.session import Settings

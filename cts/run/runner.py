@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
-from cts.devices.holder import DeviceHolder, FrontEnd
+from cts.devices.holder import DeviceHolder
+from cts.front_ends import FrontEnd
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from cts.devices.choose import open_device
 from cts.devices.device import Device, DeviceDescription, Finding
-from cts.devices.holder import ONCE, DeviceHolder, FrontEnd, Retries
+from cts.devices.holder import ONCE, DeviceHolder, Retries
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
+from cts.front_ends import FrontEnd
 from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from generators.casebook import Tier
 

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
+from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.verdict.codes import Code, beginning, is_within
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, find_case
@@ -35,7 +36,8 @@ class Selector:
 
     Attributes:
         id: of the only case; empty where ``when`` says which.
-        when: name of an axis -> patterns of labels, one of which each case has; ``*`` stands for any characters. Empty for all cases.
+        when: name of a parameter -> patterns of labels, one of which each case has; ``*`` stands for any characters. A case that does not
+            have the parameter is none of them. Empty for all cases.
     """
 
     family: str
@@ -48,13 +50,8 @@ class Selector:
             return case.id == self.id
         if case.family != self.family:
             return False
-        labels = labels_by_axis(case)
-        return all(any(fnmatchcase(labels[axis], pattern) for pattern in patterns) for axis, patterns in self.when)
-
-
-def labels_by_axis(case: Case) -> dict[str, str]:
-    """Return the label of a case on each axis, by the axis's name."""
-    return {axis.name: label for axis, label in zip(case.definition.axes, case.labels, strict=True)}
+        labels = case.named
+        return all(name in labels and any(fnmatchcase(labels[name], pattern) for pattern in patterns) for name, patterns in self.when)
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,7 @@ class KnownFailure:
         selectors: of the cases that show it.
         ends: codes with which such a case may end, or their beginnings; ``pass`` where only some of the cases fail.
         defects: ids of defects (cts/defects/glossary.yaml), of which the diagnosis of a wrong value must name one; empty for any value.
+        front_end: the only one whose modules show it; None where both do.
         what: what the driver does, one line.
         evidence: how we know whose fault it is, one line.
         smallest: ids of the smallest cases that show it.
@@ -81,6 +79,7 @@ class KnownFailure:
     selectors: tuple[Selector, ...]
     ends: tuple[str, ...]
     defects: tuple[str, ...]
+    front_end: FrontEnd | None
     what: str
     evidence: str
     smallest: tuple[str, ...]
@@ -123,9 +122,10 @@ class KnownFailures:
         families = {selector.family for entry in self.entries for selector in entry.selectors}
         return {name: tuple(one for one in self.entries if any(name == each.family for each in one.selectors)) for name in families}
 
-    def entries_of(self, case: Case) -> list[KnownFailure]:
-        """Return those that a case shows."""
-        return [entry for entry in self._by_family.get(case.family, ()) if entry.selects(case)]
+    def entries_of(self, case: Case, front_end: str) -> list[KnownFailure]:
+        """Return those that a case shows with a front end."""
+        entries = self._by_family.get(case.family, ())
+        return [entry for entry in entries if entry.front_end in (None, front_end) and entry.selects(case)]
 
     def judged(self, result: CaseResult, case: Case) -> CaseResult:
         """Return a result with the verdict that it has where the driver's failures are known.
@@ -135,7 +135,7 @@ class KnownFailures:
         """
         if result.verdict is not Verdict.PASS and result.verdict not in FAILING:
             return result
-        entries = self.entries_of(case)
+        entries = self.entries_of(case, result.front_end)
         if not entries:
             return result
         if result.verdict is Verdict.PASS:
@@ -243,7 +243,7 @@ def _driver(document: Element) -> str:
 
 
 _REQUIRED = ("id", "cases", "ends", "what", "smallest")
-_OPTIONAL = ("since", "until", "defects", "evidence", "seen", "link")
+_OPTIONAL = ("since", "until", "defects", "front_end", "evidence", "seen", "link")
 
 
 def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
@@ -267,6 +267,7 @@ def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
         selectors=selectors,
         ends=tuple(map(_end, fields["ends"].items("codes"))),
         defects=tuple(one.text() for one in fields["defects"].items("ids of defects")) if "defects" in fields else (),
+        front_end=_front_end(fields["front_end"]) if "front_end" in fields else None,
         what=_one_line(fields["what"]),
         evidence=_one_line(fields["evidence"]) if "evidence" in fields else "",
         smallest=smallest,
@@ -274,6 +275,14 @@ def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
         link=fields["link"].text() if "link" in fields else "",
         place=element.place,
     )
+
+
+def _front_end(element: Element) -> FrontEnd:
+    name = element.text("a front end")
+    for front_end in FRONT_ENDS:
+        if name == front_end:
+            return front_end
+    raise element.error(f"there is no front end '{name}'; expected one of {', '.join(FRONT_ENDS)}")
 
 
 def _one_line(element: Element) -> str:

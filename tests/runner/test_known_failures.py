@@ -22,6 +22,9 @@ from .conftest import REPOSITORY
 WIDE = "load_store[component:f16/source:buffer/integer:u64]"
 NARROW = WIDE.replace("u64", "u32")
 
+STRAIGHT = "muladd[row:8x8x8.f16.f16.f32.f32/data:exact]"
+LOOP = "muladd[row:8x8x8.f16.f16.f32.f32/data:exact/form:loop]"
+
 ENTRY = """\
 driver: Example
 seen: Example 1.2
@@ -166,6 +169,7 @@ def test_a_checkout_without_files_knows_nothing(tmp_path, book):
         ("integer:u64]", "integer:u65]", "parameter 'integer' has no label 'u65'"),
         ("    what: wide strides are refused\n", "", "key 'what' is missing"),
         ("    ends:", "    end:", "unknown key"),
+        ("    what:", "    front_end: hlsl\n    what:", "there is no front end 'hlsl'; expected one of spirv, glsl"),
         ("cases: [{family: load_store, when: {integer: [u64, s64]}}]", "cases: []", "expected at least one case id"),
     ],
 )
@@ -186,6 +190,27 @@ def test_two_files_of_one_driver_are_refused(write, book):
     write(ENTRY)
     with pytest.raises(CasebookError, match="join them"):
         known_failures(write(ENTRY, "other.yaml"), book, "Example 1.2")
+
+
+def test_a_condition_on_a_parameter_that_a_case_does_not_have_selects_it_not(write, book):
+    text = ENTRY.replace("load_store, when: {integer: [u64, s64]}", "muladd, when: {trips: '*'}").replace(WIDE, LOOP)
+    known = known_of(write(text), book)
+    loop, straight = find_case(book, LOOP), find_case(book, STRAIGHT)
+    assert "trips" in loop.named
+    assert "trips" not in straight.named
+    assert verdict(known, loop, "fail", "fail.call") == (Verdict.KNOWN_FAIL, "wide-strides")
+    assert verdict(known, straight, "fail", "fail.call") == (Verdict.FAIL, "")
+    assert verdict(known, straight, "pass") == (Verdict.PASS, "")
+
+
+@pytest.mark.parametrize(("judged", "other"), [("spirv", "glsl"), ("glsl", "spirv")])
+def test_an_entry_of_one_front_end_says_nothing_of_the_other(write, book, judged, other):
+    known = known_of(write(ENTRY.replace("    what:", f"    front_end: {judged}\n    what:")), book)
+    wide = find_case(book, WIDE)
+    assert verdict(known, wide, "fail", "fail.call", front_end=judged) == (Verdict.KNOWN_FAIL, "wide-strides")
+    assert verdict(known, wide, "pass", front_end=judged) == (Verdict.UNEXPECTED_PASS, "wide-strides")
+    assert verdict(known, wide, "fail", "fail.call", front_end=other) == (Verdict.FAIL, "")
+    assert verdict(known, wide, "pass", front_end=other) == (Verdict.PASS, "")
 
 
 FILES = sorted(path.stem for path in (REPOSITORY / "golden" / "known_failures").glob("*.yaml"))

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts.devices.device import DeviceDescription
@@ -93,6 +93,7 @@ RESULTS = st.builds(
 
 
 @given(RESULTS)
+@settings(max_examples=50)
 def test_what_the_suite_writes_it_reads_back(result):
     read = result_of(parse(encode(result), SEVERAL_LINES))
     assert read == result

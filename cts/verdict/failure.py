@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Literal
 
 from cts.verdict.elements import number, words
-from cts.verdict.sizes import MOST_ELEMENTS, Count, Ordinal, Side
+from cts.verdict.sizes import MOST_ELEMENTS, Bits, Count, Ordinal, Side
 from cts.verdict.tensor_map import TensorMap
 from generators.types import COMPONENT_TYPES
 
@@ -67,11 +67,11 @@ class WrongElement:
     column: Count
     offset: Count
     component: str
-    expected_bits: Count
+    expected_bits: Bits
     expected: Number
-    got_bits: Count
+    got_bits: Bits
     got: Number
-    others: tuple[Count, ...] = ()
+    others: tuple[Bits, ...] = ()
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The protocols of a device and of whoever else judges cases, what they say of themselves, and how they fail."""
+"""The protocols of judges (devices and validators) and of devices, what they say of themselves, and how they fail."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class DeviceDescription:
 
 
 class Judge(Protocol):
-    """Whoever judges cases, a device or a validator. It judges those for which it has the methods (cts.kinds.kind.Kind.judged_by)."""
+    """A device or a validator. It judges the kinds of case for which it has the methods: see cts.kinds.kind.Kind.judged_by."""
 
     @property
     def description(self) -> DeviceDescription: ...

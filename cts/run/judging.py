@@ -197,7 +197,7 @@ def unjudged_report(nodeid: str, asides: list[SetAside]) -> pytest.TestReport:
 
 
 def digest_of(report: pytest.TestReport) -> Digest | None:
-    """Return the digest of the result that a report tells of; None where it tells of none."""
+    """Return the digest of the result that a report tells of; None where there is no result."""
     values = getattr(report, DIGEST, None)
     return None if values is None else msgspec.convert(values, Digest)
 

@@ -19,8 +19,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from cts.devices.choose import choose, open_device
 from cts.devices.device import Device
+from cts.devices.opening import open_device
+from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
 from cts.kinds.kernel import compile_module
 from cts.reference.evaluate import evaluate
 from cts.verdict.poison import initial_contents
@@ -89,7 +90,7 @@ def main() -> None:
     cases = {family.name: expand(family, "nightly") for family in families if family.kind is CaseKind.KERNEL}
     print(f"load and expand the nightly tier: {time.process_time() - start:.2f} s for {sum(map(len, cases.values()))} kernel cases")
     print(row("milliseconds per case", TITLES))
-    device = open_device(choose("embedded").spec)
+    device = open_device(DeviceSpec("embedded", DEFAULT_PROFILE))
     total: Seconds = defaultdict(list)
     for name, selected in cases.items():
         seconds: Seconds = defaultdict(list)

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cts.journal.journal import read_meta
+
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- published runs -->", "<!-- end of published runs -->"
 COLUMNS = ("device", "driver", "tier", "front end", "pass", "new failures", "known failures", "other", "not supported", "report")
@@ -26,7 +28,7 @@ def rows(published: Path) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for summary in sorted(published.glob("*/summary.json")):
         record: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
-        meta: dict[str, Any] = json.loads((summary.parent / "meta.json").read_text(encoding="utf-8"))
+        meta = read_meta(summary.parent)
         counts: dict[str, int] = record["verdicts"]
         new = [f"{counts[verdict]:,} {verdict}" for verdict in _NEW if counts.get(verdict)]
         others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in _COLUMN.union(_NEW)]

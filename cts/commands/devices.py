@@ -7,9 +7,9 @@ import sys
 from dataclasses import asdict
 
 from cts.commands.context import print_json
-from cts.devices.choose import best, list_others
 from cts.devices.listing import list_vulkan
 from cts.exit_codes import BAD_INPUT
+from cts.judges import best, list_others
 
 NAME = "devices"
 HELP = "list the devices that can be judged"
@@ -23,14 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the list; exit code 2 if a device does not say what it is."""
     vulkan = list_vulkan()
-    listings = [*vulkan.devices, *list_others()]
+    listed = [*((one.number, one.description) for one in vulkan.devices), *((-1, description) for description in list_others())]
     if options.json:
-        print_json([asdict(listing.description) for listing in listings])
+        print_json([asdict(description) for _, description in listed])
     else:
-        for listing in listings:
-            description = listing.description
-            number = f"{listing.number}: " if listing.number >= 0 else ""
-            print(f"{number}{description.name}")
+        for number, description in listed:
+            print(f"{number}: {description.name}" if number >= 0 else description.name)
             print(f"    driver {description.driver}, API {description.api_version}, subgroup size {description.subgroup_size}")
             print(f"    {len(description.rows)} property rows" + (f", UUID {description.uuid}" if description.uuid else ""))
     for one in vulkan.broken:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from cts.commands.context import print_json
 from cts.commands.fuzzing import Difference, Draw, Fuzzer, Tally, check_known
+from cts.devices.spec import DeviceSpec
 from cts.exit_codes import BAD_INPUT, interrupted
 from cts.kinds.kernel_reproduction import Again, write_arrangement
 from cts.run.output import complain
@@ -79,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
     seed, first = (_whole(option, text) for option, text in (("--seed", options.seed), ("--from", options.first)))
     count, most = at_least_one("--count", options.count), at_least_one("--most", options.most)
     settings = checked_settings({**vars(options), "tier": None, "isolation": None})
-    if settings.description.kind == "spirv-val":
-        raise CtsError("fuzz runs shaders, and spirv-val runs none: choose another --device")
+    if not isinstance(settings.spec, DeviceSpec):
+        raise CtsError(f"fuzz runs shaders, and {settings.description.name} runs none: choose another --device")
     asked = _Run(subject, seed, settings, options.report_dir)
     _check(asked.reports)
     check_known(SUBJECTS[subject], seed, options.known)

@@ -12,7 +12,7 @@ import numpy as np
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import glossary
-from cts.devices.device import DeviceError, DeviceFailure
+from cts.devices.device import Device, DeviceError, DeviceFailure
 from cts.devices.holder import DeviceHolder
 from cts.diagnosis.diagnose import gives, known_defects
 from cts.front_ends import FrontEnd
@@ -126,6 +126,12 @@ class Fuzzer:
             if len(tally.differences) >= most:
                 return
 
+    @property
+    def _device(self) -> Device:
+        device = self._holder.device
+        assert isinstance(device, Device), "a validator runs no draws"
+        return device
+
     def arrange(self, index: int, addressing: Addressing, program: Program | None = None) -> Arrangement:
         """One draw's data, expected results and dispatch; of ``program``, where its form has one already.
 
@@ -173,7 +179,7 @@ class Fuzzer:
         except NotExpressible as why:
             _count(tally, f"GLSL cannot say: {why}", len(numbered))
             return
-        if missing := self._holder.device.missing(built):
+        if missing := self._device.missing(built):
             _count(tally, missing.text, len(numbered))
             return
         defects = self._known_defects(program)
@@ -187,7 +193,7 @@ class Fuzzer:
         if not prepared:
             return
         try:
-            outcomes = self._holder.device.run(built, [one.dispatch for one in prepared])
+            outcomes = self._device.run(built, [one.dispatch for one in prepared])
         except DeviceFailure as failure:
             self._holder.discard()
             tally.judged += len(prepared)
@@ -218,7 +224,7 @@ class Fuzzer:
 
     def _alone(self, built: Kernel, one: _Prepared) -> Difference | None:
         try:
-            outcomes = self._holder.device.run(built, [one.dispatch])
+            outcomes = self._device.run(built, [one.dispatch])
         except DeviceFailure as failure:
             self._holder.discard()
             return Difference(one.index, failure.verdict, str(failure), one.addressing)

@@ -10,6 +10,7 @@ from pathlib import Path
 from cts.commands.context import casebook, root
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import DeviceHolder
+from cts.devices.spec import DeviceSpec
 from cts.journal.record import encode
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import write_outcomes
@@ -91,11 +92,14 @@ def run(options: argparse.Namespace) -> int:
 
     def open_recording() -> Recording:
         inner.discard()
-        recording.append(Recording(inner.device))
+        device = inner.device
+        assert isinstance(device, Device)
+        recording.append(Recording(device))
         return recording[-1]
 
-    # Other kinds of case leave nothing in memory.
-    holder = DeviceHolder(open_recording) if case.definition.kind is CaseKind.KERNEL else inner
+    # Other kinds of case leave nothing in memory, and validators run nothing.
+    runs = case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec)
+    holder = DeviceHolder(open_recording) if runs else inner
     result = judge(case, holder, settings.front_end, settings.tier)
     if not options.no_known_failures:
         result = known_failures(root(options), book, settings.description.driver).judged(result, case)

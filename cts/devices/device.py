@@ -1,4 +1,4 @@
-"""The protocol of a device, what it says of itself, and how it fails."""
+"""The protocols of judges (devices and validators) and of devices, what they say of themselves, and how they fail."""
 
 from __future__ import annotations
 
@@ -70,11 +70,20 @@ class DeviceDescription:
             object.__setattr__(self, name, printable_line(getattr(self, name)))
 
 
-class Device(Protocol):
-    """Runs kernels. Not thread-safe; one kernel at a time."""
+class Judge(Protocol):
+    """A device or a validator. It judges the kinds of case for which it has the methods: see cts.kinds.kind.Kind.judged_by."""
 
     @property
     def description(self) -> DeviceDescription: ...
+
+    def close(self) -> tuple[Finding, ...]:
+        """Close it, as often as one likes. Return what went wrong while no case was judged, where it can tell."""
+        ...
+
+
+@runtime_checkable
+class Device(Judge, Protocol):
+    """Runs kernels. Not thread-safe; one kernel at a time."""
 
     @property
     def last_steps(self) -> Mapping[str, float]:
@@ -93,10 +102,6 @@ class Device(Protocol):
         Raises:
             DeviceFailure: one of its kinds below.
         """
-        ...
-
-    def close(self) -> tuple[Finding, ...]:
-        """Close the device, as often as one likes. Return what went wrong while no case was judged, where the device can tell."""
         ...
 
 

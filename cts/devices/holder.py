@@ -1,4 +1,4 @@
-"""The device that a process judges with: opened when first asked for, and again after it was lost."""
+"""The device or validator that a process judges with: opened when first asked for, and again after it was lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cts.devices.device import Device, DeviceError, DeviceUnavailable, Finding
+from cts.devices.device import DeviceError, DeviceUnavailable, Finding, Judge
 
 LONGEST_PAUSE = 3600.0
 """To which pauses grow."""
@@ -44,7 +44,7 @@ ONCE = Retries(attempts=1)
 
 
 class DeviceHolder:
-    """A device that is opened when first asked for, and anew after it was lost.
+    """A device or validator that is opened when first asked for, and anew after it was lost.
 
     Args:
         open_device: opens it, outside of any case.
@@ -58,7 +58,7 @@ class DeviceHolder:
 
     def __init__(
         self,
-        open_device: Callable[[], Device],
+        open_device: Callable[[], Judge],
         retries: Retries = ONCE,
         sleep: Callable[[float], None] = time.sleep,
         findings: list[Finding] | None = None,
@@ -66,11 +66,11 @@ class DeviceHolder:
         self._open = open_device
         self._retries = retries
         self._sleep = sleep
-        self._device: Device | None = None
+        self._device: Judge | None = None
         self.findings = [] if findings is None else findings
 
     @property
-    def device(self) -> Device:
+    def device(self) -> Judge:
         """The open device.
 
         Raises:
@@ -80,7 +80,7 @@ class DeviceHolder:
             self._device = self._opened()
         return self._device
 
-    def _opened(self) -> Device:
+    def _opened(self) -> Judge:
         last: DeviceError | None = None
         for _ in self._retries.begin(self._sleep):
             try:
@@ -105,5 +105,5 @@ class DeviceHolder:
         if device is not None:
             self._close(device)
 
-    def _close(self, device: Device) -> None:
+    def _close(self, device: Judge) -> None:
         self.findings += device.close()

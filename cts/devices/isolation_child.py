@@ -64,7 +64,7 @@ class _Requests:
         return describe(self.instance, index)
 
     def on_open(self, spec: Any) -> DeviceDescription:
-        from cts.devices.choose import open_device
+        from cts.devices.opening import open_device
 
         self._device = open_device(spec, watched=True)
         if isinstance(self._device, AnnouncesSteps):

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cts.devices.device import DriverRefused
+from cts.devices.device import DriverRefused, Judge
 
 SUCCESS, INCOMPLETE = 0, 5
 """VkResult."""
@@ -76,7 +76,7 @@ class PropertyAnswer:
 
 
 @runtime_checkable
-class AnswersQueries(Protocol):
+class AnswersQueries(Judge, Protocol):
     """A device with property commands."""
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:

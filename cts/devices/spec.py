@@ -17,9 +17,8 @@ class DeviceSpec:
     """How to open a device, in this process or another one.
 
     Attributes:
-        kind: ``vulkan``, ``embedded``, ``spirv-val``, or ``factory`` (for tests of isolation).
-        name: UUID of a Vulkan device; profile of the embedded device, a name or a path; ``module:function`` of a factory; of
-            spirv-val its own.
+        kind: ``vulkan``, ``embedded``, or ``factory`` (for tests of isolation).
+        name: UUID of a Vulkan device; profile of the embedded device, a name or a path; ``module:function`` of a factory.
         index: of a Vulkan device in the loader's order, in case several have the UUID.
         mapping: of the embedded device; empty for its default.
         validation: whether to load the validation layer.
@@ -28,7 +27,7 @@ class DeviceSpec:
             are.
     """
 
-    kind: Literal["vulkan", "embedded", "spirv-val", "factory"]
+    kind: Literal["vulkan", "embedded", "factory"]
     name: str
     index: int = 0
     mapping: str = ""

@@ -147,7 +147,7 @@ def _of_this_schema(record: Json) -> Json:
 
 
 def failure_of(value: object, place: str = "failures[0]") -> Failure:
-    """Return the failure that an object holds. Elements that make no sense are left out, and cost nothing else.
+    """Return the failure that an object holds. Elements that make no sense are left out; the rest stays.
 
     Args:
         value: of any schema up to SCHEMA.

@@ -18,7 +18,7 @@ class NotJson(Exception):
 
 
 def parse(data: bytes, several_lines: frozenset[str] = frozenset()) -> Any:
-    """Return the value that ``data`` is the text of. Its strings can steer no terminal and break no file.
+    """Return the value that ``data`` is the text of. Its strings cannot steer a terminal or break a file.
 
     Args:
         data: the caller bounds its length.

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from cts.devices.holder import DeviceHolder
+from cts.devices.device import Device
 from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
-from cts.kinds.kind import Judgement, Stopwatch, one_line
+from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
 from cts.verdict.codes import Code, Reason
@@ -37,7 +37,7 @@ MAPPED_ELEMENTS = 1024
 """Elements of a matrix up to which a record says what tensor addressing makes of each; more would make the journal large."""
 
 
-def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
+def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
     """Run the case's pipelines and compare; whether the device supports them is asked before any input data or expected results are
     computed."""
     with watch.step("emit"):
@@ -46,22 +46,21 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
         try:
             module = compile_module(program, front_end)
         except NotExpressible as why:
-            text = f"GLSL cannot say: {why}"
-            return Judgement(Verdict.NOT_SUPPORTED, Code.MISSING_GLSL.of(), one_line(text), text)
+            return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot say: {why}"))
         kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
         # Every pipeline or none: what is left out would pass for tested.
-        missing = next(filter(None, (_missing(holder, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
+        missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
     if missing:
-        return Judgement(Verdict.NOT_SUPPORTED, missing.code, one_line(missing.text), missing.text)
+        return not_supported(missing)
 
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
         with watch.step("device"):
-            outcomes += holder.device.run(of, plan.dispatches_of(one))
-        for name, seconds in holder.device.last_steps.items():
+            outcomes += device.run(of, plan.dispatches_of(one))
+        for name, seconds in device.last_steps.items():
             watch.steps[name] = watch.steps.get(name, 0.0) + seconds
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
@@ -172,9 +171,9 @@ def _compiled(program: Program) -> bytes:
 _FRONT_ENDS: dict[FrontEnd, Callable[[Program], bytes]] = {"spirv": _assembled, "glsl": _compiled}
 
 
-def _missing(holder: DeviceHolder, program: Program, built: Kernel) -> Reason | None:
+def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
     """Return what the device lacks for one of a case's pipelines."""
-    missing = holder.device.missing(built)
+    missing = device.missing(built)
     return replace(missing, text=f"{missing.text} (with {program.label})") if missing and program.label else missing
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cts.devices.holder import DeviceHolder
 from cts.front_ends import FrontEnd
+from cts.verdict.codes import Reason
 from cts.verdict.failure import Failure
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case
@@ -73,8 +73,9 @@ class Kind:
     """The functions of one kind of case. Each of them is given cases of that kind alone.
 
     Attributes:
-        judge: has the device that is held judge a case; it is one that judges this kind. Raises DeviceFailure where the device fails, and
-            anything else where we do.
+        judged_by: the protocol of what can judge such cases.
+        unjudged: why another does not, with ``{name}`` for its name.
+        judge: has one that can judge a case do so. Raises DeviceFailure where it fails, and anything else where we do.
         digests: of the case's module, its inputs and what is expected, as the columns of ``golden/tiers`` have them; ``-`` for what a
             case of this kind does not have.
         show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has those of ``glsl``,
@@ -83,11 +84,18 @@ class Kind:
         reproduce: writes the folder of ``cts repro``. Raises CtsError where it cannot.
     """
 
-    judge: Callable[[Case, DeviceHolder, FrontEnd, Stopwatch], Judgement]
+    judged_by: type[Any]
+    unjudged: str
+    judge: Callable[[Case, Any, FrontEnd, Stopwatch], Judgement]
     digests: Callable[[Case], tuple[str, str, str]]
     show: Callable[[Case, Collection[str]], Json]
     lines: Callable[[Mapping[str, Any]], Iterator[str]]
     reproduce: Callable[[Case, Path, FrontEnd], None]
+
+
+def not_supported(missing: Reason) -> Judgement:
+    """Return the judgement of a case that needs what is missing."""
+    return Judgement(Verdict.NOT_SUPPORTED, missing.code, one_line(missing.text), missing.text)
 
 
 def one_line(text: str) -> str:

@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cts.devices.device import DeviceFailure
-from cts.devices.holder import DeviceHolder
 from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries
 from cts.front_ends import FrontEnd
-from cts.kinds.kind import Json, Judgement, Stopwatch
+from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded
 from cts.repro.folder import README, heading, writing
-from cts.verdict.codes import Code
+from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
@@ -21,16 +19,12 @@ from generators.digests import digest
 _FEATURE = "cooperativeMatrix"
 
 
-def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
-    """Whether the device keeps the rule."""
+def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
+    """Judge whether the device keeps the rule."""
     query = build_query(case)
-    device = holder.device
     description = device.description
     if not description.features.get(_FEATURE):
-        text = f"feature {_FEATURE}"
-        return Judgement(Verdict.NOT_SUPPORTED, Code.MISSING_FEATURE.of(_FEATURE), text, text)
-    if not isinstance(device, AnswersQueries):
-        raise DeviceFailure(f"a device of kind '{description.kind}' has no property commands; give it AnswersQueries")
+        return not_supported(Reason(Code.MISSING_FEATURE.of(_FEATURE), f"feature {_FEATURE}"))
     rule = RULES[query.rule]
     with watch.step("device"):
         broken = list(rule.broken(Commanded(device, description, query.command)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from cts.devices.holder import DeviceHolder
-from cts.devices.validator.device import Answer, ValidatorDevice
 from cts.front_ends import FrontEnd
 from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
 from cts.repro.folder import README, heading, writing
+from cts.validators.validator import Answer, Validator
 from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_module
@@ -19,12 +18,12 @@ from generators.digests import digest
 from generators.module_check import ModuleCheck
 
 
-def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (the module is its own)
+def judge(case: Case, validator: Validator, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (the module is its own)
     """Judge whether the validator says of the module what it must."""
     with watch.step("emit"):
         check = build_module(case)
     with watch.step("device"):
-        answer = cast(ValidatorDevice, holder.device).validate(check.module)
+        answer = validator.validate(check.module)
     wrong = what_is_wrong(check, answer)
     return Judgement(Verdict.PASS, subcases=1) if wrong is None else _failed(check, answer, wrong)
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 
 from cts.devices.device import DeviceUnavailable
 from cts.devices.holder import DeviceHolder
 from cts.journal.journal import Journal, JournalError
 from cts.run.control import ControlCase, Proven
-from cts.run.judging import ASIDE, DIGEST, make_report
+from cts.run.judging import asides_of, digest_of, make_report
 from cts.run.runner import judge
 from cts.run.session import Settings
 from cts.run.set_aside import SET_ASIDE, SetAside, settle
-from cts.run.tally import Digest
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Casebook, CaseKind, find_case
 
@@ -50,11 +48,10 @@ class Alone:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._waiting += msgspec.convert(getattr(report, ASIDE, ()), list[SetAside])
-        values = getattr(report, DIGEST, None)
-        if values is None:
+        self._waiting += asides_of(report)
+        digest = digest_of(report)
+        if digest is None:
             return
-        digest = msgspec.convert(values, Digest)
         if digest.verdict is Verdict.PASS and self._casebook.families[digest.family].kind is CaseKind.KERNEL:
             self._control.passed(report.nodeid.partition("::")[2], digest.seconds)
 

@@ -196,6 +196,17 @@ def unjudged_report(nodeid: str, asides: list[SetAside]) -> pytest.TestReport:
     return report
 
 
+def digest_of(report: pytest.TestReport) -> Digest | None:
+    """Return the digest of the result that a report tells of; None where there is no result."""
+    values = getattr(report, DIGEST, None)
+    return None if values is None else msgspec.convert(values, Digest)
+
+
+def asides_of(report: pytest.TestReport) -> list[SetAside]:
+    """Return the judgements that a report says are to be made alone."""
+    return msgspec.convert(getattr(report, ASIDE, ()), list[SetAside])
+
+
 def failure_text(result: CaseResult) -> str:
     """Return what is shown of a failed case."""
     lines = [] if result.message.startswith(result.reason) else [f"{result.verdict}: {result.reason}"]

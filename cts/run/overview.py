@@ -18,7 +18,7 @@ from cts.journal.record import encode
 from cts.journal.run_record import FindingRecord
 from cts.printable import printable_line, printable_path
 from cts.run.attempts import Attempts
-from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, failure_text, unjudged_report
+from cts.run.judging import ASIDE, DIGEST, FINDINGS, RECORD, asides_of, digest_of, failure_text, unjudged_report
 from cts.run.progress import Progress, word
 from cts.run.report_writer import report_writer
 from cts.run.session import Settings
@@ -222,21 +222,21 @@ class Overview:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Any:
-        values = getattr(report, DIGEST, None)
-        if values is not None:
-            self._count(report, values)
-        for aside in msgspec.convert(getattr(report, ASIDE, ()), list[SetAside]):
+        digest = digest_of(report)
+        if digest is not None:
+            self._count(report, digest)
+        for aside in asides_of(report):
             # The verdict will come from no worker: pytest's own --junitxml would see two tests.
             report.__dict__.pop("node", None)
             self._aside.add((aside.id, aside.attempt))
             if self._progress is not None:
                 self._progress.set_aside(aside)
-        self._quiet_line = values is not None and not self._verbose
+        self._quiet_line = digest is not None and not self._verbose
         try:
             return (yield)
         finally:
             self._quiet_line = False
-            if values is not None:
+            if digest is not None:
                 self._forget(report)
 
     def _forget(self, report: pytest.TestReport) -> None:
@@ -249,8 +249,7 @@ class Overview:
             if kept and kept[-1] is report:
                 kept[-1] = kept[0]
 
-    def _count(self, report: pytest.TestReport, values: list[Any]) -> None:
-        digest = msgspec.convert(values, Digest)
+    def _count(self, report: pytest.TestReport, digest: Digest) -> None:
         line = report.__dict__.pop(RECORD, None)
         if line is not None:
             self._keep(line)
@@ -273,10 +272,10 @@ class Overview:
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         if hasattr(report, ASIDE):
             return "", "", ""
-        values = getattr(report, DIGEST, None)
-        if values is None:
+        digest = digest_of(report)
+        if digest is None:
             return None
-        verdict = msgspec.convert(values, Digest).verdict
+        verdict = digest.verdict
         # What the suite counts by reason has categories of its own, which -ra does not list once more.
         category = _CATEGORIES.get(verdict, "failed")
         if hasattr(report, UNEXPLAINED):

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from cts.devices.choose import choose, open_device
 from cts.devices.holder import Retries
+from cts.devices.opening import open_device
+from cts.devices.spec import DeviceSpec
 from cts.front_ends import FRONT_ENDS, FrontEnd
+from cts.judges import choose
 from cts.run.attempts import Attempts
 from cts.run.control import Proven
 from cts.run.session import Settings
@@ -80,22 +82,22 @@ def checked_settings(options: Mapping[str, Any]) -> Settings:
     spec, description = choice.spec, choice.description
     if options.get("require_vulkan") and spec.kind != "vulkan":
         raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
-    if description.kind == "vulkan":
+    if isinstance(spec, DeviceSpec) and description.kind == "vulkan":
         # A shorter time is the watchdog's, which ends the child process and with it the submission.
         spec = replace(spec, submission_seconds=max(spec.submission_seconds, timeout))
     if options["validation"]:
-        if description.kind != "vulkan":
+        if not isinstance(spec, DeviceSpec) or description.kind != "vulkan":
             raise OptionError(f"--validation is for Vulkan devices; {description.name} is none: leave it out or choose another --device")
         spec = replace(spec, validation=True)
     if options["embedded_mapping"]:
-        if description.kind != "embedded":
+        if not isinstance(spec, DeviceSpec) or description.kind != "embedded":
             raise OptionError(
                 f"--embedded-mapping is for the embedded device; {description.name} is none: leave it out or add --device embedded"
             )
         spec = replace(spec, mapping=options["embedded_mapping"])
         open_device(spec).close()
-    if isolation == "on" and description.kind == "spirv-val":
-        raise OptionError("--isolation on: spirv-val is a process of its own for each module; leave --isolation out")
+    if isolation == "on" and not isinstance(spec, DeviceSpec):
+        raise OptionError(f"--isolation on: {description.name} is a process of its own for each module; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
     # What stands in for a driver may be asked for what a driver would be.
     if options["step_timeout"] and not isolated and not choice.fallback:

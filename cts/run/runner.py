@@ -9,7 +9,7 @@ from types import MappingProxyType
 from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
 from cts.devices.holder import DeviceHolder
 from cts.front_ends import FrontEnd
-from cts.kinds.kind import Judgement, Stopwatch, one_line
+from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Verdict
@@ -92,16 +92,16 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
 
 def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:
     kind = case.definition.kind
-    if why := unjudged(kind, holder.device.description):
-        return Judgement(Verdict.NOT_SUPPORTED, why.code, why.text, why.text)
+    if why := unjudged(kind, holder.device):
+        return not_supported(why)
     try:
-        return KINDS[kind].judge(case, holder, front_end, watch)
+        return KINDS[kind].judge(case, holder.device, front_end, watch)
     except DeviceUnavailable:
         raise
     except DeviceError:
         # The device went away before it took the case, and did not open again at once.
         holder.discard()
     try:
-        return KINDS[kind].judge(case, holder, front_end, watch)
+        return KINDS[kind].judge(case, holder.device, front_end, watch)
     except DeviceError as error:
         raise DeviceUnavailable(str(error)) from error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.devices.choose import open_device
 from cts.devices.device import Device, DeviceDescription, Finding
 from cts.devices.holder import ONCE, DeviceHolder, Retries
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FrontEnd
+from cts.judges import JudgeSpec, open_judge
 from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
 from generators.casebook import Tier
 
@@ -20,20 +20,20 @@ class Settings:
 
     Attributes:
         tier, front_end: as on the command line.
-        spec: how to open the device.
+        spec: how to open the device or validator.
         description: what the device said when it was chosen.
         why: why this device, one line.
         isolated: whether a child process holds the device.
         step_timeout: seconds that the device may take for one step, where it is isolated.
         retries: of a device that cannot be opened, or that no longer does what it did.
         repeat: how often each case is judged.
-        fallback: see cts.devices.choose.Choice.
+        fallback: see cts.judges.Choice.
         known: known failures of the driver; none where they are not wanted.
     """
 
     tier: Tier
     front_end: FrontEnd
-    spec: DeviceSpec
+    spec: JudgeSpec
     description: DeviceDescription
     why: str
     isolated: bool
@@ -47,7 +47,7 @@ class Settings:
 def open_holder(settings: Settings, findings: list[Finding] | None = None) -> DeviceHolder:
     """Return a holder that opens the device of ``settings``, in a child process if they say so; ``findings`` gets what the holder finds."""
     spec, retries = settings.spec, settings.retries
-    if settings.isolated:
+    if settings.isolated and isinstance(spec, DeviceSpec):
 
         def isolated() -> Device:
             device = IsolatedDevice(spec, settings.step_timeout, settings.description, retries.seconds)
@@ -56,4 +56,4 @@ def open_holder(settings: Settings, findings: list[Finding] | None = None) -> De
 
         return DeviceHolder(isolated, retries, findings=findings)
     # What needs no driver fails in the same way each time.
-    return DeviceHolder(lambda: open_device(spec), retries if spec.kind == "vulkan" else ONCE, findings=findings)
+    return DeviceHolder(lambda: open_judge(spec), retries if spec.kind == "vulkan" else ONCE, findings=findings)

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Literal
 
 from cts.verdict.elements import number, words
-from cts.verdict.sizes import MOST_ELEMENTS, Count, Ordinal, Side
+from cts.verdict.sizes import MOST_ELEMENTS, Bits, Count, Ordinal, Side
 from cts.verdict.tensor_map import TensorMap
 from generators.types import COMPONENT_TYPES
 
@@ -67,11 +67,11 @@ class WrongElement:
     column: Count
     offset: Count
     component: str
-    expected_bits: Count
+    expected_bits: Bits
     expected: Number
-    got_bits: Count
+    got_bits: Bits
     got: Number
-    others: tuple[Count, ...] = ()
+    others: tuple[Bits, ...] = ()
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
@@ -133,10 +133,10 @@ class FailingMatrix:
             raise ValueError("expected the name of a component type")
         for masks in (self.wrong, *self.instances.values()):
             if masks and (len(masks) != self.shape[0] or any(row.bit_length() > self.shape[1] for row in bit_masks(masks))):
-                raise ValueError(f"the masks are not those of {self.shape[0]} rows of {self.shape[1]}")
+                raise ValueError(f"the masks do not fit {self.shape[0]} rows of {self.shape[1]}")
         widths = {len(bits) for bits in (*self.expected, *self.got)}
         if widths and (widths != {COMPONENT_TYPES[self.component].bits // 4} or not _are_hexadecimal((*self.expected, *self.got))):
-            raise ValueError(f"the bits of an element are not those of {self.component}")
+            raise ValueError(f"the bits of an element do not fit {self.component}")
 
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
@@ -230,7 +230,7 @@ class Failure:
         mismatch: what the comparator found.
         matches: what explains it.
         tensor: how the matrix is in a tensor, where tensor addressing moves it.
-        unreadable: why a journal's elements are left out, where they make no sense; empty where the elements are those of the comparator.
+        unreadable: why elements of a journal are left out, where they make no sense; else empty.
     """
 
     subcase: str

@@ -37,7 +37,7 @@ class Selector:
     Attributes:
         id: of the only case; empty where ``when`` says which.
         when: name of a parameter -> patterns of labels, one of which each case has; ``*`` stands for any characters. A case that does not
-            have the parameter is none of them. Empty for all cases.
+            have the parameter meets no pattern. Empty for all cases.
     """
 
     family: str

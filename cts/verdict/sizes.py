@@ -21,4 +21,6 @@ MOST_ELEMENTS = 1 << 24
 Seconds = Annotated[float, Meta(ge=0.0, le=MOST_SECONDS)]
 Count = Annotated[int, Meta(ge=0, le=MOST_COUNT)]
 Ordinal = Annotated[int, Meta(ge=1, le=MOST_COUNT)]
+Bits = Annotated[int, Meta(ge=0)]
+"""The bits of an element, which may be more than MOST_COUNT: JSON has them as text."""
 Side = Annotated[int, Meta(ge=1, le=MOST_SIDE)]

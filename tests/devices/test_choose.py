@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from cts.devices import choose as module
-from cts.devices.choose import Choice, choose
+from cts import judges as module
 from cts.devices.device import DeviceError
 from cts.devices.listing import BrokenDevice, DeviceListing, VulkanDevices
 from cts.devices.spec import DeviceSpec
+from cts.judges import Choice, choose
 from cts.run.plan import OptionError, checked_settings
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from cts.devices.capabilities import STATED_FEATURES
-from cts.devices.choose import open_device
 from cts.devices.device import Device, DeviceError, DeviceFailure, Step
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.listing import list_vulkan
+from cts.devices.opening import open_device
 from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.types import COMPONENT_TYPES, StorageClass

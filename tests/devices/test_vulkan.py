@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from cts.devices import floating_point
-from cts.devices.choose import choose
 from cts.devices.device import DeviceError, DeviceFailure, DeviceLost, DeviceTimeout, DriverRefused, OutOfMemory, Step, ValidationMessage
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.listing import DeviceListing, list_vulkan
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.device import VulkanDevice
 from cts.devices.vulkan.instance import Instance
+from cts.judges import choose
 from tests.devices.multiplications import size_of, work
 
 

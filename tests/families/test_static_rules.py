@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from cts.devices.validator.device import Answer
 from cts.kinds.static import what_is_wrong
+from cts.validators.validator import Answer
 from generators.casebook import CaseKind, TestKind, build_module, expand
 from generators.mutations.rules import ELEMENTS, Parameters, element
 from generators.parameters.declaration import NotAValue, declarations

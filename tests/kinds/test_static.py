@@ -10,16 +10,19 @@ from typing import Any, Literal
 
 import pytest
 
-from cts.devices import choose as choosing
-from cts.devices.choose import choose, open_device
-from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError
+from cts import judges as choosing
+from cts.devices.device import DeviceCrash, DeviceError
 from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.holder import DeviceHolder
-from cts.devices.validator.device import ValidatorDevice
+from cts.devices.isolation import IsolatedDevice
+from cts.devices.spec import DeviceSpec
+from cts.judges import choose, open_judge
 from cts.kinds.table import KINDS, unjudged
 from cts.run.plan import OptionError, checked_settings
 from cts.run.runner import judge
+from cts.validators.spirv_val import SpirvVal
+from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, expand, load_family
 from generators.module_check import ModuleCheck
@@ -76,7 +79,7 @@ def validator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         )
         script.chmod(0o755)
         monkeypatch.setenv("PATH", str(script.parent), prepend=":")
-        return DeviceHolder(ValidatorDevice)
+        return DeviceHolder(SpirvVal)
 
     return install
 
@@ -114,36 +117,42 @@ def test_a_validator_that_dies_is_a_crash_and_no_rejection(cases, validator):
     assert result.verdict is Verdict.CRASH
     assert "signal 11" in result.reason
     with pytest.raises(DeviceCrash):
-        ValidatorDevice().validate(b"")
+        SpirvVal().validate(b"")
 
 
 def test_a_device_that_cannot_judge_a_kind_says_which_one_does(cases, validator):
     embedded = DeviceHolder(lambda: EmbeddedDevice(load_profile("universal")))
     result = verdict(cases["valid"], embedded)
     assert (result.verdict, result.code) == (Verdict.NOT_SUPPORTED, "missing.judge.static")
+    assert result.reason == "static rules are judged by --device spirv-val"
     kernel = expand(casebook().family("load_store"), "smoke")[0]
     result = verdict(kernel, validator(0))
     assert (result.verdict, result.code) == (Verdict.NOT_SUPPORTED, "missing.judge.kernel")
+    assert result.reason == "spirv-val runs no shaders"
+    missing = unjudged(CaseKind.QUERY, SpirvVal())
+    assert missing == Reason("missing.judge.query", "spirv-val has no property commands")
 
 
 def test_every_kind_has_its_functions_and_a_device(validator):
     validator(0)
-    vulkan = DeviceDescription("card", "1", "", "vulkan", "1.4.0", 32, 64, 1 << 15, {})
-    devices = (vulkan, ValidatorDevice().description)
+    embedded = EmbeddedDevice(load_profile("universal"))
+    isolated = IsolatedDevice(DeviceSpec("embedded", "universal"), 60.0, embedded.description)
     assert set(KINDS) == set(CaseKind)
-    assert all(any(not unjudged(kind, device) for device in devices) for kind in KINDS)
+    for device in (embedded, isolated):
+        assert [kind for kind in CaseKind if not unjudged(kind, device)] == [CaseKind.KERNEL, CaseKind.QUERY]
+    assert [kind for kind in CaseKind if not unjudged(kind, SpirvVal())] == [CaseKind.STATIC]
 
 
 def test_the_device_says_its_version_and_what_to_install(validator, monkeypatch, tmp_path):
     validator(0)
     choice = choose("spirv-val")
     assert (choice.description.name, choice.description.driver, choice.spec.selector) == ("spirv-val", "SPIRV-Tools 2031.2", "spirv-val")
-    assert open_device(choice.spec).description == choice.description
-    assert choosing.list_others()[-1].description.name == "spirv-val"
+    assert open_judge(choice.spec).description == choice.description
+    assert choosing.list_others()[-1].name == "spirv-val"
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DeviceError, match="not on PATH: install SPIRV-Tools"):
         choose("spirv-val")
-    assert all(listing.description.name != "spirv-val" for listing in choosing.list_others())
+    assert all(description.name != "spirv-val" for description in choosing.list_others())
 
 
 def test_isolation_and_validation_are_refused(validator):

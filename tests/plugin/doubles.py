@@ -19,8 +19,17 @@ from typing import Any
 import child_double
 
 import generators.families.khr_cooperative_matrix as khr
-from cts.devices import choose as choosing
-from cts.devices.device import DeviceCrash, DeviceError, DeviceLost, DeviceTimeout, DriverRefused, OutOfMemory, Step, UndefinedBehaviour
+from cts import judges as choosing
+from cts.devices.device import (
+    DeviceCrash,
+    DeviceError,
+    DeviceLost,
+    DeviceTimeout,
+    DriverRefused,
+    OutOfMemory,
+    Step,
+    UndefinedBehaviour,
+)
 from cts.devices.spec import DeviceSpec
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel_reproduction import after
@@ -150,4 +159,4 @@ def arrange(case: Any) -> Any:
 real_build, real_arrange = kernels.build, kernels.arrange
 kernels.build, kernels.arrange = build, arrange  # type: ignore[attr-defined]
 plans.choose = choose  # type: ignore[attr-defined]
-sessions.open_device = lambda spec: Double()  # type: ignore[attr-defined]
+sessions.open_judge = lambda spec: Double()  # type: ignore[attr-defined]

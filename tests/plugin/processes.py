@@ -19,7 +19,7 @@ from unittest.mock import patch
 IMPORTED = (
     "pytest",
     "execnet",
-    "cts.devices.choose",
+    "cts.judges",
     "cts.devices.embedded.device",
     "cts.devices.isolation",
     "cts.run.judging",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.devices.choose import choose
 from cts.devices.spec import DeviceSpec
+from cts.judges import choose
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.commands import commands
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
+from cts.journal import journal
+from cts.journal.journal import Fault
 from cts.verdict.verdict import Verdict
 from generators.errors import CtsError
 from reports import read
 from reports.journals import MOST_FAULTS, whole_results
+from tests.suite import REPOSITORY
 
 
 def test_the_last_result_of_a_case_wins(example, tmp_path):
@@ -74,3 +79,21 @@ def test_each_attempt_at_a_case_has_a_result(example, tmp_path):
 def test_a_journal_that_is_not_there_is_named(tmp_path):
     with pytest.raises(CtsError, match=r"missing\.jsonl"):
         read(tmp_path / "missing.jsonl")
+
+
+@pytest.mark.parametrize(
+    "published", sorted(path.parent.name for path in (REPOSITORY / "reports" / "published").glob("*/results.jsonl.gz"))
+)
+def test_published_journals_are_read_whole(published, tmp_path):
+    folder = REPOSITORY / "reports" / "published" / published
+    lines = gzip.decompress((folder / "results.jsonl.gz").read_bytes())
+    (tmp_path / "results.jsonl").write_bytes(lines)
+    (tmp_path / "meta.json").write_bytes((folder / "meta.json").read_bytes())
+    found: list[Fault] = []
+    results = list(journal.read(tmp_path / "results.jsonl", found.append))
+    assert journal.read_meta(tmp_path, found.append)["device"]["name"] == results[0].device
+    assert found == []
+    assert len(results) == len(lines.splitlines()) - lines.count(b'{"schema":')
+    failures = [failure for result in results for failure in result.failures]
+    assert not any(failure.unreadable for failure in failures)
+    assert all(failure.mismatch.elements and failure.mismatch.matrix.wrong for failure in failures)

@@ -1,33 +1,22 @@
-"""spirv-val of SPIRV-Tools: a device that says whether a module is valid."""
+"""spirv-val of SPIRV-Tools."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from cts.devices.device import DeviceCrash, DeviceDescription, DeviceError, DeviceTimeout, Finding
-from cts.verdict.codes import Code, Reason
-from generators.kernel import Dispatch, Kernel, Outcome
+from cts.validators.validator import Answer
 
-KIND = "spirv-val"
+NAME = "spirv-val"
 TARGET = "vulkan1.3"
 SECONDS = 60.0
 
 _VERSION = re.compile(r"v(\d+\.\d+\S*)")
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a validator makes of a module: whether it is valid, and the message if it is not."""
-
-    accepted: bool
-    message: str = ""
-
-
-class ValidatorDevice:
+class SpirvVal:
     """spirv-val for the Vulkan 1.3 environment.
 
     Raises:
@@ -35,15 +24,15 @@ class ValidatorDevice:
     """
 
     def __init__(self) -> None:
-        path = shutil.which("spirv-val")
+        path = shutil.which(NAME)
         if path is None:
             raise DeviceError("--device spirv-val: spirv-val is not on PATH: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
         self._path = path
         self.description = DeviceDescription(
-            name=KIND,
+            name=NAME,
             driver=f"SPIRV-Tools {self._version()}",
             uuid="",
-            kind=KIND,
+            kind=NAME,
             api_version="1.3",
             subgroup_size=0,
             max_workgroup_invocations=0,
@@ -52,20 +41,8 @@ class ValidatorDevice:
             extra={"target_env": TARGET, "path": path},
         )
 
-    def missing(self, kernel: Kernel) -> Reason:  # noqa: ARG002 (whichever it is)
-        """Return that it runs no kernel at all."""
-        return Reason(Code.MISSING_JUDGE.of("kernel"), "spirv-val runs no shaders")
-
-    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:  # noqa: ARG002 (it runs none)
-        """Never.
-
-        Raises:
-            DeviceError: always.
-        """
-        raise DeviceError(self.missing(kernel).text)
-
     def validate(self, module: bytes) -> Answer:
-        """What it makes of ``module``.
+        """Return what it makes of ``module``.
 
         Raises:
             DeviceCrash: it died of a signal; DeviceTimeout: it did not end.
@@ -81,13 +58,8 @@ class ValidatorDevice:
             raise DeviceCrash(f"spirv-val died of signal {-done.returncode}: {message}")
         return Answer(done.returncode == 0, message)
 
-    @property
-    def last_steps(self) -> Mapping[str, float]:
-        """Nothing: it runs no kernel."""
-        return {}
-
     def close(self) -> tuple[Finding, ...]:
-        """Nothing is open."""
+        """Return nothing: it is a process of its own for each module."""
         return ()
 
     def _version(self) -> str:

@@ -1,76 +1,48 @@
-"""Which device to judge: what a user's words mean among all that there are, and how to open it."""
+"""Who judges the cases of a run, a device or a validator: what a user's words mean among all that there are, and how to open it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
-from typing import Literal, cast
 
-from cts.devices.device import Device, DeviceDescription, DeviceError
+from cts.devices.device import DeviceDescription, DeviceError, Judge
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
+from cts.devices.opening import list_profiles, open_device
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.validators.validator import VALIDATORS, ValidatorSpec
 
-_VALIDATOR: Literal["spirv-val"] = "spirv-val"
+JudgeSpec = DeviceSpec | ValidatorSpec
+
 _PREFERENCE = {"discrete": 0, "integrated": 1, "virtual": 2, "cpu": 3}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen device.
+    """The chosen device or validator.
 
     Attributes:
         why: why it is this one, one line.
         fallback: why the embedded device stands in for a Vulkan device that nobody named, a sentence; empty where it does not.
     """
 
-    spec: DeviceSpec
+    spec: JudgeSpec
     description: DeviceDescription
     why: str
     fallback: str = ""
 
 
-def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
-    """Open a device in this process.
-
-    Args:
-        spec: the device.
-        watched: whether this process does nothing else, and another one ends it where a step takes too long.
+def open_judge(spec: JudgeSpec) -> Judge:
+    """Open a device or a validator in this process.
 
     Raises:
         DeviceError: it is not there or cannot be opened.
     """
-    if spec.kind == "vulkan":
-        from cts.devices.vulkan.device import VulkanDevice
+    if isinstance(spec, DeviceSpec):
+        return open_device(spec)
+    from cts.validators.spirv_val import SpirvVal
 
-        fence_seconds = None if watched else spec.submission_seconds
-        return VulkanDevice(spec.name, spec.index, validation=spec.validation, fence_seconds=fence_seconds)
-    if spec.kind == "embedded":
-        return _open_embedded(spec)
-    if spec.kind == "spirv-val":
-        from cts.devices.validator.device import ValidatorDevice
-
-        return ValidatorDevice()
-    module, _, function = spec.name.partition(":")
-    return cast(Callable[[], Device], getattr(import_module(module), function))()
-
-
-def _open_embedded(spec: DeviceSpec) -> Device:
-    from cts.devices.embedded.device import EmbeddedDevice
-    from cts.devices.embedded.profile import load_profile
-
-    profile = load_profile(spec.name)
-    return EmbeddedDevice(profile, mapping=spec.mapping) if spec.mapping else EmbeddedDevice(profile)
-
-
-def list_profiles() -> list[str]:
-    """Return the names of the embedded device's profiles, the default first."""
-    import cts.devices.embedded
-
-    names = sorted(path.stem for path in (Path(cts.devices.embedded.__path__[0]) / "profiles").glob("*.yaml"))
-    return sorted(names, key=lambda name: name != DEFAULT_PROFILE)
+    return SpirvVal()
 
 
 def _embedded(profile: str) -> DeviceListing:
@@ -78,21 +50,18 @@ def _embedded(profile: str) -> DeviceListing:
     return DeviceListing(spec, open_device(spec).description)
 
 
-def list_others() -> list[DeviceListing]:
-    """List the devices that need no driver: the embedded device with each of its profiles, then spirv-val if it is there."""
-    listings = [_embedded(profile) for profile in list_profiles()]
-    with suppress(DeviceError):
-        listings.append(_validator())
-    return listings
-
-
-def _validator() -> DeviceListing:
-    spec = DeviceSpec(_VALIDATOR, _VALIDATOR)
-    return DeviceListing(spec, open_device(spec).description)
+def list_others() -> list[DeviceDescription]:
+    """Return what those say of themselves that need no driver: the embedded device with each of its profiles, then the validators that are
+    there."""
+    found = [_embedded(profile).description for profile in list_profiles()]
+    for spec in VALIDATORS.values():
+        with suppress(DeviceError):
+            found.append(open_judge(spec).description)
+    return found
 
 
 def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
-    """Find the device that a user's words mean.
+    """Find the device or validator that a user's words mean.
 
     Args:
         selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
@@ -109,9 +78,9 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
     if kind == EMBEDDED:
         listing = _embedded(profile if colon else DEFAULT_PROFILE)
         return Choice(listing.spec, listing.description, f"--device {selector}")
-    if selector == _VALIDATOR:
-        listing = _validator()
-        return Choice(listing.spec, listing.description, f"--device {selector}")
+    if selector in VALIDATORS:
+        spec = VALIDATORS[selector]
+        return Choice(spec, open_judge(spec).description, f"--device {selector}")
     listing = _named(selector, list_vulkan(seconds))
     return Choice(listing.spec, listing.description, f"--device {selector}")
 
@@ -173,7 +142,7 @@ def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
     if named:
         return named[0]
     known = [_numbered(vulkan.devices)] if vulkan.devices else []
-    known += [EMBEDDED, *(f"{EMBEDDED}:{profile}" for profile in list_profiles()), _VALIDATOR]
+    known += [EMBEDDED, *(f"{EMBEDDED}:{profile}" for profile in list_profiles()), *VALIDATORS]
     because = vulkan.absent or _broken(vulkan.broken)
     raise DeviceError(f"--device {selector}: no such device; there are: {', '.join(known)}{f' ({because})' if because else ''}")
 

@@ -1,0 +1,48 @@
+"""How a device is opened in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from cts.devices.device import Device
+from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
+
+
+def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
+    """Open a device in this process.
+
+    Args:
+        spec: the device.
+        watched: whether this process does nothing else, and another one ends it where a step takes too long.
+
+    Raises:
+        DeviceError: it is not there or cannot be opened.
+    """
+    if spec.kind == "vulkan":
+        from cts.devices.vulkan.device import VulkanDevice
+
+        fence_seconds = None if watched else spec.submission_seconds
+        return VulkanDevice(spec.name, spec.index, validation=spec.validation, fence_seconds=fence_seconds)
+    if spec.kind == "embedded":
+        return _open_embedded(spec)
+    module, _, function = spec.name.partition(":")
+    return cast(Callable[[], Device], getattr(import_module(module), function))()
+
+
+def _open_embedded(spec: DeviceSpec) -> Device:
+    from cts.devices.embedded.device import EmbeddedDevice
+    from cts.devices.embedded.profile import load_profile
+
+    profile = load_profile(spec.name)
+    return EmbeddedDevice(profile, mapping=spec.mapping) if spec.mapping else EmbeddedDevice(profile)
+
+
+def list_profiles() -> list[str]:
+    """Return the names of the embedded device's profiles, the default first."""
+    import cts.devices.embedded
+
+    names = sorted(path.stem for path in (Path(cts.devices.embedded.__path__[0]) / "profiles").glob("*.yaml"))
+    return sorted(names, key=lambda name: name != DEFAULT_PROFILE)

@@ -1,1 +1,0 @@
-"""Validators as devices: they judge modules and run none."""

@@ -1,0 +1,1 @@
+"""What judges modules without running them."""

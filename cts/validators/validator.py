@@ -1,0 +1,49 @@
+"""The protocol of a validator, and what is needed to open one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from cts.devices.device import Judge
+
+
+@dataclass(frozen=True)
+class ValidatorSpec:
+    """How to open a validator, in this process or another one.
+
+    Attributes:
+        kind: which one.
+    """
+
+    kind: Literal["spirv-val"] = "spirv-val"
+
+    @property
+    def selector(self) -> str:
+        """Return what ``--device`` takes to mean this validator."""
+        return self.kind
+
+
+VALIDATORS = {spec.selector: spec for spec in (ValidatorSpec(),)}
+"""By what ``--device`` takes to mean them."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a validator makes of a module: whether it is valid, and the message if it is not."""
+
+    accepted: bool
+    message: str = ""
+
+
+@runtime_checkable
+class Validator(Judge, Protocol):
+    """Judges modules. Not thread-safe; one module at a time."""
+
+    def validate(self, module: bytes) -> Answer:
+        """Return what it makes of ``module``.
+
+        Raises:
+            DeviceFailure: it died, or did not end.
+        """
+        ...

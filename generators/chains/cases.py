@@ -13,6 +13,7 @@ from generators.chains import tiles as chain_tiles
 from generators.chains.decisions import U32, Decisions
 from generators.chains.pointers import PointerWriter, Storage
 from generators.chains.tiles import ChainWriter
+from generators.operands.run_time import from_host
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import ProgramBuilder
@@ -129,7 +130,7 @@ class ChainCase:
         """
 
         def draw(name: str, parameters: Any, program: Program, rng: np.random.Generator) -> Subcase:
-            operands = {o.name: number(parameters) for o in program.operands if o.source in ("push_constant", "buffer")}
+            operands = {operand.name: number(parameters) for operand in from_host(program)}
             return Subcase(name, self.writer.inputs(rng), operands)
 
         return Built(self.builder.build(), draw)

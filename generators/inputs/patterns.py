@@ -100,6 +100,11 @@ def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
     return table[np.arange(count) % len(table)]
 
 
+def counted_bytes(component: ComponentType, first: int = 0x93) -> int:
+    """Return bits whose bytes count up from ``first``, the most significant one first; a narrower or wider reading changes them."""
+    return int.from_bytes(bytes(range(first, first + component.bytes)), "big")
+
+
 def tame_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
     """Draw random bits of the whole width for integers; for floats random signs, all bits of the significand, and magnitudes from 2**-3
     to 2**3, so small factors give exact, normal results. Unsigned, (count,)."""

@@ -8,9 +8,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from generators.inputs.patterns import counted_bytes
 from generators.layouts.matrix_arrays import matrix_target, tiled
 from generators.numerics.formats import bits_of, largest_finite, smallest_normal
 from generators.operands.origins import CONSTANT, ORIGINS, Filling, Origin, construct, feed, filling, initializer
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -91,7 +93,7 @@ def value_bits(value: Value, component: ComponentType, origin: Origin = CONSTANT
     width = component.bits
     match value:
         case "bytes":
-            return int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big")
+            return counted_bytes(component)
         case "ones":
             return bits_of(component, -1.0) if component.is_float else (1 << width) - 1
         case "high":
@@ -196,8 +198,6 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: Parameters, program: Program, _: np.random.Generator) -> Subcase:
         arrays, operands = feed(writer.fillings, program)
-        if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
-            operands["trip_count"] = parameters.trips
-        return Subcase(name, arrays, operands)
+        return Subcase(name, arrays, operands | run_time_operands(program, {"trip_count": parameters.trips}))
 
     return Built(writer.builder.build(), draw)

@@ -12,6 +12,7 @@ from generators.inputs.patterns import tame_bits
 from generators.layouts.matrix_arrays import matrix_source, matrix_target, tight
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -191,7 +192,6 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = {"source": tame_bits(array.pointee.component, array.count, rng).view(np.uint8)}
-        outside = [operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")]
-        return Subcase(name, inputs, {operand: writer.given[operand] for operand in outside})
+        return Subcase(name, inputs, run_time_operands(program, writer.given))
 
     return Built(built, draw)

@@ -14,6 +14,7 @@ from generators.inputs.whole_numbers import budget, up_to
 from generators.layouts.matrix_arrays import matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
+from generators.operands.run_time import from_host
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, Scoped
 from generators.program.builder import ProgramBuilder
@@ -161,8 +162,7 @@ def build(parameters: Parameters) -> Built:
             operand.name: inputs.scalar(operand.component, rng)
             if not operand.component.is_float
             else bits_of(operand.component, int(rng.choice(np.array(_SCALARS))))
-            for operand in program.operands
-            if operand.source in ("push_constant", "buffer")
+            for operand in from_host(program)
         }
         return Subcase(name, arrays, scalars)
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.inputs.patterns import index_coded, random_bits
+from generators.inputs.patterns import pattern_bits, random_bits
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, granule_of, lines_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
@@ -275,7 +275,7 @@ def build(parameters: Parameters) -> Built:
         inputs = {}
         for array in program.arrays:
             if array.name == "source":
-                bits = index_coded(component, array.count) if parameters.pattern == "index" else random_bits(component, array.count, rng)
+                bits = pattern_bits(parameters.pattern, component, array.count, rng)
                 inputs[array.name] = bits.view(np.uint8)
             elif array.name == "counter":
                 inputs[array.name] = np.zeros(array.bytes, np.uint8)

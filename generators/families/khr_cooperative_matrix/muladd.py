@@ -14,6 +14,7 @@ from generators.inputs.products import Chain, Operands
 from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_sources, matrix_targets
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import LOOPS, Declared, Form, ProductTiles, product_tiles
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -225,7 +226,7 @@ def build(parameters: Parameters) -> Built:
                 # Further accumulators get the same magnitudes elsewhere, so what was proved of the sums still holds.
                 moved = np.roll(data, position * 3, axis=-1) if group is worked.b else np.roll(data, position * 3, axis=-2)
                 arrays[array] = tiles.place(moved, rng)
-        operands = {o.name: worked.trips for o in program.operands if o.source in ("push_constant", "buffer")}
+        operands = run_time_operands(program, {"trip_count": worked.trips})
         return Subcase(name, arrays | fills(program, rng), operands, {"terms": chain.terms})
 
     return Built(built, draw)

@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.inputs.patterns import index_coded, random_bits
+from generators.inputs.patterns import pattern_bits
 from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, rounded_up, tight
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -139,9 +140,8 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw elements of which none has all bits zero, so a zero comes from a bounds check."""
-        bits = index_coded(component, count) if parameters.pattern == "index" else random_bits(component, count, rng)
+        bits = pattern_bits(parameters.pattern, component, count, rng)
         bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
-        outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
-        return Subcase(name, {"source": bits.view(np.uint8)}, {key: value for key, value in operands.items() if key in outside})
+        return Subcase(name, {"source": bits.view(np.uint8)}, run_time_operands(program, operands))
 
     return Built(builder.build(), draw)

@@ -17,6 +17,7 @@ from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, 
 from generators.layouts.placement import Target, fills, stage_out
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -177,9 +178,8 @@ def _by_place(component: ComponentType) -> Function:
     at: Expression = Binary(
         "add", Binary("multiply", row, constant(U32, 0x9E3779B1)), Binary("multiply", column, constant(U32, 0x85EBCA6B))
     )
-    minus_one = int(np.array([-1]).astype(component.dtype).view(component.bits_dtype)[0])
     chosen = Binary("equal", Binary("and", at, constant(U32, 1 << 31)), constant(U32, 0))
-    opposite = Binary("multiply", element, constant(component, minus_one))
+    opposite = Binary("multiply", element, constant(component, bits_of(component, -1)))
     return element_function("by_place", (row, column, element), Choose(chosen, element, opposite))
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from generators.inputs.use_chains import UseChain, operands
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
 from generators.layouts.placement import fills
+from generators.numerics.formats import bits_of
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
@@ -190,8 +192,8 @@ class _ChainProgram:
         if self.parameters.between == "scaled":
             components = (self.chain.first, self.chain.converted)
             scale = -_SCALE if all(component.is_float or component.is_signed for component in components) else _SCALE
-            bits = np.array([scale], self.chain.first.dtype).view(self.chain.first.bits_dtype)
-            scores = builder.times_scalar("matrix_scaled", scores, builder.literal(int(bits[0]), self.chain.first))
+            factor = builder.literal(bits_of(self.chain.first, scale), self.chain.first)
+            scores = builder.times_scalar("matrix_scaled", scores, factor)
         if self.parameters.between == "negated_before":
             scores = builder.negate("matrix_opposite", scores)
         if self.parameters.enters == "transposed":
@@ -240,8 +242,7 @@ class _ChainProgram:
         """Draw operands for which both sums are exact; random bytes follow the lines of a matrix."""
         drawn = operands(self.chain, program.instances, rng)
         arrays = {array: self.sources[array].tiles.place(bits, rng) for array, bits in drawn.items()}
-        given = {o.name: self.chain.trips for o in program.operands if o.source in ("push_constant", "buffer")}
-        return Subcase(name, arrays | fills(program, rng), given)
+        return Subcase(name, arrays | fills(program, rng), run_time_operands(program, {"trip_count": self.chain.trips}))
 
 
 def build(parameters: Parameters) -> Built:

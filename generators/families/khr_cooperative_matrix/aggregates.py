@@ -80,7 +80,7 @@ def _leaves(type_: ValueType, path: tuple[int, ...] = ()) -> Iterator[Leaf]:
         yield from _leaves(part_type(type_, (index,)), (*path, index))
 
 
-class _ProgramWriter:
+class _AggregatesWriter:
     """Writes the program of one case.
 
     Attributes:
@@ -269,7 +269,7 @@ class _ProgramWriter:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random bits, so no two matrices are equal."""
-    writer = _ProgramWriter(parameters)
+    writer = _AggregatesWriter(parameters)
     writer.fill()
     writer.move()
     writer.store()

@@ -88,7 +88,7 @@ class _Holder:
         return (self.path, *self.beside)
 
 
-class _ProgramWriter:
+class _ElementsWriter:
     """Writes the program of one case: matrices into variables, components updated, all matrices stored.
 
     Attributes:
@@ -186,7 +186,7 @@ class _ProgramWriter:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random data without zeros or denormals."""
-    writer = _ProgramWriter(parameters)
+    writer = _ElementsWriter(parameters)
     built = writer.write()
     array = built.array("source")
 

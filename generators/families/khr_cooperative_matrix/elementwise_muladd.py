@@ -75,7 +75,7 @@ def _types(parameters: Parameters) -> dict[str, MatrixType]:
     return types
 
 
-class _ProgramWriter:
+class _ElementwiseMuladdWriter:
     """Writes the program of one case.
 
     Attributes:
@@ -144,7 +144,7 @@ def _float_limits(parameters: Parameters) -> dict[str, int]:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random bits for integers, whole numbers of both signs for floats."""
-    writer, limits = _ProgramWriter(parameters), _float_limits(parameters)
+    writer, limits = _ElementwiseMuladdWriter(parameters), _float_limits(parameters)
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays: dict[str, np.ndarray] = {}

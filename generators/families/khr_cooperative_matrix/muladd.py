@@ -141,7 +141,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _ProductWriter:
+class _MuladdWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -209,7 +209,7 @@ class _ProductWriter:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and operands of the data and pattern of each subcase, drawn for every accumulator."""
-    writer = _ProductWriter(parameters)
+    writer = _MuladdWriter(parameters)
     if parameters.form in LOOPS:
         writer.loop()
     else:

@@ -53,7 +53,7 @@ class Target:
     buffer: Array
 
     def finish(self, builder: ProgramBuilder) -> None:
-        """After the last store, copy workgroup memory to the buffer, after a barrier."""
+        """Copy workgroup memory to the buffer after the last store and a barrier."""
         if self.array is not self.buffer:
             builder.barrier()
             builder.copy(self.buffer, self.array)

@@ -86,7 +86,7 @@ def _tiles(parameters: Parameters) -> ProductTiles:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     tiles = _tiles(parameters)
     return fit_workgroup_memory(parameters.storage, [*tiles.a.values(), *tiles.b.values(), *tiles.c.values(), *tiles.d.values()])
 
@@ -99,7 +99,7 @@ def _data_fits_row(parameters: Parameters) -> bool:
 
 
 def _carries(parameters: Parameters) -> bool:
-    """A result that is C of the next multiply-add needs the types of C and Result to be one; so does sign, for chains of both."""
+    """Tell whether a result can be C of the next multiply-add, where it is: C and Result have one type, and one sign as declared."""
     row = parameters.row
     return parameters.form not in (*LOOPS, "reuse") or (row.c is row.result and parameters.declared not in ("c", "result"))
 
@@ -118,13 +118,14 @@ def _signed_sums(parameters: SubcaseParameters) -> bool:
 
 
 def _wide_enough(parameters: Parameters) -> bool:
-    """An fp8 or bf16 result has too few bits for a long chain of exact sums, or for the envelope to exclude anything."""
+    """Tell whether the result is wide enough: an fp8 or bf16 result has too few bits for a long chain of exact sums, or for the envelope to
+    exclude anything."""
     row = parameters.row
     return not row.result.is_float or row.result.precision >= 8 or parameters.form == "single"
 
 
 def _mixes_types(parameters: Parameters) -> bool:
-    """A differs from B, or C from Result (KHR-MAD-13)."""
+    """Tell whether A differs from B, or C from Result (KHR-MAD-13)."""
     row = parameters.row
     return row.a is not row.b or row.c is not row.result
 

@@ -68,7 +68,7 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _fits(parameters: Parameters) -> bool:
-    """All taps of a filter with some channels are the columns of one matrix."""
+    """Tell whether all taps of a filter with some channels are the columns of one matrix."""
     height, width = parameters.filter
     return parameters.form == "taps" or (parameters.row.k // 2) % (height * width) == 0
 

@@ -50,7 +50,7 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _types_fit(parameters: Parameters) -> bool:
-    """Scales are f16, and integers have none."""
+    """Tell whether the types fit: scales are f16, and integers have none."""
     factor = parameters.row.a.name
     return factor == "f16" if parameters.format.scaled else factor in ("f16", "s8")
 

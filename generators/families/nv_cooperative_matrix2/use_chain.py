@@ -114,7 +114,7 @@ def _chain(parameters: Parameters) -> UseChain:
 
 
 def _has_arithmetic(parameters: Parameters) -> bool:
-    """Elements of S are scaled or negated, elements of P negated."""
+    """Tell whether the types have the arithmetic: elements of S are scaled or negated, elements of P negated."""
     first, converted = parameters.types.first, parameters.types.converted
     match parameters.between:
         case "scaled" | "negated_before":
@@ -143,7 +143,7 @@ def _tiles(parameters: Parameters, chain: UseChain) -> dict[str, Tiles]:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     return fit_workgroup_memory(parameters.storage, _tiles(parameters, _chain(parameters)).values())
 
 

@@ -47,6 +47,7 @@ class Tiles:
         steps: matrices of each instance; of 0 there is still one.
         first: where the first matrix begins.
         of: the array's pointee; the component if None.
+        end: the length of the array; None if it ends after the last pitch.
     """
 
     type: MatrixType
@@ -57,6 +58,7 @@ class Tiles:
     steps: int = 1
     first: int = 0
     of: Pointee | None = None
+    end: int | None = None
 
     @property
     def component(self) -> ComponentType:
@@ -92,7 +94,7 @@ class Tiles:
     @property
     def length(self) -> int:
         """The length of the array."""
-        return self.first + self.own_pitch * self.instances
+        return self.first + self.own_pitch * self.instances if self.end is None else self.end
 
     @property
     def bytes(self) -> int:

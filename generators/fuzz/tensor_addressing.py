@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.tensor_writer import TensorWriter
-from generators.layouts.tensors import contents, tensor_array
+from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
 from generators.program.tensor import LayoutSetting, TensorLayoutType, TensorViewType, ViewSetting
@@ -107,7 +107,7 @@ def write(addressing: Addressing) -> Written:
 def data(program: Program, component: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Draw random bits for every input array, by name; uint8."""
     type_ = COMPONENT_TYPES[component]
-    return {array.name: contents(array, type_, "bits", rng) for array in program.arrays if array.role == "input"}
+    return {array.name: pattern_contents(array, type_, "bits", rng) for array in program.arrays if array.role == "input"}
 
 
 def subcase(name: str, written: Written, inputs: Mapping[str, np.ndarray]) -> Subcase:

@@ -101,7 +101,7 @@ class Tiles:
         """The size of the array."""
         return self.length * self.pointee.bytes
 
-    def place(self, values: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+    def contents(self, values: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
         """Return the contents of an array of components: uint8.
 
         Args:
@@ -318,4 +318,4 @@ def matrix_contents(type_: MatrixType, values: np.ndarray) -> np.ndarray:
         type_: of the matrices.
         values: the component's dtype, (instances, rows, columns). Between the rows are bits that name their positions.
     """
-    return _own_array(type_, len(values)).place(values, None)
+    return _own_array(type_, len(values)).contents(values, None)

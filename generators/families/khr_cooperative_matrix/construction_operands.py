@@ -330,7 +330,7 @@ def build(parameters: Parameters) -> Built:
                 source = writer.sources.get(f"{each}{suffix}")
                 if source is not None:
                     drawn = _draw(source.tiles.type, each, found[suffix], program.instances, rng)
-                    arrays[source.name] = source.tiles.place(drawn, rng)
+                    arrays[source.name] = source.tiles.contents(drawn, rng)
         return Subcase(name, arrays, operands | run_time_operands(program, {"trip_count": parameters.trips}))
 
     return Built(writer.builder.build(), draw)

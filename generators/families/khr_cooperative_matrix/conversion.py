@@ -409,7 +409,7 @@ def build(parameters: Parameters) -> Built:
             elements = conversion_products.before(of, found[0], _FACTOR_NAMES[parameters.use], program.instances, rng)
         else:
             elements = conversion_products.after(of, found[0], program.instances, rng)
-        arrays = {array: source.tiles.place(elements[array], rng) for array, source in writer.sources.items()}
+        arrays = {array: source.tiles.contents(elements[array], rng) for array, source in writer.sources.items()}
         return Subcase(name, arrays | fills(program, rng))
 
     return Built(writer.finish(), draw)

@@ -214,7 +214,7 @@ def build(parameters: Parameters) -> Built:
         if parameters.form == "same":
             # The right operand may divide anything, itself included.
             drawn["left"] = drawn["right"]
-        arrays = {array: tiles.place(drawn[array], rng) for array in writer.sources}
+        arrays = {array: tiles.contents(drawn[array], rng) for array in writer.sources}
         operands = run_time_operands(program, {"scalar": scalar})
         return Subcase(name, arrays | fills(program, rng), operands)
 

@@ -157,7 +157,7 @@ def build(parameters: Parameters) -> Built:
                 drawn = up_to(limits[array], shape, rng).astype(component.dtype)
             else:
                 drawn = inputs.integers(component, "add", "random", shape, rng)[0]
-            arrays[array] = writer.arrays[array].tiles.place(drawn, rng)
+            arrays[array] = writer.arrays[array].tiles.contents(drawn, rng)
         scalars = {
             operand.name: inputs.scalar(operand.component, rng)
             if not operand.component.is_float

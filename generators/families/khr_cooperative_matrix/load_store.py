@@ -13,7 +13,7 @@ from generators.errors import GeneratorError
 from generators.inputs.patterns import Pattern, counted_bytes, pattern_bits
 from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, matrix_source, matrix_target, rounded_up
 from generators.layouts.placement import PointeeName, fills, pointee_of
-from generators.layouts.tensors import contents
+from generators.layouts.tensors import pattern_contents
 from generators.numerics.formats import bits_of
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
@@ -247,7 +247,7 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
         if parameters.action != "store_only":
-            inputs["source"] = contents(program.array("source"), component, parameters.pattern, rng)
+            inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
         # Without a load, the pattern gives the value.
         values = places | {"value": int(pattern_bits(parameters.pattern, component, 8, rng)[-1])}
         return Subcase(name, inputs, run_time_operands(program, values))

@@ -226,7 +226,7 @@ def build(parameters: Parameters) -> Built:
             for position, (array, tiles) in enumerate(group.items()):
                 # Further accumulators get the same magnitudes elsewhere, so what was proved of the sums still holds.
                 moved = np.roll(data, position * 3, axis=-1) if group is worked.b else np.roll(data, position * 3, axis=-2)
-                arrays[array] = tiles.place(moved, rng)
+                arrays[array] = tiles.contents(moved, rng)
         operands = run_time_operands(program, {"trip_count": worked.trips})
         return Subcase(name, arrays | fills(program, rng), operands, {"terms": chain.terms})
 

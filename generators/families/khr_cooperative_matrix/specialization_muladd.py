@@ -246,6 +246,6 @@ def build(parameters: Parameters) -> Built:
         patterns = _FLOATS if own.row.result.is_float else _INTEGERS
         drawn = patterns[parameters.pattern](Chain(own.row, own.instances, 1), rng)
         data = {"a": drawn.a, "b": drawn.b, "c": drawn.c[:, None]}
-        return Subcase(name, {array: own_tiles[array].place(np.ascontiguousarray(bits), rng) for array, bits in data.items()})
+        return Subcase(name, {array: own_tiles[array].contents(bits, rng) for array, bits in data.items()})
 
     return Built(constants.together([_MuladdPipelineWriter(parameters, all_, placed, number).write() for number in range(len(all_))]), draw)

@@ -275,7 +275,7 @@ class _FlexibleMatrices:
             if parameters.does in _REDUCTIONS and not second:
                 operands = _positive(operands, self.row)
             drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
-        arrays = {array: self.arrays[array].tiles.place(data, rng) for array, data in drawn.items()}
+        arrays = {array: self.arrays[array].tiles.contents(data, rng) for array, data in drawn.items()}
         return Subcase(name, arrays | fills(program, rng), self.tensors.operands)
 
 

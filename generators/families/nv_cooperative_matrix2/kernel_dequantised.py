@@ -158,7 +158,7 @@ class _DequantisedProduct:
         packed = rng.integers(0, 256, self.packed.array.bytes, np.uint8)
         blocks = self.format.draw(self.blocks, self.block, rng).reshape(-1)
         packed[POINTER_ALIGNMENT : POINTER_ALIGNMENT + len(blocks)] = blocks
-        inputs = {"plain": self.plain.place(plain.astype(component.dtype), rng), "packed": packed}
+        inputs = {"plain": self.plain.contents(plain.astype(component.dtype), rng), "packed": packed}
         inputs |= epilogue_data(program, row.result, budget // 2, rng)
         return Subcase(name, inputs, self.writer.operands)
 

@@ -230,7 +230,7 @@ class _ChainProgram:
     def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw operands for which both sums are exact; random bytes follow the lines of a matrix."""
         drawn = operands(self.chain, program.instances, rng)
-        arrays = {array: self.sources[array].tiles.place(bits, rng) for array, bits in drawn.items()}
+        arrays = {array: self.sources[array].tiles.contents(bits, rng) for array, bits in drawn.items()}
         return Subcase(name, arrays | fills(program, rng), run_time_operands(program, {"trip_count": self.chain.trips}))
 
 

@@ -244,7 +244,7 @@ class _UseChange:
         """Draw the pattern in all matrices, one after the other; random bytes follow the lines of a matrix."""
         rows, columns = parameters.shape
         bits = self._bits(parameters, program.instances * rows * columns, rng).reshape(-1, rows, columns)
-        return Subcase(name, {"source": self.source.tiles.place(bits, rng), **fills(program, rng)})
+        return Subcase(name, {"source": self.source.tiles.contents(bits, rng), **fills(program, rng)})
 
     def _bits(self, parameters: SubcaseParameters, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draw the elements of the source, (count,)."""

@@ -275,7 +275,7 @@ class _Attention:
             "k": rng.integers(-2, 2, shapes["k"], endpoint=True),
             "v": kernels.signed_whole(shapes["v"], most, row.b, rng),
         }
-        inputs = {which: self.tensors[which].place(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
+        inputs = {which: self.tensors[which].contents(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
         return Subcase(name, inputs, self.writer.operands)
 
 

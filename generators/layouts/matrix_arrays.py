@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,6 +21,8 @@ WORKGROUP_BYTES = 24 * 1024
 
 ALIGNMENT = 16
 """Bytes to which a matrix access is aligned at most (KHR-ALIGN-01)."""
+
+OTHER_LAYOUT: Mapping[Layout, Layout] = MappingProxyType({Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR})
 
 _STORAGE_BUFFER = StorageClass.STORAGE_BUFFER
 

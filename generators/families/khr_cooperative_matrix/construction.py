@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from generators.inputs.patterns import counted_bytes
-from generators.layouts.matrix_arrays import matrix_target, tiled
+from generators.layouts.matrix_arrays import OTHER_LAYOUT, matrix_target, tiled
 from generators.numerics.formats import bits_of, largest_finite, smallest_normal
 from generators.operands.origins import CONSTANT, ORIGINS, Filling, Origin, construct, feed, filling, initializer
 from generators.operands.run_time import run_time_operands
@@ -22,8 +22,6 @@ from generators.program.program import Program, Subcase
 from generators.program.values import Matrix, MatrixType, Scalar
 from generators.program.variables import ArrayType, Initializer
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Use
-
-_OTHER = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
 
 Value = Literal["bytes", "ones", "high", "low", "least"]
 """The value of a matrix; see ``value_bits``."""
@@ -155,7 +153,7 @@ class _MatrixWriter:
         for i, matrix in enumerate(matrices):
             self.store(matrix, f"d{i}", self.layout)
         if self.parameters.form == "twice":
-            self.store(matrices[0], "again", _OTHER[self.layout])
+            self.store(matrices[0], "again", OTHER_LAYOUT[self.layout])
 
     def loop(self) -> None:
         """Carry matrices through a loop: they change places, or another takes the place of the first, or of an undefined one."""

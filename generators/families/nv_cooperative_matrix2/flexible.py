@@ -13,7 +13,7 @@ import numpy as np
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded
 from generators.inputs.products import Chain, Operands
-from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
+from generators.layouts.matrix_arrays import OTHER_LAYOUT, MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.placement import Target, fills, stage_out
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
@@ -160,8 +160,7 @@ def _tiles(parameters: Parameters, row: PropertyRow) -> dict[str, Tiles]:
     found = {name: tiled(types[name], layout[name], True, count) for name in "abcd"}
     if parameters.does == "load_store":
         del found["d"]
-        other = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
-        found |= {f"{name}_again": tiled(types[name], other[layout[name]], True, count) for name in "abc"}
+        found |= {f"{name}_again": tiled(types[name], OTHER_LAYOUT[layout[name]], True, count) for name in "abc"}
     return found
 
 

@@ -59,15 +59,15 @@ from typing import Literal
 
 import numpy as np
 
-from generators.inputs.patterns import index_coded, random_bits
+from generators.inputs.patterns import pattern_bits
+from generators.layouts.matrix_arrays import Tiles, matrix_source, matrix_target
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
-from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
 
 _SIZE = 16
 
@@ -98,19 +98,17 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"stride_is_whol
 
 def build(parameters: Parameters) -> Built:
     """Build a case: here a matrix is loaded and stored again."""
-    component, layout = parameters.component, parameters.layout
+    component = parameters.component
     stride = _SIZE + parameters.padding // component.bytes
     builder = ProgramBuilder(Scope.SUBGROUP)
-    source = builder.array("source", Pointee(component), _SIZE * stride, StorageClass.STORAGE_BUFFER, "input")
-    target = builder.array("target", Pointee(component), _SIZE * stride, StorageClass.STORAGE_BUFFER, "output")
     type_ = MatrixType(component, Scope.SUBGROUP, _SIZE, _SIZE, Use.ACCUMULATOR)
-    matrix = builder.load("matrix", type_, source, builder.literal(0), builder.literal(stride), layout)
-    builder.store(matrix, target, builder.literal(0), builder.literal(stride), layout)
+    tiles = Tiles(type_, parameters.layout, stride, _SIZE * stride)
+    source, target = matrix_source(builder, "source", tiles), matrix_target(builder, "target", tiles)
+    target.store(source.load())
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         # The data of one dispatch: every operand must change the expected result.
-        count = program.array("source").count
-        bits = index_coded(component, count) if parameters.pattern == "index" else random_bits(component, count, rng)
+        bits = pattern_bits(parameters.pattern, component, program.array("source").count, rng)
         return Subcase(name, {"source": bits.view(np.uint8)})
 
     return Built(builder.build(), draw)

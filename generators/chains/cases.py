@@ -13,6 +13,7 @@ from generators.chains import tiles as chain_tiles
 from generators.chains.decisions import U32, Decisions
 from generators.chains.pointers import PointerWriter, Storage
 from generators.chains.tiles import ChainWriter
+from generators.operands.run_time import from_host
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import ProgramBuilder
@@ -73,16 +74,22 @@ class CallForm:
 
 @dataclass(frozen=True, kw_only=True)
 class CallParameters(ChainParameters):
-    """The parameters of a case of functions and calls; ``form`` is a CallForm."""
+    """The parameters of a case of functions and calls; families declare which forms there are."""
 
+    form: CallForm
     source: DecidingSource = parameter("where n comes from", default="push_constant", applies=lambda parameters: parameters.form.decides)
     control: Hint = parameter("the function control, for or against inlining", default="none")
 
+    @property
+    def n_decides(self) -> bool:
+        """Tell whether n decides something."""
+        return self.form.decides
 
-def build_calls(parameters: CallParameters, form: CallForm, storage: Storage = "function") -> Built:
+
+def build_calls(parameters: CallParameters, storage: Storage = "function") -> Built:
     """Build a case of functions and calls: its program, and data that differ in every tile."""
     case = begin(parameters)
-    form.write(PointerWriter(case.writer, Decisions(case.writer, case.n, "less", "none"), parameters.control, storage))
+    parameters.form.write(PointerWriter(case.writer, Decisions(case.writer, case.n, "less", "none"), parameters.control, storage))
     return case.finish(lambda subcase: subcase.number)
 
 
@@ -129,7 +136,7 @@ class ChainCase:
         """
 
         def draw(name: str, parameters: Any, program: Program, rng: np.random.Generator) -> Subcase:
-            operands = {o.name: number(parameters) for o in program.operands if o.source in ("push_constant", "buffer")}
+            operands = {operand.name: number(parameters) for operand in from_host(program)}
             return Subcase(name, self.writer.inputs(rng), operands)
 
         return Built(self.builder.build(), draw)

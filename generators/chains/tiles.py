@@ -136,5 +136,5 @@ class ChainWriter:
             tiles = self.tiles[name]
             side = max(tiles.rows, tiles.columns)
             rest = ((0, 0), (0, 0), (0, side - tiles.rows), (0, side - tiles.columns))
-            found[name] = tiles.place(np.pad(values, rest, mode="wrap"), rng)
+            found[name] = tiles.contents(np.pad(values, rest, mode="wrap"), rng)
         return found

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import number
+from generators.engine_kernels.parts import constant_of
 from generators.inputs.whole_numbers import any_signs
 from generators.layouts.block_formats import F16, S8, S32, U8, U32, bits_at, block_of, word
 from generators.program.expressions import Binary, BlockRead, Choose, Converted, Expression, Part, element_function
@@ -64,7 +64,7 @@ class Format:
                 shift = Binary("multiply", Binary("and", place, word(1)), word(4))
             result = Converted(S32, bits_at(BlockRead(pointer, last, index), shift, 4))
             if not self.minimum:
-                result = Binary("subtract", result, number(8, S32))
+                result = Binary("subtract", result, constant_of(8, S32))
         result = Converted(target, result)
         if self.scaled:
             result = Binary("multiply", result, BlockRead(pointer, 0))

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.engine_kernels.parts import KernelWriter, number
+from generators.engine_kernels.parts import KernelWriter, constant_of
 from generators.inputs.whole_numbers import any_signs, near
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32
@@ -86,7 +86,7 @@ class Epilogue:
         row, column = Value("row", U32), Value("column", U32)
         x, begin = Value("x", self.component), Value("begin", U32)
         if step == "limit":
-            limited: Expression = Binary("maximum", x, number(0, self.component))
+            limited: Expression = Binary("maximum", x, constant_of(0, self.component))
             return element_function(f"{step}_of", (row, column, x), limited)
         place = Binary("add", begin, column if step == "bias" else row)
         read = ElementRead(self._arrays[step], place)

@@ -67,7 +67,7 @@ def with_tail(tail: Tail, m: int, n: int, k: int) -> tuple[int, int, int]:
     )
 
 
-def number(value: float, component: ComponentType) -> Operand:
+def constant_of(value: float, component: ComponentType) -> Operand:
     """Return a constant of a function."""
     return constant(component, bits_of(component, value))
 

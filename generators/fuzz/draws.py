@@ -54,12 +54,12 @@ def _chance(rng: Rng, probability: float) -> bool:
 
 
 def _between(rng: Rng, low: int, high: int) -> int:
-    """From ``low`` to ``high``, both included."""
+    """Draw a number from ``low`` to ``high``, both included."""
     return int(rng.integers(low, high + 1))
 
 
 def _form(rng: Rng) -> Addressing:
-    """What a module is made from; all numbers are zero."""
+    """Draw what a module is made from; all numbers are zero."""
     component, rows, columns, use = _MATRICES[_between(rng, 0, len(_MATRICES) - 1)]
     load, rank = _chance(rng, 0.7), _between(rng, 1, 5)
     mode = list(ClampMode)[_between(rng, 0, len(ClampMode) - 1)]
@@ -101,7 +101,7 @@ def _view_form(rng: Rng, rank: int) -> View:
 
 
 def _numbers(rng: Rng, form: Addressing) -> Addressing:
-    """The numbers of one draw."""
+    """Draw the numbers of one draw."""
     view, needed = form.view, form.rows * form.columns
     if view is not None:
         view, needed = _view_numbers(rng, view, form, needed)
@@ -118,7 +118,7 @@ def _numbers(rng: Rng, form: Addressing) -> Addressing:
 
 
 def _split(rng: Rng, total: int, count: int) -> list[int]:
-    """``count`` factors of ``total``, which is a power of two."""
+    """Return ``count`` factors of ``total``, which is a power of two."""
     factors = [1] * count
     for _ in range(total.bit_length() - 1):
         factors[_between(rng, 0, count - 1)] *= 2
@@ -126,7 +126,7 @@ def _split(rng: Rng, total: int, count: int) -> list[int]:
 
 
 def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tuple[View, int]:
-    """The view, and how many elements a slice needs so that those of a store do not meet."""
+    """Draw the view, and how many elements a slice needs so that those of a store do not meet."""
     count = len(view.permutation)
     sizes: list[int] = []
     if view.has_dimensions:
@@ -148,7 +148,7 @@ def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tupl
 
 
 def _view_strides(rng: Rng, sizes: Sequence[int], store: bool) -> tuple[int, ...]:
-    """For a load any; for a store those of adjacent elements in some order of the dimensions."""
+    """Draw strides: for a load any; for a store those of adjacent elements in some order of the dimensions."""
     if not store and _chance(rng, 0.6):
         return tuple(_between(rng, 0, 40) for _ in sizes)
     strides, stride = [0] * len(sizes), 1
@@ -159,7 +159,7 @@ def _view_strides(rng: Rng, sizes: Sequence[int], store: bool) -> tuple[int, ...
 
 
 def _window(rng: Rng, extent: int) -> tuple[int, int]:
-    """Offset and span of a clip window; its end is a 32-bit number (F-TA-8)."""
+    """Draw offset and span of a clip window; its end is a 32-bit number (F-TA-8)."""
     kind = _between(rng, 0, 5)
     if kind == 0:
         return 0, _WHOLE
@@ -181,7 +181,7 @@ def _spans(rng: Rng, form: Addressing, needed: int) -> tuple[int, ...]:
 
 
 def _sizes(rng: Rng, form: Addressing, spans: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Dimensions of the tensor and offsets of the slice."""
+    """Draw the dimensions of the tensor and offsets of the slice."""
     if all(setting != "slice" for setting, _ in form.steps[_last_dimension(form) :]):
         return spans, (0,) * form.rank
     sizes, offsets = [], []
@@ -201,7 +201,7 @@ def _sizes(rng: Rng, form: Addressing, spans: tuple[int, ...]) -> tuple[tuple[in
 
 
 def _last_dimension(form: Addressing) -> int:
-    """The place of the last SetDimension, which resets offsets, spans and strides."""
+    """Return the place of the last SetDimension, which resets offsets, spans and strides."""
     return max(place for place, (setting, _) in enumerate(form.steps) if setting == "dimension")
 
 
@@ -220,7 +220,7 @@ def _steps(
     blocks: tuple[int, ...],
     tight: bool = False,
 ) -> tuple[Step, ...] | None:
-    """The settings with their numbers; None if the tensor is too large."""
+    """Return the settings with their numbers; None if the tensor is too large."""
     last = _last_dimension(form)
     slices = sum(setting == "slice" for setting, _ in form.steps[last:])
     parts = _parts(rng, offsets, slices)
@@ -255,7 +255,7 @@ def _small(rng: Rng, count: int, most: int) -> tuple[int, ...]:
 
 
 def _parts(rng: Rng, offsets: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
-    """``count`` tuples that add up to ``offsets``."""
+    """Return ``count`` tuples that add up to ``offsets``."""
     parts: list[tuple[int, ...]] = []
     left = offsets
     for _ in range(max(0, count - 1)):
@@ -266,7 +266,7 @@ def _parts(rng: Rng, offsets: tuple[int, ...], count: int) -> list[tuple[int, ..
 
 
 def _strides(sizes: Sequence[int], blocks: Sequence[int], innermost: int = 1, gaps: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Strides in blocks, at least what TA-STR-02 asks for, and more by ``gaps``."""
+    """Draw strides in blocks, at least what TA-STR-02 asks for, and more by ``gaps``."""
     strides = [innermost] * len(sizes)
     for dimension in range(len(sizes) - 2, -1, -1):
         inner = dimension + 1

@@ -13,7 +13,7 @@ _COUNTS = ("dimension", "block_size")
 
 
 def simpler(addressing: Addressing) -> Iterator[Addressing]:
-    """Candidates, the boldest first. Whether one is defined at all is for the reference model to say."""
+    """Yield candidates, the boldest first. Whether one is defined at all is for the reference model to say."""
     yield from _without_parts(addressing)
     for dimension in range(addressing.rank):
         if addressing.rank > 1:
@@ -25,7 +25,7 @@ def simpler(addressing: Addressing) -> Iterator[Addressing]:
 
 
 def size(addressing: Addressing) -> tuple[int, int, int, int]:
-    """What shrinking makes less: parts, operands, what is not plain, and the sum of the numbers."""
+    """Return what shrinking makes less: parts, operands, what is not plain, and the sum of the numbers."""
     view = addressing.view
     steps = [*addressing.steps, *(() if view is None else view.steps)]
     parts = len(steps) + (0 if view is None else 1 + view.has_dimensions + len(view.permutation))
@@ -75,7 +75,7 @@ def _without_dimension(addressing: Addressing, dimension: int) -> Addressing:
 
 
 def _merged(addressing: Addressing, dimension: int) -> Addressing:
-    """``dimension`` and the one before it as one, which has the elements of both."""
+    """Return ``dimension`` and the one before it as one, which has the elements of both."""
 
     def joined(step: Step) -> Step:
         setting, values = step
@@ -151,7 +151,7 @@ def _smaller(addressing: Addressing) -> Iterator[Addressing]:
 
 
 def _less(number: int, least: int) -> Iterator[int]:
-    """Numbers nearer to 0, but not nearer than ``least``: the nearest that are round, half of it, and one less."""
+    """Yield numbers nearer to 0, but not nearer than ``least``: the nearest that are round, half of it, and one less."""
     sign = -1 if number < 0 else 1
     amount = abs(number)
     seen = {amount}

@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.tensor_writer import TensorWriter
-from generators.layouts.tensors import contents, tensor_array
+from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.program.builder import ProgramBuilder
 from generators.program.program import Program, Subcase
 from generators.program.tensor import LayoutSetting, ViewSetting
@@ -84,7 +84,7 @@ class Written:
 
 
 def write(addressing: Addressing) -> Written:
-    """Equal programs for addressings of one form, so that they share a pipeline."""
+    """Write equal programs for addressings of one form, so that they share a pipeline."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     writer = TensorWriter(builder, addressing.source)
     component, load = COMPONENT_TYPES[addressing.component], addressing.access == "load"
@@ -105,18 +105,18 @@ def write(addressing: Addressing) -> Written:
 
 
 def data(program: Program, component: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Random bits for every input array, by name; uint8."""
+    """Draw random bits for every input array, by name; uint8."""
     type_ = COMPONENT_TYPES[component]
-    return {array.name: contents(array, type_, "bits", rng) for array in program.arrays if array.role == "input"}
+    return {array.name: pattern_contents(array, type_, "bits", rng) for array in program.arrays if array.role == "input"}
 
 
 def subcase(name: str, written: Written, inputs: Mapping[str, np.ndarray]) -> Subcase:
-    """The dispatch of an addressing."""
+    """Return the dispatch of an addressing."""
     return Subcase(name, inputs, written.operands)
 
 
 def describe(addressing: Addressing) -> str:
-    """A line for each part, for people: the operands that the shader takes from outside."""
+    """Return a line for each part, for people: the operands that the shader takes from outside."""
     lines = [
         f"{addressing.access} of {addressing.component} {addressing.rows}x{addressing.columns} use {addressing.use.name}, "
         f"clamp mode {addressing.mode.name}, {addressing.storage.value}, tensor at {addressing.first * POINTER_ALIGNMENT} bytes",

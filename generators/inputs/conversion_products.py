@@ -23,8 +23,8 @@ def _shapes(row: PropertyRow, instances: int) -> dict[str, tuple[int, int, int]]
 
 
 def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.random.Generator) -> Elements:
-    """The operand of ``use`` (``a`` or ``b``) has the bits of ``step``'s source; converted it is exact. A float source of an integer
-    has fractions, which the conversion drops."""
+    """Draw operands of which the operand of ``use`` (``a`` or ``b``) has the bits of ``step``'s source; converted it is exact. A float
+    source of an integer has fractions, which the conversion drops."""
     shapes = _shapes(row, instances)
     source, target = step.source, step.target
     if target.is_float:
@@ -53,7 +53,7 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
 def _others(
     row: PropertyRow, use: str, shapes: dict[str, tuple[int, int, int]], limits: tuple[int, int], rng: np.random.Generator
 ) -> Elements:
-    """The factor that is not converted, and C, of magnitudes up to ``limits``."""
+    """Draw the factor that is not converted, and C, of magnitudes up to ``limits``."""
     signed = row.result.is_float or row.result.is_signed
     factor = "b" if use == "a" else "a"
     return {
@@ -63,7 +63,7 @@ def _others(
 
 
 def after(row: PropertyRow, step: Step, instances: int, rng: np.random.Generator) -> Elements:
-    """The result is in the range of ``step``'s target; of floats it has fractions."""
+    """Draw operands whose result is in the range of ``step``'s target; of floats it has fractions."""
     shapes = _shapes(row, instances)
     target = step.target
     # Sums of floats count quarters.

@@ -39,7 +39,7 @@ def _float_bits(listed: Iterable[float], component: ComponentType) -> np.ndarray
 
 
 def plain(bits: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Which of ``bits`` are finite and not minus zero, bool."""
+    """Return which of ``bits`` are finite and not minus zero, bool."""
     if not component.is_float:
         return np.ones(bits.shape, bool)
     values = numbers(bits, component, False)
@@ -52,7 +52,7 @@ def _truncated(values: np.ndarray) -> np.ndarray:
 
 
 def fits(step: Step, bits: np.ndarray) -> np.ndarray:
-    """Which of ``bits`` have a result that is defined and does not exceed the largest float of the target, bool."""
+    """Return which of ``bits`` have a result that is defined and does not exceed the largest float of the target, bool."""
     values, target = numbers(bits, step.source, step.conversion in _SIGNED), step.target
     match step.conversion:
         case Conversion.F_TO_S:
@@ -68,13 +68,13 @@ def fits(step: Step, bits: np.ndarray) -> np.ndarray:
 
 
 def every_byte(steps: Sequence[Step]) -> np.ndarray:
-    """All patterns of an 8-bit source that all ``steps`` take."""
+    """Return all patterns of an 8-bit source that all ``steps`` take."""
     bits = np.arange(256, dtype=np.uint8)
     return bits[np.logical_and.reduce([fits(step, bits) for step in steps])]
 
 
 def _around(values: Iterable[float], source: ComponentType) -> np.ndarray:
-    """The floats of ``source`` nearest to ``values`` of both signs, and the neighbours of each."""
+    """Return the floats of ``source`` nearest to ``values`` of both signs, and the neighbours of each."""
     listed = list(values)
     bits = _float_bits([*listed, *(-value for value in listed)], source)
     one = source.bits_dtype.type(1)
@@ -82,7 +82,7 @@ def _around(values: Iterable[float], source: ComponentType) -> np.ndarray:
 
 
 def _landmarks(component: ComponentType) -> list[int]:
-    """Bits of positive floats: the ends of denormals and normals, and values of both parities around one."""
+    """Return bits of positive floats: the ends of denormals and normals, and values of both parities around one."""
     hidden = 1 << (component.precision - 1)
     one, largest = (int(bits) for bits in _float_bits([1.0, largest_finite(component)], component))
     near_one = [one - 1, one, one + 1, one + hidden // 2, one + hidden // 2 + 1]
@@ -90,7 +90,7 @@ def _landmarks(component: ComponentType) -> list[int]:
 
 
 def _ties(source: ComponentType, target: ComponentType) -> list[float]:
-    """Values of the target and halfway to the next one; of the source, if that has fewer."""
+    """Return values of the target and halfway to the next one; of the source, if that has fewer."""
     marked = source if target.precision > source.precision else target
     found = []
     for bits in _landmarks(marked):
@@ -114,7 +114,7 @@ def _float_edges(step: Step) -> np.ndarray:
 
 
 def _tie_integers(width: int, precision: int) -> list[int]:
-    """Integers halfway between two floats of so many bits, above an even and above an odd one, and their neighbours."""
+    """Return integers halfway between two floats of so many bits, above an even and above an odd one, and their neighbours."""
     found = []
     for k in range(precision, width):
         spacing = 1 << (k + 1 - precision)
@@ -138,14 +138,14 @@ def _integer_edges(step: Step) -> np.ndarray:
 
 
 def edges(steps: Sequence[Step]) -> np.ndarray:
-    """Ties and their neighbours on both sides, ends of types, denormals and powers of two, for each of ``steps``, that all take."""
+    """Return ties and their neighbours on both sides, ends of types, denormals and powers of two, for each of ``steps``, that all take."""
     found = [_float_edges(step) if step.source.is_float else _integer_edges(step) for step in steps]
     bits = np.unique(np.concatenate(found))
     return bits[np.logical_and.reduce([fits(step, bits) for step in steps])]
 
 
 def random(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.ndarray:
-    """Values of any magnitude that the types share, all their lower bits random, (count,)."""
+    """Draw values of any magnitude that the types share, all their lower bits random, (count,)."""
     source = steps[0].source
     draws = count * 4
     if source.is_float:
@@ -178,14 +178,14 @@ def _largest(step: Step) -> float:
 
 
 def _least_exponent(component: ComponentType) -> int:
-    """Of the smallest denormal; of an integer one bit behind the point."""
+    """Return the exponent of the smallest denormal; of an integer one bit after the point."""
     if not component.is_float:
         return -2
     return int(np.frexp(numbers(np.array([1]).astype(component.bits_dtype), component, False)[0])[1]) - 1
 
 
 def can_overflow(step: Step) -> bool:
-    """Whether the source has values beyond the largest float of the target."""
+    """Tell whether the source has values beyond the largest float of the target."""
     if not step.target.is_float:
         return False
     top = largest_finite(step.source) if step.source.is_float else float(_integer_limits(step.source.bits, step.conversion in _SIGNED)[1])
@@ -193,7 +193,7 @@ def can_overflow(step: Step) -> bool:
 
 
 def overflowing(step: Step, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Values beyond the largest float of the target, from just beyond to the largest of the source, (count,)."""
+    """Draw values beyond the largest float of the target, from just beyond to the largest of the source, (count,)."""
     source, largest = step.source, largest_finite(step.target)
     _, exponent = math.frexp(largest)
     spacing = math.ldexp(1.0, exponent - step.target.precision)
@@ -212,7 +212,7 @@ def overflowing(step: Step, count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _spread(low: int, high: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Values from 2^low to 2^high, at least one octave, as many of each magnitude, (count,).
+    """Draw values from 2^low to 2^high, at least one octave, as many of each magnitude, (count,).
 
     By multiplication alone: what powers and logarithms return differs from one processor to another.
     """
@@ -220,17 +220,17 @@ def _spread(low: int, high: int, count: int, rng: np.random.Generator) -> np.nda
 
 
 def infinite(source: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Infinities of both signs among ones of both signs, (count,)."""
+    """Return infinities of both signs among ones of both signs, (count,)."""
     return rng.permutation(np.resize(_float_bits([math.inf, -math.inf, 1.0, -1.0], source), count))
 
 
 def has_infinity(step: Step) -> bool:
-    """Whether the text says what the source's infinities become: only in 8-bit floats (facts.md C13)."""
+    """Tell whether the text says what the source's infinities become: only in 8-bit floats (facts.md C13)."""
     return step.source.is_float and step.source.name != "e4m3" and is_float8(step.target)
 
 
 def chained(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.ndarray:
-    """Values that stay in the range of every type of a chain of conversions, however each of them rounds, (count,)."""
+    """Draw values that stay in the range of every type of a chain of conversions, however each of them rounds, (count,)."""
     source = steps[0].source
     types = [source, *(step.target for step in steps)]
     if not any(type_.is_float for type_ in types):
@@ -252,14 +252,14 @@ def chained(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.n
 
 
 def is_new(pattern: str, part: int, count: int) -> bool:
-    """Whether part ``part`` of ``count`` values each is worth having: the first always, and of lists that are longer than small matrices
-    further ones, until all 256 bytes or 512 edges are seen."""
+    """Tell whether part ``part`` of ``count`` values each is worth having: the first always, and of lists that are longer than small
+    matrices further ones, until all 256 bytes or 512 edges are seen."""
     seen = part * count
     return seen == 0 or seen < {"bytes": 256, "edges": 512}.get(pattern, 0)
 
 
 def fill(listed: np.ndarray, count: int, part: int) -> np.ndarray:
-    """``count`` values from a list, in an order without the list's symmetry; part 0, 1, … take it up where the one before ended."""
+    """Return ``count`` values from a list, in an order without the list's symmetry; part 0, 1, … take it up where the one before ended."""
     length = len(listed)
     stride = next(k for k in range(max(1, length * 5 // 13), length + 2) if math.gcd(k, length) == 1)
     at = np.arange(part * count, (part + 1) * count, dtype=np.int64)

@@ -31,30 +31,30 @@ def _signs(shape: Shape, rng: np.random.Generator) -> np.ndarray:
 
 
 def _significands(bits: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Odd whole numbers of exactly ``bits`` significant bits (at least 2) and both signs, float64."""
+    """Draw odd whole numbers of exactly ``bits`` significant bits (at least 2) and both signs, float64."""
     magnitude = rng.integers(1 << (bits - 2), 1 << (bits - 1), shape) * 2 + 1
     return np.asarray(magnitude * _signs(shape, rng))
 
 
 def _exponents(component: ComponentType) -> tuple[int, int]:
-    """Binary exponents of the smallest normal and of the largest binade."""
+    """Return the binary exponents of the smallest normal and of the largest binade."""
     low, high = int(np.frexp(smallest_normal(component))[1]) - 1, int(np.frexp(largest_finite(component))[1]) - 1
     return (-_F64_EXPONENTS, _F64_EXPONENTS) if component.bits == 64 else (low, high)
 
 
 def _values(bits: int, exponents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Values of ``bits`` significant bits in the binades of ``exponents``, float64."""
+    """Draw values of ``bits`` significant bits in the binades of ``exponents``, float64."""
     return np.asarray(np.ldexp(_significands(bits, exponents.shape, rng), exponents - (bits - 1)))
 
 
 def scalar_bits(component: ComponentType) -> int:
-    """Significant bits of the float scalar of a multiplication: half, so that matrices have data whose products are exact, but more
-    than bf16 has."""
+    """Return how many significant bits the float scalar of a multiplication has: half, which leaves matrices data whose products are
+    exact, but more than bf16 has."""
     return max(component.precision // 2, COMPONENT_TYPES["bf16"].precision + 1)
 
 
 def scalar(component: ComponentType, rng: np.random.Generator) -> int:
-    """A scalar for OpMatrixTimesScalar, as bits: full-width, and neither even nor close to a power of two."""
+    """Draw a scalar for OpMatrixTimesScalar, as bits: full-width, and neither even nor close to a power of two."""
     if component.is_float:
         value = _values(scalar_bits(component), np.array([1]), rng).astype(component.dtype)
         return int(value.view(component.bits_dtype)[0])
@@ -76,14 +76,14 @@ def _exact(component: ComponentType, operation: str, shape: Shape, rng: np.rando
 
 
 def _rounding(component: ComponentType, _: str, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Full significands, at most four binades apart."""
+    """Draw full significands, at most four binades apart."""
     p = component.precision
     left, right = (_values(p, rng.integers(-1, 4, shape), rng) for _ in range(2))
     return left, right
 
 
 def _cancel(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Sums (differences) that lose all but the last few bits, and are exact for it."""
+    """Draw operands of sums (differences) that lose all but the last few bits, and are exact for it."""
     p = component.precision
     digits = _significands(p, shape, rng)
     change = 2.0 * rng.integers(-7, 8, shape)
@@ -93,7 +93,7 @@ def _cancel(component: ComponentType, operation: str, shape: Shape, rng: np.rand
 
 
 def _range(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Full significands in every binade that keeps operands and results normal and finite."""
+    """Draw full significands in every binade that keeps operands and results normal and finite."""
     p = component.precision
     low, high = _exponents(component)
     # A sum that cancels keeps a unit of its operands, which must be normal.
@@ -118,7 +118,7 @@ _FLOATS: Mapping[str, Callable[[ComponentType, str, Shape, np.random.Generator],
 
 
 def floats(component: ComponentType, operation: str, pattern: str, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Operands of a float operation.
+    """Draw operands of a float operation.
 
     Args:
         operation: ``add``, ``subtract``, ``multiply``, ``divide``, ``negate`` or ``times_scalar`` (left alone counts for the last two).
@@ -136,7 +136,7 @@ def _edges(component: ComponentType) -> np.ndarray:
 
 
 def _undefined(component: ComponentType, operation: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Where a division of these bits is undefined (facts.md C9)."""
+    """Return where a division of these bits is undefined (facts.md C9)."""
     if operation not in ("signed_divide", "unsigned_divide"):
         return np.zeros(left.shape, bool)
     least, minus_one = 1 << (component.bits - 1), (1 << component.bits) - 1
@@ -145,7 +145,7 @@ def _undefined(component: ComponentType, operation: str, left: np.ndarray, right
 
 
 def _of_every_width(component: ComponentType, shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Bits that are not zero, as often narrow as wide, of both signs: quotients of every size."""
+    """Draw bits that are not zero, as often narrow as wide, of both signs: quotients of every size."""
     bits = rng.integers(0, 1 << component.bits, shape, np.uint64)
     width = rng.integers(2, component.bits, shape, np.uint64)
     narrow = (bits | np.uint64(1 << (component.bits - 1))) >> width
@@ -154,7 +154,7 @@ def _of_every_width(component: ComponentType, shape: Shape, rng: np.random.Gener
 
 
 def integers(component: ComponentType, operation: str, pattern: str, shape: Shape, rng: np.random.Generator) -> Pair:
-    """Operands of an integer operation.
+    """Draw operands of an integer operation.
 
     Args:
         operation: ``add``, ``subtract``, ``multiply``, ``signed_divide``, ``unsigned_divide``, ``negate`` or ``times_scalar``.
@@ -177,7 +177,7 @@ def integers(component: ComponentType, operation: str, pattern: str, shape: Shap
 
 
 def chain(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
-    """Left, right and a scalar (as bits) for ((left + right) * left) * scalar - right, of floats exact under every contraction and
+    """Draw left, right and a scalar (as bits) for ((left + right) * left) * scalar - right, of floats exact under every contraction and
     reassociation (facts.md C5): whole numbers, of which no product or sum of magnitudes needs more bits than the type has.
 
     Of integers ``right`` may divide the result: it is neither 0 nor -1.
@@ -194,12 +194,12 @@ def chain(component: ComponentType, shape: Shape, rng: np.random.Generator) -> t
 
 
 def _whole(bits: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Whole numbers below 2**bits, of both signs and not zero."""
+    """Draw whole numbers below 2**bits, of both signs and not zero."""
     return np.asarray(rng.integers(1, 1 << bits, shape) * _signs(shape, rng))
 
 
 def contraction(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """x, y, z for x * y - z, z the rounded product but for a few of its last bits: a fused multiply-add keeps the bits that the product
+    """Draw x, y, z for x * y - z, z near the rounded product: a fused multiply-add keeps the bits that the product
     must lose, and they are as large as the result."""
     p = component.precision
     x, y = (_values(p, rng.integers(-1, 2, shape), rng) for _ in range(2))

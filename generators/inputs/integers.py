@@ -10,7 +10,7 @@ from generators.types import ComponentType
 
 
 def _limits(component: ComponentType) -> tuple[int, int]:
-    """(lowest, highest) value."""
+    """Return (lowest, highest) value."""
     if component.is_signed:
         return -(1 << (component.bits - 1)), (1 << (component.bits - 1)) - 1
     return 0, (1 << component.bits) - 1
@@ -22,14 +22,14 @@ def _random(component: ComponentType, shape: tuple[int, ...], rng: np.random.Gen
 
 
 def wrapping(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Every bit of every operand random."""
+    """Draw operands with every bit random."""
     shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     return Operands(_random(row.a, shape_a, rng), _random(row.b, shape_b, rng), _random(row.c, shape_c, rng))
 
 
 def edges(chain: Chain, rng: np.random.Generator) -> Operands:
-    """The ends of the types in a and b, and c so near the ends of its own that most sums cross them."""
+    """Draw the ends of the types in a and b, and c so near the ends of its own that most sums cross them."""
     shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     draws = []
@@ -44,7 +44,8 @@ def edges(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
-    """A is a permutation matrix times one or (where signed) minus one: B comes through row by row, and c is index-coded."""
+    """Draw operands of which A is a permutation matrix times one or (where signed) minus one: B comes through row by row, and c is
+    index-coded."""
     shape_a, shape_b, shape_c = chain.shapes
     row = chain.row
     a = np.zeros(shape_a, row.a.dtype)
@@ -56,7 +57,7 @@ def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def _bounded(component: ComponentType, limit: int, shape: tuple[int, ...], rng: np.random.Generator, sign: int) -> np.ndarray:
-    """Non-zero values of at most ``limit`` in magnitude; all of one sign for ``sign`` 1 or -1, of both for 0."""
+    """Draw non-zero values of at most ``limit`` in magnitude; all of one sign for ``sign`` 1 or -1, of both for 0."""
     low, high = _limits(component)
     magnitude = rng.integers(1, min(limit, high), shape, np.uint64, endpoint=True).astype(object)
     if sign == 0 and low < 0:
@@ -67,7 +68,7 @@ def _bounded(component: ComponentType, limit: int, shape: tuple[int, ...], rng: 
 
 
 def _product_limits(row: PropertyRow) -> tuple[int, int]:
-    """Magnitudes of a and b for which no sum of K products leaves the result's range, nor any order of them (KHR-MAD-10)."""
+    """Return the magnitudes of a and b for which no sum of K products leaves the result's range, nor any order of them (KHR-MAD-10)."""
     _, highest = _limits(row.result)
     budget = highest // row.k
     first = min(_limits(row.a)[1], int(budget**0.5))
@@ -75,7 +76,7 @@ def _product_limits(row: PropertyRow) -> tuple[int, int]:
 
 
 def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
-    """Sums at the limits of the result, with A x B always in range (KHR-MAD-10).
+    """Draw sums at the limits of the result, with A x B always in range (KHR-MAD-10).
 
     ``end`` ``"high"``: sums pass the highest value of the result, ``"low"``: the lowest (signed results only), in different places by
     different amounts, with some that just do not; ``"inside"``: none does; ``"crossing"`` (signed sums only): none does, but close to a

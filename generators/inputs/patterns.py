@@ -24,7 +24,7 @@ _LOW_PERIOD, _HIGH_PERIOD = 241, 239
 
 @cache
 def finite_bits(component: ComponentType) -> np.ndarray:
-    """Every bit pattern of an 8- or 16-bit type that a move must preserve, ascending; read-only."""
+    """Return every bit pattern of an 8- or 16-bit type that a move must preserve, ascending; read-only."""
     bits = np.arange(1 << component.bits, dtype=np.uint32).astype(component.bits_dtype)
     if component.is_float:
         values = bits.view(component.dtype).astype(np.float32)
@@ -34,7 +34,7 @@ def finite_bits(component: ComponentType) -> np.ndarray:
 
 
 def _spread(component: ComponentType, codes: np.ndarray) -> np.ndarray:
-    """Different codes (below 2**31) to different finite bit patterns, neighbours far apart and using the whole width."""
+    """Map different codes (below 2**31) to different finite bit patterns, neighbours far apart and using the whole width."""
     if component.bits <= 16:
         table = finite_bits(component)
         return np.asarray(table[(codes * 7919 + 12345) % len(table)])
@@ -43,7 +43,7 @@ def _spread(component: ComponentType, codes: np.ndarray) -> np.ndarray:
 
 
 def _make_finite(component: ComponentType, mixed: np.ndarray) -> np.ndarray:
-    """Clears one exponent bit of the float patterns that are NaN or infinite, and the sign of minus zero."""
+    """Clear one exponent bit of the float patterns that are NaN or infinite, and the sign of minus zero."""
     bits = mixed.astype(component.bits_dtype)
     if component.is_float:
         values = bits.view(component.dtype)
@@ -53,7 +53,7 @@ def _make_finite(component: ComponentType, mixed: np.ndarray) -> np.ndarray:
 
 
 def index_coded(component: ComponentType, count: int, half: int = 0) -> np.ndarray:
-    """Bits that name their own position, so that a transposition, a shift or a wrong layout cannot hide.
+    """Return bits that name their own position, so that a transposition, a shift or a wrong layout cannot hide.
 
     For types of 16 bits and more up to 60,000 positions have different bits. 8 bits cannot name more than about 250:
     ``half`` 0 names the position modulo 241, ``half`` 1 the quotient, and both together the position.
@@ -70,7 +70,7 @@ def index_coded(component: ComponentType, count: int, half: int = 0) -> np.ndarr
 
 
 def random_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Full-range bits; for floats every finite value with equal chance per pattern, denormals included. Shape (count,)."""
+    """Draw full-range bits; for floats every finite value with equal chance per pattern, denormals included. Shape (count,)."""
     if component.bits <= 16:
         table = finite_bits(component)
         return table[rng.integers(0, len(table), count)]
@@ -78,8 +78,8 @@ def random_bits(component: ComponentType, count: int, rng: np.random.Generator) 
 
 
 def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
-    """The ends of the type in turn: for floats the denormal and normal limits of both signs, for integers the limits and single
-    bits. The period is odd, so that rows of a power of two differ. Shape (count,)."""
+    """Return the ends of the type in turn: for floats the denormal and normal limits of both signs, for integers the limits and single
+    bits. The period is odd, so rows of a power of two differ. Shape (count,)."""
     width = component.bits
     if component.is_float:
         hidden = component.precision - 1
@@ -98,6 +98,11 @@ def extreme_bits(component: ComponentType, count: int) -> np.ndarray:
         patterns.append(3)
     table = np.array(patterns, np.uint64).astype(component.bits_dtype)
     return table[np.arange(count) % len(table)]
+
+
+def counted_bytes(component: ComponentType, first: int = 0x93) -> int:
+    """Return bits whose bytes count up from ``first``, the most significant one first; a narrower or wider reading changes them."""
+    return int.from_bytes(bytes(range(first, first + component.bytes)), "big")
 
 
 def tame_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -54,7 +54,7 @@ class Chain:
 
 
 def _factors(most: int, a: ComponentType, b: ComponentType) -> tuple[int, int]:
-    """Largest magnitudes of a and b, whole numbers that their types hold exactly, whose product is at most ``most``."""
+    """Return the largest magnitudes of a and b, whole numbers that their types hold exactly, whose product is at most ``most``."""
     limit_a, limit_b = 1 << a.precision, 1 << b.precision
     first = max(1, min(limit_a, int(most**0.5)))
     second = max(1, min(limit_b, most // first))
@@ -66,7 +66,7 @@ def _scaled(values: np.ndarray, exponent: int, component: ComponentType) -> np.n
 
 
 def _integers(chain: Chain, rng: np.random.Generator, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """a and b whose products' absolute values sum to at most ``most`` for every element."""
+    """Draw a and b whose products' absolute values sum to at most ``most`` for every element."""
     shape_a, shape_b, _ = chain.shapes
     per_term = most // chain.terms
     limit_a, limit_b = _factors(max(per_term, 4), chain.row.a, chain.row.b)
@@ -81,7 +81,7 @@ def _integers(chain: Chain, rng: np.random.Generator, most: int) -> tuple[np.nda
 
 
 def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (0, 0)) -> Operands:
-    """Results near the end of the accumulation's width, with odd low bits; a and b scaled by powers of two."""
+    """Draw operands whose results are near the end of the accumulation's width, with odd low bits; a and b scaled by powers of two."""
     row = chain.row
     most = budget(row)
     largest_c = min(most // 2, 1 << row.c.precision)
@@ -91,7 +91,8 @@ def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (
 
 
 def cancelling_exact(chain: Chain, rng: np.random.Generator) -> Operands:
-    """c is the negated sum of the products but for a small odd rest: a sum that drops low bits on the way shows in all of the result."""
+    """Draw operands of which c is the negated sum of the products but for a small odd rest: a sum that drops low bits on the way shows in
+    all of the result."""
     row = chain.row
     a, b = _integers(chain, rng, max(1, min(budget(row) // 2 - 8, (1 << row.c.precision) - 8)))
     total = chain.repeats * np.einsum("ismk,iskn->imn", a, b)
@@ -100,14 +101,14 @@ def cancelling_exact(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def _normal_values(component: ComponentType, count: int, rng: np.random.Generator, exponent_range: tuple[int, int]) -> np.ndarray:
-    """Finite values of both signs with full significands and binary exponents in ``exponent_range`` (inclusive); float64."""
+    """Draw finite values of both signs with full significands and binary exponents in ``exponent_range`` (inclusive); float64."""
     significand = rng.integers(1 << (component.precision - 1), 1 << component.precision, count).astype(np.float64)
     exponent = rng.integers(exponent_range[0], exponent_range[1], count, endpoint=True) - (component.precision - 1)
     return np.asarray(np.ldexp(significand, exponent) * rng.choice(np.array([-1.0, 1.0]), count))
 
 
 def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
-    """Binary exponents that values of ``side`` and the result's type both have as normal numbers."""
+    """Return the binary exponents that values of ``side`` and the result's type both have as normal numbers."""
     widest = {"e4m3": (-6, 7), "e5m2": (-14, 14), "f16": (-13, 14)}
     low_side, high_side = widest.get(side.name, (-20, 20))
     low_result, high_result = widest.get(row.result.name, (-20, 20))
@@ -116,7 +117,7 @@ def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
 
 
 def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
-    """One operand has a single one (or, permuted, plus or minus one) in each row or column, so that the other comes through.
+    """Draw operands of which one has a single one (or, permuted, plus or minus one) in each row or column, so that the other comes through.
 
     ``which``: ``"a"`` for A an identity matrix and B distinct values, ``"b"`` the reverse, ``"permutation"`` for A a signed
     permutation matrix. c is zero. A result is a single product: exact in any accumulation that holds the type.
@@ -141,7 +142,7 @@ def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
 
 
 def general(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Values of several binary exponents, whose sums round: for the envelope. No partial sum overflows."""
+    """Draw values of several binary exponents, whose sums round: for the envelope. No partial sum overflows."""
     row = chain.row
     shape_a, shape_b, shape_c = chain.shapes
     span = 2 if row.result.bits == 8 else 4
@@ -153,7 +154,7 @@ def general(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def cancelling_general(chain: Chain, rng: np.random.Generator) -> Operands:
-    """As ``general``, with c near the negated sum: the bound is relative to the magnitudes, not to the small result."""
+    """Draw operands as ``general``, with c near the negated sum: the bound is relative to the magnitudes, not to the small result."""
     drawn = general(chain, rng)
     a, b = drawn.a.astype(np.float64), drawn.b.astype(np.float64)
     products = np.zeros(drawn.c.shape)

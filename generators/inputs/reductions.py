@@ -17,8 +17,8 @@ def _signed(magnitudes: np.ndarray, signs: str, rng: np.random.Generator) -> np.
 
 
 def summands(component: ComponentType, shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
-    """Multiples of one unit, not zero, whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units. Where
-    there are more elements than units, the others are zero, other ones for each draw.
+    """Draw multiples of one unit, not zero, whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units.
+    Where there are more elements than units, the others are zero, other ones for each draw.
 
     Returns:
         float64 of ``shape``.
@@ -40,7 +40,7 @@ def summands(component: ComponentType, shape: tuple[int, ...], group: int, signs
 
 
 def distinct(component: ComponentType, shape: tuple[int, ...], signs: str, rng: np.random.Generator) -> np.ndarray:
-    """Normal numbers with significands that use every bit, of magnitudes from 1/8 to 8: for choices, which round nothing.
+    """Draw normal numbers with significands that use every bit, of magnitudes from 1/8 to 8: for choices, which round nothing.
 
     Returns:
         float64 of ``shape``.
@@ -51,8 +51,8 @@ def distinct(component: ComponentType, shape: tuple[int, ...], signs: str, rng: 
 
 
 def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
-    """Minus one (``positive``: one; ``mixed``: both), but a few powers of two in each ``group`` of the elements in order, whose products
-    stay normal in every order: a factor that is left out or doubled changes the sign or the exponent.
+    """Draw minus one (``positive``: one; ``mixed``: both), but a few powers of two in each ``group`` of the elements in order, whose
+    products stay normal in every order: a factor that is left out or doubled changes the sign or the exponent.
 
     Returns:
         float64 of ``shape``.
@@ -68,7 +68,7 @@ def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Gener
 
 
 def integers(component: ComponentType, shape: tuple[int, ...], kind: str, group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
-    """Random integers of the whole width, suited to a reduction by ``kind``: odd for products, and with few bits set (or) or clear
+    """Draw random integers of the whole width, suited to a reduction by ``kind``: odd for products, and with few bits set (or) or clear
     (and), so that most bits of a result are decided by one element of the group.
 
     Returns:
@@ -97,7 +97,7 @@ def _words(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
 def elements_for(
     component: ComponentType, shape: tuple[int, ...], kind: str, group: int, signs: str, rng: np.random.Generator
 ) -> np.ndarray:
-    """Elements to be reduced by ``kind`` (a Combination of generators.element_functions) in groups of ``group``.
+    """Draw elements to be reduced by ``kind`` (a Combination of generators.element_functions) in groups of ``group``.
 
     Args:
         shape: (instances, rows, columns), with the elements of each group next to each other along the last axes.
@@ -119,7 +119,7 @@ def elements_for(
 
 
 def _turn_extremes(groups: np.ndarray, kind: str, rng: np.random.Generator) -> None:
-    """Puts what decides each group at another place than in the group before, so that as many groups as places show every place."""
+    """Put what decides each group at another place than in the group before, so that as many groups as places show every place."""
     keys = groups.astype(np.float64)
     keys = np.abs(keys) if kind == "magnitude" else -keys if kind == "minimum" else keys
     count, size = groups.shape

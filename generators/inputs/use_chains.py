@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from generators.inputs.whole_numbers import few, near, up_to
-from generators.numerics.exactness import accumulation_precision
+from generators.inputs.whole_numbers import budget, few, near, up_to
 from generators.numerics.formats import encode, largest_whole
+from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 
 Elements = dict[str, np.ndarray]
@@ -24,25 +25,24 @@ class UseChain:
     """A chain.
 
     Attributes:
-        factor, first, converted, second: component types of Q and K, of C and S, of P and V, and of Z and O.
-        q, k, c, v, z: rows and columns.
-        depth: products that enter an element of O in one iteration.
+        first: the row of S = Q x K + C.
+        second: the row of O = P x V + Z.
+        enters: whether P is A or B of it.
         trips: iterations, each with a K, a C and a V of its own, and sums that add up in O.
         growth: by how much S grows before it is converted.
     """
 
-    factor: ComponentType
-    first: ComponentType
-    converted: ComponentType
-    second: ComponentType
-    q: tuple[int, int]
-    k: tuple[int, int]
-    c: tuple[int, int]
-    v: tuple[int, int]
-    z: tuple[int, int]
-    depth: int
+    first: PropertyRow
+    second: PropertyRow
+    enters: Literal["a", "b"]
     trips: int
     growth: int
+
+    def operand(self, name: str) -> tuple[PropertyRow, str]:
+        """Return the row of ``q``, ``k``, ``c``, ``s``, ``v``, ``z`` or ``o``, and which of its operands the matrix is."""
+        if name in "qkcs":
+            return self.first, {"q": "a", "k": "b", "c": "c", "s": "d"}[name]
+        return self.second, {"v": "b" if self.enters == "a" else "a", "z": "c", "o": "d"}[name]
 
 
 def _anything(component: ComponentType, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -54,44 +54,43 @@ def _signed(*components: ComponentType) -> bool:
 
 
 def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Elements:
-    """Bits of ``q`` and ``z`` (instances, 1, rows, columns), and of ``k``, ``c`` and ``v`` (instances, trips, …)."""
-    first, converted, second = chain.first, chain.converted, chain.second
+    """Draw the bits of ``q`` and ``z`` (instances, 1, rows, columns), and of ``k``, ``c`` and ``v`` (instances, trips, …)."""
+    of_s, of_o = chain.first, chain.second
+    first, converted, second = of_s.c, of_o.a, of_o.c
     trips = max(1, chain.trips)
     shapes: dict[str, tuple[int, ...]] = {
-        "q": (instances, 1, *chain.q),
-        "k": (instances, trips, *chain.k),
-        "c": (instances, trips, *chain.c),
-        "v": (instances, trips, *chain.v),
-        "z": (instances, 1, *chain.z),
+        "q": (instances, 1, of_s.m, of_s.k),
+        "k": (instances, trips, of_s.k, of_s.n),
+        "c": (instances, trips, of_s.m, of_s.n),
+        "v": (instances, trips, *((of_o.k, of_o.n) if chain.enters == "a" else (of_o.m, of_o.k))),
+        "z": (instances, 1, of_o.m, of_o.n),
     }
     limit, found = largest_whole(converted), {}
     if second.is_float:
-        budget = (1 << accumulation_precision(converted, converted, second, second)) - 1
-        rest = min(budget // 2, largest_whole(second))
-        term = max(1, (budget - rest) // (chain.depth * trips))
+        most = budget(of_o)
+        rest = min(most // 2, largest_whole(second))
+        term = max(1, (most - rest) // (of_o.k * trips))
         limit = min(limit, max(1, math.isqrt(4 * term)))
         found["v"] = encode(converted, up_to(min(term // limit, largest_whole(converted)), shapes["v"], rng, _signed(converted)))
         found["z"] = encode(second, near(rest, shapes["z"], rng))
     else:
         found["v"], found["z"] = _anything(converted, shapes["v"], rng), _anything(second, shapes["z"], rng)
     if not first.is_float and not second.is_float:
-        return found | {
-            name: _anything(type_, shapes[name], rng) for name, type_ in (("q", chain.factor), ("k", chain.factor), ("c", first))
-        }
+        return found | {name: _anything(type_, shapes[name], rng) for name, type_ in (("q", of_s.a), ("k", of_s.b), ("c", first))}
     return found | _scores(chain, limit // chain.growth, shapes, rng)
 
 
 def _scores(chain: UseChain, limit: int, shapes: dict[str, tuple[int, ...]], rng: np.random.Generator) -> Elements:
-    """Q, K and C of sums of magnitudes up to ``limit``; a float that becomes an integer has quarters, which the conversion drops."""
-    factor, first = chain.factor, chain.first
-    signed = _signed(factor, first, chain.converted)
-    parts = 4 if first.is_float and not chain.converted.is_float else 1
+    """Draw Q, K and C of sums of magnitudes up to ``limit``; a float that becomes an integer has quarters, which the conversion drops."""
+    factor, first, converted = chain.first.a, chain.first.c, chain.second.a
+    signed = _signed(factor, first, converted)
+    parts = 4 if first.is_float and not converted.is_float else 1
     units = max(2, limit * parts)
     if first.is_float:
-        units = min(units, (1 << accumulation_precision(factor, factor, first, first)) - 1)
+        units = min(units, budget(chain.first))
     addend = units // 2
     # Q has few elements that are not zero, at other places in each row, so that K may have more than ones.
-    terms = min(chain.q[1], max(1, min(4, (units - addend) // 2)))
+    terms = min(chain.first.k, max(1, min(4, (units - addend) // 2)))
     each = max(1, (units - addend) // terms)
     large = min(max(1, math.isqrt(each)), largest_whole(factor))
     q = few(terms, shapes["q"], rng) * up_to(large, shapes["q"], rng, signed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,6 +21,8 @@ WORKGROUP_BYTES = 24 * 1024
 
 ALIGNMENT = 16
 """Bytes to which a matrix access is aligned at most (KHR-ALIGN-01)."""
+
+OTHER_LAYOUT: Mapping[Layout, Layout] = MappingProxyType({Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR})
 
 _STORAGE_BUFFER = StorageClass.STORAGE_BUFFER
 
@@ -47,6 +50,7 @@ class Tiles:
         steps: matrices of each instance; of 0 there is still one.
         first: where the first matrix begins.
         of: the array's pointee; the component if None.
+        end: the length of the array; None if it ends after the last pitch.
     """
 
     type: MatrixType
@@ -57,6 +61,7 @@ class Tiles:
     steps: int = 1
     first: int = 0
     of: Pointee | None = None
+    end: int | None = None
 
     @property
     def component(self) -> ComponentType:
@@ -92,14 +97,14 @@ class Tiles:
     @property
     def length(self) -> int:
         """The length of the array."""
-        return self.first + self.own_pitch * self.instances
+        return self.first + self.own_pitch * self.instances if self.end is None else self.end
 
     @property
     def bytes(self) -> int:
         """The size of the array."""
         return self.length * self.pointee.bytes
 
-    def place(self, values: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+    def contents(self, values: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
         """Return the contents of an array of components: uint8.
 
         Args:
@@ -316,4 +321,4 @@ def matrix_contents(type_: MatrixType, values: np.ndarray) -> np.ndarray:
         type_: of the matrices.
         values: the component's dtype, (instances, rows, columns). Between the rows are bits that name their positions.
     """
-    return _own_array(type_, len(values)).place(values, None)
+    return _own_array(type_, len(values)).contents(values, None)

@@ -54,7 +54,7 @@ class Target:
     buffer: Array
 
     def finish(self, builder: ProgramBuilder) -> None:
-        """After the last store, copy workgroup memory to the buffer, after a barrier."""
+        """Copy workgroup memory to the buffer after the last store and a barrier."""
         if self.array is not self.buffer:
             builder.barrier()
             copy(builder, self.buffer, self.array)

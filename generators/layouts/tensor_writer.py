@@ -18,7 +18,7 @@ CLAMP_VALUE = 0x8F5A3B6C
 
 
 @dataclass(frozen=True)
-class Varying:
+class DispatchNumber:
     """A number that is another one in some dispatches of the pipeline.
 
     Attributes:
@@ -29,11 +29,11 @@ class Varying:
     usual: int
     other: int
 
-    def __sub__(self, number: int) -> Varying:
-        return Varying(self.usual - number, self.other - number)
+    def __sub__(self, number: int) -> DispatchNumber:
+        return DispatchNumber(self.usual - number, self.other - number)
 
 
-Number = int | Varying
+Number = int | DispatchNumber
 LayoutStep = tuple[LayoutSetting, Sequence[Number | ScalarValue]]
 ViewStep = tuple[ViewSetting, Sequence[Number | ScalarValue]]
 """A setting and its operands; numbers become operands from the writer's source."""
@@ -57,7 +57,7 @@ def varying_steps(usual: Sequence[LayoutStep], other: Sequence[LayoutStep]) -> t
             return one
         assert isinstance(one, int), "only numbers differ"
         assert isinstance(another, int), "only numbers differ"
-        return Varying(one, another)
+        return DispatchNumber(one, another)
 
     return tuple(
         (setting, tuple(varying(one, another) for one, another in zip(numbers, others, strict=True)))
@@ -89,7 +89,7 @@ class TensorWriter:
         """Return ``number``, modulo 2^32, from the writer's source. A specialization constant has another ``default``, the next number if
         None."""
         component = S32 if (self.signed if signed is None else signed) else U32
-        value, other = (number.usual, number.other) if isinstance(number, Varying) else (number, number)
+        value, other = (number.usual, number.other) if isinstance(number, DispatchNumber) else (number, number)
         value %= _WORD
         if self.source == "literal":
             return self.builder.literal(value, component)
@@ -103,7 +103,7 @@ class TensorWriter:
         """Return the operands of a setting, from the writer's source where they are numbers."""
         return tuple(
             self.number(f"{name}_{setting}_{i}", value, True if setting == "slice" and i % 2 == 0 else None)
-            if isinstance(value, int | Varying)
+            if isinstance(value, int | DispatchNumber)
             else value
             for i, value in enumerate(values)
         )

@@ -82,7 +82,7 @@ class Tensor(Target):
             steps.append(("stride", self.strides))
         return steps
 
-    def place(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def contents(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return ``values``, of shape ``sizes``, as the bytes of the array, with finite random numbers around and between them."""
         bits = tame_bits(self.component, self.array.count, rng)
         steps = np.ix_(*(np.arange(size) * stride for size, stride in zip(self.sizes, self.strides, strict=True)))
@@ -149,7 +149,7 @@ def shared_tensor(
     return Tensor(array, array, builder, component, margin, 0, tuple(sizes), strides)
 
 
-def contents(array: Array, component: ComponentType, pattern: str, rng: np.random.Generator) -> np.ndarray:
+def pattern_contents(array: Array, component: ComponentType, pattern: str, rng: np.random.Generator) -> np.ndarray:
     """Return contents of an input array: elements of ``component`` in a pattern, up to its last whole one; uint8."""
     count = array.bytes // component.bytes
     data = np.zeros(array.bytes, np.uint8)

@@ -9,7 +9,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from generators.inputs.patterns import counted_bytes
 from generators.numerics.formats import bits_of
+from generators.operands.run_time import run_time_operands
 from generators.program.builder import ProgramBuilder
 from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.memory import Pointee
@@ -92,7 +94,7 @@ class Filling:
 
 def default_bits(component: ComponentType) -> int:
     """Return the default of a specialization constant of data, a value that no case has."""
-    return bits_of(component, 2.5) if component.is_float else int.from_bytes(bytes(range(0x2A, 0x2A + component.bytes)), "big")
+    return bits_of(component, 2.5) if component.is_float else counted_bytes(component, 0x2A)
 
 
 def _scalar(builder: ProgramBuilder, name: str, filling: Filling, source: ScalarSource) -> ScalarValue:
@@ -151,16 +153,14 @@ def feed(fillings: Mapping[str, Filling], program: Program) -> tuple[dict[str, n
     arrays: dict[str, np.ndarray] = {}
     operands: dict[str, int] = {}
     declared = {array.name for array in program.arrays}
-    outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
     for name, filling in fillings.items():
         component = filling.component
         if f"{name}_values" in declared:
             arrays[f"{name}_values"] = np.array(filling.bits, component.bits_dtype).view(np.uint8)
-        addend = int.from_bytes(bytes(range(0x5D, 0x5D + component.bytes)), "big")
+        addend = counted_bytes(component, 0x5D)
         base = (filling.value - addend) % (1 << component.bits)
-        fed = {f"{name}_value": filling.value, f"{name}_base": base, f"{name}_addend": addend}
-        operands |= {key: value for key, value in fed.items() if key in outside}
-    return arrays, operands
+        operands |= {f"{name}_value": filling.value, f"{name}_base": base, f"{name}_addend": addend}
+    return arrays, run_time_operands(program, operands)
 
 
 def filling(component: ComponentType, bits: Sequence[int], instances: int, origin: Origin, turn: int = 0) -> Filling:

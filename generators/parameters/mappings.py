@@ -21,7 +21,7 @@ def convert(data: Any, type_: Any) -> Any:
 
 
 def _refuse_unknown_keys(data: Any, type_: Any) -> None:
-    """Msgspec ignores keys that a dataclass has no field for, so a misspelt one would have the default."""
+    """Refuse keys that a dataclass has no field for: msgspec ignores them, so a misspelt one would have the default."""
     arguments = get_args(type_)
     if dataclasses.is_dataclass(type_) and isinstance(data, Mapping):
         fields = get_type_hints(type_)

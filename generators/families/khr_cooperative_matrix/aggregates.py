@@ -11,6 +11,7 @@ import numpy as np
 from generators.inputs.patterns import random_bits
 from generators.layouts.matrix_arrays import MatrixArray, matrix_source, matrix_target, tight
 from generators.layouts.row_types import row_type
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -82,7 +83,7 @@ def _leaves(type_: ValueType, path: tuple[int, ...] = ()) -> Iterator[Leaf]:
         yield from _leaves(part_type(type_, (index,)), (*path, index))
 
 
-class _ProgramWriter:
+class _AggregatesWriter:
     """Writes the program of one case.
 
     Attributes:
@@ -271,7 +272,7 @@ class _ProgramWriter:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random bits, so no two matrices are equal."""
-    writer = _ProgramWriter(parameters)
+    writer = _AggregatesWriter(parameters)
     writer.fill()
     writer.move()
     writer.store()
@@ -279,7 +280,6 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays = [array for array in program.arrays if array.role == "input"]
         inputs = {array.name: random_bits(array.pointee.component, array.count, rng).view(np.uint8) for array in arrays}
-        outside = [operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")]
-        return Subcase(name, inputs, {operand: writer.given[operand] for operand in outside})
+        return Subcase(name, inputs, run_time_operands(program, writer.given))
 
     return Built(writer.builder.build(), draw)

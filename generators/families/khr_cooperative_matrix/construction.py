@@ -8,9 +8,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from generators.layouts.matrix_arrays import matrix_target, tiled
+from generators.inputs.patterns import counted_bytes
+from generators.layouts.matrix_arrays import OTHER_LAYOUT, matrix_target, tiled
 from generators.numerics.formats import bits_of, largest_finite, smallest_normal
 from generators.operands.origins import CONSTANT, ORIGINS, Filling, Origin, construct, feed, filling, initializer
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -20,8 +22,6 @@ from generators.program.program import Program, Subcase
 from generators.program.values import ArrayType, Matrix, MatrixType, Value
 from generators.program.variables import Initializer
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Use
-
-_OTHER = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
 
 Content = Literal["bytes", "ones", "high", "low", "least"]
 """The value of a matrix; see ``value_bits``."""
@@ -91,7 +91,7 @@ def value_bits(value: Content, component: ComponentType, origin: Origin = CONSTA
     width = component.bits
     match value:
         case "bytes":
-            return int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big")
+            return counted_bytes(component)
         case "ones":
             return bits_of(component, -1.0) if component.is_float else (1 << width) - 1
         case "high":
@@ -153,7 +153,7 @@ class _MatrixWriter:
         for i, matrix in enumerate(matrices):
             self.store(matrix, f"d{i}", self.layout)
         if self.parameters.form == "twice":
-            self.store(matrices[0], "again", _OTHER[self.layout])
+            self.store(matrices[0], "again", OTHER_LAYOUT[self.layout])
 
     def loop(self) -> None:
         """Carry matrices through a loop: they change places, or another takes the place of the first, or of an undefined one."""
@@ -196,8 +196,6 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: Parameters, program: Program, _: np.random.Generator) -> Subcase:
         arrays, operands = feed(writer.fillings, program)
-        if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
-            operands["trip_count"] = parameters.trips
-        return Subcase(name, arrays, operands)
+        return Subcase(name, arrays, operands | run_time_operands(program, {"trip_count": parameters.trips}))
 
     return Built(writer.builder.build(), draw)

@@ -9,10 +9,13 @@ from typing import Literal
 
 import numpy as np
 
+from generators.inputs.patterns import counted_bytes
 from generators.inputs.whole_numbers import budget, up_to
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
+from generators.numerics.formats import bits_of
 from generators.operands.origins import ORIGINS, Filling, Origin, construct, feed, filling, scalar_for
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUT_LETTERS, SOURCE_NAMES
 from generators.program.builder import U32, ProgramBuilder
@@ -60,9 +63,9 @@ class Parameters:
 def _values_of(component: ComponentType) -> tuple[int, ...]:
     """Return the bits of constructed matrices: integers with the sign set, floats of both signs with few digits, to keep sums exact."""
     if component.is_float:
-        return tuple(int(np.array(value).astype(component.dtype).view(component.bits_dtype)) for value in _FLOATS)
+        return tuple(bits_of(component, value) for value in _FLOATS)
     return (
-        int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big"),
+        counted_bytes(component),
         (1 << component.bits) - 1,
         (1 << component.bits - 1) + 0x35,
     )
@@ -327,9 +330,7 @@ def build(parameters: Parameters) -> Built:
                 source = writer.sources.get(f"{each}{suffix}")
                 if source is not None:
                     drawn = _draw(source.tiles.type, each, found[suffix], program.instances, rng)
-                    arrays[source.name] = source.tiles.place(drawn, rng)
-        if any(operand.name == "trip_count" and operand.source in ("push_constant", "buffer") for operand in program.operands):
-            operands["trip_count"] = parameters.trips
-        return Subcase(name, arrays, operands)
+                    arrays[source.name] = source.tiles.contents(drawn, rng)
+        return Subcase(name, arrays, operands | run_time_operands(program, {"trip_count": parameters.trips}))
 
     return Built(writer.builder.build(), draw)

@@ -305,10 +305,6 @@ class _ConversionWriter:
         self.sources = matrix_sources(self.builder, found.sources, parameters.storage)
         self.targets = matrix_targets(self.builder, found.targets, parameters.storage)
 
-    def load(self, name: str) -> Matrix:
-        """Load the matrix of array ``name``."""
-        return self.sources[name].load()
-
     def store(self, matrix: Matrix, name: str) -> None:
         """Store ``matrix`` to array ``name``."""
         self.targets[name].store(matrix)
@@ -320,7 +316,7 @@ class _ConversionWriter:
 
     def conversions(self) -> None:
         """Write the forms without a multiply-add."""
-        source, first, last = self.load("source"), self.steps[0], self.steps[-1]
+        source, first, last = self.sources["source"].load(), self.steps[0], self.steps[-1]
         match self.parameters.form:
             case "through":
                 self.store(self.convert("matrix_converted", self.convert("matrix_between", source, first), last), "converted")
@@ -341,7 +337,7 @@ class _ConversionWriter:
 
     def before(self) -> None:
         """Write a multiply-add whose A or B is a converted matrix; store the unconverted one too."""
-        loaded = {name: self.load(name) for name in "abc"}
+        loaded = {name: source.load() for name, source in self.sources.items()}
         which = _FACTOR_NAMES[self.parameters.use]
         factors = loaded | {which: self.convert("matrix_converted", loaded[which], self.steps[0])}
         self.store(self.multiply(factors), "product")
@@ -349,7 +345,7 @@ class _ConversionWriter:
 
     def after(self) -> None:
         """Write a conversion of the result of a multiply-add, and store both."""
-        product = self.multiply({name: self.load(name) for name in "abc"})
+        product = self.multiply({name: source.load() for name, source in self.sources.items()})
         self.store(self.convert("matrix_converted", product, self.steps[0]), "converted")
         self.store(product, "product")
 
@@ -409,7 +405,7 @@ def build(parameters: Parameters) -> Built:
             elements = conversion_products.before(of, found[0], _FACTOR_NAMES[parameters.use], program.instances, rng)
         else:
             elements = conversion_products.after(of, found[0], program.instances, rng)
-        arrays = {array: source.tiles.place(elements[array], rng) for array, source in writer.sources.items()}
+        arrays = {array: source.tiles.contents(elements[array], rng) for array, source in writer.sources.items()}
         return Subcase(name, arrays | fills(program, rng))
 
     return Built(writer.finish(), draw)

@@ -12,6 +12,7 @@ from generators.inputs.patterns import tame_bits
 from generators.layouts.matrix_arrays import matrix_source, matrix_target, tight
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -88,7 +89,7 @@ class _Holder:
         return (self.path, *self.beside)
 
 
-class _ProgramWriter:
+class _ElementsWriter:
     """Writes the program of one case: matrices into variables, components updated, all matrices stored.
 
     Attributes:
@@ -187,13 +188,12 @@ class _ProgramWriter:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random data without zeros or denormals."""
-    writer = _ProgramWriter(parameters)
+    writer = _ElementsWriter(parameters)
     built = writer.write()
     array = built.array("source")
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = {"source": tame_bits(array.pointee.component, array.count, rng).view(np.uint8)}
-        outside = [operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")]
-        return Subcase(name, inputs, {operand: writer.given[operand] for operand in outside})
+        return Subcase(name, inputs, run_time_operands(program, writer.given))
 
     return Built(built, draw)

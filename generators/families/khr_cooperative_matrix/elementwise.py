@@ -11,6 +11,7 @@ import numpy as np
 from generators.inputs import elementwise as inputs
 from generators.layouts.matrix_arrays import WORKGROUP_BYTES, Tiles, matrix_sources, matrix_targets, tiled
 from generators.layouts.placement import fills
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
@@ -213,8 +214,8 @@ def build(parameters: Parameters) -> Built:
         if parameters.form == "same":
             # The right operand may divide anything, itself included.
             drawn["left"] = drawn["right"]
-        arrays = {array: tiles.place(drawn[array], rng) for array in writer.sources}
-        operands = {operand.name: scalar for operand in program.operands if operand.source in ("push_constant", "buffer")}
+        arrays = {array: tiles.contents(drawn[array], rng) for array in writer.sources}
+        operands = run_time_operands(program, {"scalar": scalar})
         return Subcase(name, arrays | fills(program, rng), operands)
 
     return Built(writer.write(), draw)

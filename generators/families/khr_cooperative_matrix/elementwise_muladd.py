@@ -14,6 +14,7 @@ from generators.inputs.whole_numbers import budget, up_to
 from generators.layouts.matrix_arrays import matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
+from generators.operands.run_time import from_host
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, Scoped
 from generators.program.builder import ProgramBuilder
@@ -74,7 +75,7 @@ def _types(parameters: Parameters) -> dict[str, MatrixType]:
     return types
 
 
-class _ProgramWriter:
+class _ElementwiseMuladdWriter:
     """Writes the program of one case.
 
     Attributes:
@@ -143,7 +144,7 @@ def _float_limits(parameters: Parameters) -> dict[str, int]:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random bits for integers, whole numbers of both signs for floats."""
-    writer, limits = _ProgramWriter(parameters), _float_limits(parameters)
+    writer, limits = _ElementwiseMuladdWriter(parameters), _float_limits(parameters)
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays: dict[str, np.ndarray] = {}
@@ -156,13 +157,12 @@ def build(parameters: Parameters) -> Built:
                 drawn = up_to(limits[array], shape, rng).astype(component.dtype)
             else:
                 drawn = inputs.integers(component, "add", "random", shape, rng)[0]
-            arrays[array] = writer.arrays[array].tiles.place(drawn, rng)
+            arrays[array] = writer.arrays[array].tiles.contents(drawn, rng)
         scalars = {
             operand.name: inputs.scalar(operand.type, rng)
             if not operand.type.is_float
             else bits_of(operand.type, int(rng.choice(np.array(_SCALARS))))
-            for operand in program.operands
-            if operand.source in ("push_constant", "buffer")
+            for operand in from_host(program)
         }
         return Subcase(name, arrays, scalars)
 

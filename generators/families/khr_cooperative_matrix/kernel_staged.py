@@ -88,7 +88,7 @@ def _sizes(parameters: Parameters) -> _Sizes:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory is small."""
+    """Tell whether workgroup memory holds all tiles."""
     size, row = _sizes(parameters), parameters.row
     pad = _GRANULE if parameters.padding else 0
     lines = (size.depth + pad) * (size.rows + size.columns + 2 * pad)

@@ -10,9 +10,12 @@ from typing import Literal
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.inputs.patterns import Pattern, pattern_bits
+from generators.inputs.patterns import Pattern, counted_bytes, pattern_bits
 from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, matrix_source, matrix_target, rounded_up
 from generators.layouts.placement import PointeeName, fills, pointee_of
+from generators.layouts.tensors import pattern_contents
+from generators.numerics.formats import bits_of
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -214,9 +217,7 @@ def _operands(array: MatrixArray, access: Access) -> tuple[ScalarValue, ScalarVa
 
 def _splat(component: ComponentType) -> int:
     """Return the bits of a value that a narrower or a wider reading of it would change."""
-    if component.is_float:
-        return int(np.array(-1.75).astype(component.dtype).view(component.bits_dtype))
-    return int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big")
+    return bits_of(component, -1.75) if component.is_float else counted_bytes(component)
 
 
 def build(parameters: Parameters) -> Built:
@@ -245,16 +246,10 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
-        for array in program.arrays:
-            if array.name == "source":
-                count = array.bytes // component.bytes
-                data = np.zeros(array.bytes, np.uint8)
-                data[: count * component.bytes] = pattern_bits(parameters.pattern, component, count, rng).view(np.uint8)
-                inputs["source"] = data
-        outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
-        operands = {key: value for key, value in places.items() if key in outside}
-        if "value" in outside:
-            operands["value"] = int(pattern_bits(parameters.pattern, component, 8, rng)[-1])
-        return Subcase(name, inputs, operands)
+        if parameters.action != "store_only":
+            inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
+        # Without a load, the pattern gives the value.
+        values = places | {"value": int(pattern_bits(parameters.pattern, component, 8, rng)[-1])}
+        return Subcase(name, inputs, run_time_operands(program, values))
 
     return Built(builder.build(), draw)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.inputs.patterns import index_coded, random_bits
+from generators.inputs.patterns import pattern_bits, random_bits
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, granule_of, lines_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
@@ -137,7 +137,7 @@ class Parts:
         storage = self.parameters.storage
         return self.array("handed", storage, "scratch" if storage is StorageClass.WORKGROUP else "inout")
 
-    def place(self, name: str, first: int = 0, step: int = 1) -> ScalarValue:
+    def begin(self, name: str, first: int = 0, step: int = 1) -> ScalarValue:
         """Return where the tile ``first`` + instance * ``step`` begins."""
         base = self.builder.literal(self.tiles.first + first * self.tiles.pitch)
         if self.instance is None:
@@ -171,11 +171,11 @@ class Parts:
 def _between_instances(parts: Parts, scope: MemoryScope) -> None:
     """Store a matrix, and load it again after a barrier: in the same instance, or in the instance as far from the last one."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
-    at = parts.place("own")
+    at = parts.begin("own")
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     parts.builder.barrier(scope, parts.handover)
     last = parts.parameters.instances - 1
-    read = parts.place("other", last, -1) if scope is MemoryScope.WORKGROUP else at
+    read = parts.begin("other", last, -1) if scope is MemoryScope.WORKGROUP else at
     parts.store(parts.load("read", handed, read, parts.read), target, at, parts.read)
 
 
@@ -183,15 +183,15 @@ def _dispatch(parts: Parts) -> None:
     """Store matrices in each workgroup, and load them all in the last workgroup to arrive."""
     builder, handed, source, target = parts.builder, parts.handed(), parts.source(), parts.target()
     counter = builder.array("counter", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout")
-    at = parts.place("own")
+    at = parts.begin("own")
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     per_workgroup = parts.parameters.instances
     with last_workgroup(builder, counter) as index:
         inside = Parts(builder, parts.parameters, parts.tiles, index)
         for workgroup in range(_WORKGROUPS):
             begin = workgroup * per_workgroup
-            matrix = inside.load(f"read_{workgroup}", handed, inside.place(f"other_{workgroup}", begin + per_workgroup - 1, -1), parts.read)
-            inside.store(matrix, target, inside.place(f"place_{workgroup}", begin), parts.read)
+            matrix = inside.load(f"read_{workgroup}", handed, inside.begin(f"other_{workgroup}", begin + per_workgroup - 1, -1), parts.read)
+            inside.store(matrix, target, inside.begin(f"place_{workgroup}", begin), parts.read)
 
 
 def _plain_to_matrix(parts: Parts) -> None:
@@ -199,7 +199,7 @@ def _plain_to_matrix(parts: Parts) -> None:
     source, handed, target = parts.source(), parts.handed(), parts.target()
     copy(parts.builder, handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
-    at = parts.place("own")
+    at = parts.begin("own")
     parts.store(parts.load("read", handed, at, parts.read), target, at, parts.read)
 
 
@@ -210,7 +210,7 @@ def _matrix_to_plain(parts: Parts, around: bool) -> None:
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
     copy(parts.builder, handed, fill)
     parts.builder.barrier(handover=parts.handover)
-    at = parts.place("own")
+    at = parts.begin("own")
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     parts.builder.barrier(handover=parts.handover)
     copy(parts.builder, target, handed, backwards=not around)
@@ -221,7 +221,7 @@ def _in_place(parts: Parts) -> None:
     source, handed, target = parts.source(), parts.handed(), parts.target()
     copy(parts.builder, handed, source, backwards=True)
     parts.builder.barrier(handover=parts.handover)
-    at = parts.place("own")
+    at = parts.begin("own")
     matrix = parts.load("matrix", handed, at, parts.read)
     parts.builder.barrier(handover=parts.handover)
     parts.store(matrix, handed, at, parts.written)
@@ -234,9 +234,9 @@ def _in_tiles(parts: Parts) -> None:
     source, handed, target = parts.source(), parts.handed(), parts.target()
     copy(parts.builder, handed, source)
     parts.builder.barrier(handover=parts.handover)
-    matrices = [parts.load(f"tile_{tile}", handed, parts.place(f"from_{tile}", tile, _TILES), parts.read) for tile in range(_TILES)]
+    matrices = [parts.load(f"tile_{tile}", handed, parts.begin(f"from_{tile}", tile, _TILES), parts.read) for tile in range(_TILES)]
     for tile in reversed(range(_TILES)):
-        parts.store(matrices[tile], target, parts.place(f"to_{tile}", _TILES - 1 - tile, _TILES), parts.read)
+        parts.store(matrices[tile], target, parts.begin(f"to_{tile}", _TILES - 1 - tile, _TILES), parts.read)
 
 
 def _array_stride(parts: Parts) -> None:
@@ -276,7 +276,7 @@ def build(parameters: Parameters) -> Built:
         inputs = {}
         for array in program.arrays:
             if array.name == "source":
-                bits = index_coded(component, array.count) if parameters.pattern == "index" else random_bits(component, array.count, rng)
+                bits = pattern_bits(parameters.pattern, component, array.count, rng)
                 inputs[array.name] = bits.view(np.uint8)
             elif array.name == "counter":
                 inputs[array.name] = np.zeros(array.bytes, np.uint8)

@@ -14,6 +14,7 @@ from generators.inputs.products import Chain, Operands
 from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_sources, matrix_targets
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import LOOPS, Declared, Form, ProductTiles, product_tiles
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -85,7 +86,7 @@ def _tiles(parameters: Parameters) -> ProductTiles:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     tiles = _tiles(parameters)
     return fit_workgroup_memory(parameters.storage, [*tiles.a.values(), *tiles.b.values(), *tiles.c.values(), *tiles.d.values()])
 
@@ -98,7 +99,7 @@ def _data_fits_row(parameters: Parameters) -> bool:
 
 
 def _carries(parameters: Parameters) -> bool:
-    """A result that is C of the next multiply-add needs the types of C and Result to be one; so does sign, for chains of both."""
+    """Tell whether a result can be C of the next multiply-add, where it is: C and Result have one type, and one sign as declared."""
     row = parameters.row
     return parameters.form not in (*LOOPS, "reuse") or (row.c is row.result and parameters.declared not in ("c", "result"))
 
@@ -117,13 +118,14 @@ def _signed_sums(parameters: SubcaseParameters) -> bool:
 
 
 def _wide_enough(parameters: Parameters) -> bool:
-    """An fp8 or bf16 result has too few bits for a long chain of exact sums, or for the envelope to exclude anything."""
+    """Tell whether the result is wide enough: an fp8 or bf16 result has too few bits for a long chain of exact sums, or for the envelope to
+    exclude anything."""
     row = parameters.row
     return not row.result.is_float or row.result.precision >= 8 or parameters.form == "single"
 
 
 def _mixes_types(parameters: Parameters) -> bool:
-    """A differs from B, or C from Result (KHR-MAD-13)."""
+    """Tell whether A differs from B, or C from Result (KHR-MAD-13)."""
     row = parameters.row
     return row.a is not row.b or row.c is not row.result
 
@@ -140,7 +142,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _ProductWriter:
+class _MuladdWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -208,7 +210,7 @@ class _ProductWriter:
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and operands of the data and pattern of each subcase, drawn for every accumulator."""
-    writer = _ProductWriter(parameters)
+    writer = _MuladdWriter(parameters)
     if parameters.form in LOOPS:
         writer.loop()
     else:
@@ -224,8 +226,8 @@ def build(parameters: Parameters) -> Built:
             for position, (array, tiles) in enumerate(group.items()):
                 # Further accumulators get the same magnitudes elsewhere, so what was proved of the sums still holds.
                 moved = np.roll(data, position * 3, axis=-1) if group is worked.b else np.roll(data, position * 3, axis=-2)
-                arrays[array] = tiles.place(moved, rng)
-        operands = {o.name: worked.trips for o in program.operands if o.source in ("push_constant", "buffer")}
+                arrays[array] = tiles.contents(moved, rng)
+        operands = run_time_operands(program, {"trip_count": worked.trips})
         return Subcase(name, arrays | fills(program, rng), operands, {"terms": chain.terms})
 
     return Built(built, draw)

@@ -11,16 +11,17 @@ from typing import Literal
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.inputs.patterns import index_coded, random_bits
-from generators.layouts.matrix_arrays import ALIGNMENT, MatrixArray, Tiles, lines_of, rounded_up, tight
+from generators.inputs.patterns import pattern_bits
+from generators.layouts.matrix_arrays import ALIGNMENT, Tiles, lines_of, matrix_source, matrix_target, rounded_up, tight
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.memory import Pointee, Role
+from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
 
 _POINTEES: Mapping[str, Callable[[ComponentType], Pointee]] = {
     "component": Pointee,
@@ -64,9 +65,9 @@ class SubcaseParameters(Parameters):
     pattern: Literal["index", "bits"] = parameter("how the data are drawn: by index, or at random")
 
 
-def _cut_tiles(parameters: Parameters) -> tuple[Tiles, int] | None:
-    """Return where the matrices are, and the length of the array, which the range cuts; None if an address would be misaligned or an
-    element would be split."""
+def _cut_tiles(parameters: Parameters) -> Tiles | None:
+    """Return where the matrices are in the array that the range cuts; None if an address would be misaligned or an element would be
+    split."""
     component, cut = parameters.component, parameters.cut
     lines, components = lines_of(parameters.shape, parameters.layout)
     pointee = parameters.pointee(component)
@@ -93,12 +94,9 @@ def _cut_tiles(parameters: Parameters) -> tuple[Tiles, int] | None:
     if end % step or (cut == "part" and end == half):
         return None
     first = start + {"far": _FAR, "huge": _HUGE}.get(cut, 0)
+    type_ = MatrixType(component, Scope.SUBGROUP, *parameters.shape, parameters.use)
     sizes = stride // unit, pitch // unit, parameters.subgroups, 1, first // unit
-    return Tiles(_matrix_type(parameters), parameters.layout, *sizes, pointee), (last + end) // unit
-
-
-def _matrix_type(parameters: Parameters) -> MatrixType:
-    return MatrixType(parameters.component, Scope.SUBGROUP, *parameters.shape, parameters.use)
+    return Tiles(type_, parameters.layout, *sizes, of=pointee, end=(last + end) // unit)
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"aligned": lambda parameters: _cut_tiles(parameters) is not None}
@@ -111,19 +109,14 @@ def build(parameters: Parameters) -> Built:
         GeneratorError: the case is one that the constraint ``aligned`` excludes.
     """
     component = parameters.component
-    found = _cut_tiles(parameters)
-    if found is None:
+    cut = _cut_tiles(parameters)
+    if cut is None:
         raise GeneratorError("robustness: the constraint 'aligned' must exclude this case")
-    cut, length = found
     builder = ProgramBuilder(Scope.SUBGROUP, subgroups=parameters.subgroups)
     loads = parameters.access == "load"
     whole = tight(cut.type, Layout.ROW_MAJOR, (builder.instances, 1))
-    roles: tuple[tuple[str, Role], ...] = (("source", "input"), ("target", "output"))
-    arrays = []
-    for (name, role), (tiles, size) in zip(roles, ((cut, length), (whole, whole.length))[:: 1 if loads else -1], strict=True):
-        array = builder.array(name, tiles.pointee, size, StorageClass.STORAGE_BUFFER, role)
-        arrays.append(MatrixArray(array, array, builder, name, tiles))
-    source, target = arrays
+    source = matrix_source(builder, "source", cut if loads else whole)
+    target = matrix_target(builder, "target", whole if loads else cut)
     stride = builder.operand("stride", U32, parameters.source, cut.stride, cut.stride * 2)
     first: ScalarValue = builder.operand("first", U32, parameters.source, cut.first, 0)
     plain: ScalarValue = builder.literal(0)
@@ -139,9 +132,8 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw elements of which none has all bits zero, so a zero comes from a bounds check."""
-        bits = index_coded(component, count) if parameters.pattern == "index" else random_bits(component, count, rng)
+        bits = pattern_bits(parameters.pattern, component, count, rng)
         bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
-        outside = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
-        return Subcase(name, {"source": bits.view(np.uint8)}, {key: value for key, value in operands.items() if key in outside})
+        return Subcase(name, {"source": bits.view(np.uint8)}, run_time_operands(program, operands))
 
     return Built(builder.build(), draw)

@@ -79,7 +79,7 @@ class SubcaseParameters(Parameters):
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ArraySizes:
     """Where the matrices are in each array, and the lengths of the arrays."""
 
     load: Tiles
@@ -93,7 +93,7 @@ def _length(parameters: Parameters, component: ComponentType, least: int) -> int
     return least if parameters.placement == "odd" else rounded_up(least, ALIGNMENT // component.bytes)
 
 
-def sizes(parameters: Parameters) -> Sizes:
+def sizes(parameters: Parameters) -> ArraySizes:
     """Return the sizes of a case. The arrays end one element after a matrix, so lengths are odd where nothing rounds them up."""
     component = parameters.component
     type_, granule = MatrixType(component, parameters.scope, *parameters.shape, parameters.use), granule_of(component)
@@ -102,7 +102,7 @@ def sizes(parameters: Parameters) -> Sizes:
         tiles = tiled(type_, layout, padding, (parameters.instances, 1), granule=granule)
         placed.append(replace(tiles, pitch=rounded_up(tiles.span, granule)))
     source, target = (_length(parameters, component, tiles.pitch * (tiles.instances - 1) + tiles.span + 1) for tiles in placed)
-    return Sizes(placed[0], placed[1], source, target)
+    return ArraySizes(placed[0], placed[1], source, target)
 
 
 def _fits(parameters: Parameters) -> bool:
@@ -118,7 +118,7 @@ def _varies_by_constant(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits_workgroup_memory": _fits, "varies_by_constant": _varies_by_constant}
 
 
-class _PipelineWriter:
+class _LengthWriter:
     """Writes the program of one pipeline, whose neighbours are ``big`` or not."""
 
     def __init__(self, parameters: Parameters, big: bool, label: str) -> None:
@@ -199,7 +199,7 @@ def build(parameters: Parameters) -> Built:
     The source has the pattern, every other array random bits of its type, so an array that overlaps another shows.
     """
     labels = pipeline_labels({"neighbour_size": parameters.neighbour_size})
-    writers = [_PipelineWriter(parameters, parameters.neighbour_size.of(number), label) for number, label in enumerate(labels)]
+    writers = [_LengthWriter(parameters, parameters.neighbour_size.of(number), label) for number, label in enumerate(labels)]
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = {}

@@ -57,17 +57,17 @@ _INTEGERS: Mapping[PatternName, Draw] = {
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Sizes of a multiply-add: A is ``m`` x ``k``, B ``k`` x ``n``."""
+class MuladdSizes:
+    """MuladdSizes of a multiply-add: A is ``m`` x ``k``, B ``k`` x ``n``."""
 
     m: int
     n: int
     k: int
 
 
-def _parse_sizes(text: str) -> Sizes:
+def _parse_sizes(text: str) -> MuladdSizes:
     """Return the sizes that ``MxNxK`` names; raises ValueError."""
-    return Sizes(*numbers_in(text, "M, N and K, such as 16x8x32"))
+    return MuladdSizes(*numbers_in(text, "M, N and K, such as 16x8x32"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Parameters:
     """The parameters of a case."""
 
     types: Types = parameter("component types of A, B, C and Result", decode=types_in)
-    sizes: Varying[Sizes] = parameter("sizes of the multiply-add", default="16x16x16", decode=varying(_parse_sizes))
+    sizes: Varying[MuladdSizes] = parameter("sizes of the multiply-add", default="16x16x16", decode=varying(_parse_sizes))
     scope: Varying[Scope] = parameter("scope of the matrices", default="subgroup", decode=varying_among(SCOPES))
     subgroups: Varying[int] = parameter("subgroups of the workgroup", default="1", decode=varying(int))
     layouts: Varying[tuple[Layout, ...]] = parameter("of A, B, C and Result", default="rccr", decode=varying(layouts_of(4)))
@@ -165,7 +165,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _PipelineWriter:
+class _MuladdPipelineWriter:
     """Writes the program of one pipeline: the ``own``-th of all."""
 
     def __init__(self, parameters: Parameters, all_: list[Pipeline], placed: list[dict[str, Tiles]], own: int) -> None:
@@ -246,6 +246,6 @@ def build(parameters: Parameters) -> Built:
         patterns = _FLOATS if own.row.result.is_float else _INTEGERS
         drawn = patterns[parameters.pattern](Chain(own.row, own.instances, 1), rng)
         data = {"a": drawn.a, "b": drawn.b, "c": drawn.c[:, None]}
-        return Subcase(name, {array: own_tiles[array].place(np.ascontiguousarray(bits), rng) for array, bits in data.items()})
+        return Subcase(name, {array: own_tiles[array].contents(bits, rng) for array, bits in data.items()})
 
-    return Built(constants.together([_PipelineWriter(parameters, all_, placed, number).write() for number in range(len(all_))]), draw)
+    return Built(constants.together([_MuladdPipelineWriter(parameters, all_, placed, number).write() for number in range(len(all_))]), draw)

@@ -191,7 +191,7 @@ def build(parameters: Parameters) -> Built:
         arrays: dict[str, np.ndarray] = {}
         if parameters.form == "muladd":
             drawn = _operands(worked, program.instances, rng)
-            arrays = {array: tiles.place(drawn[array], rng) for array, tiles in given.items()}
+            arrays = {array: tiles.contents(drawn[array], rng) for array, tiles in given.items()}
         else:
             for array, tiles in given.items():
                 bits = index_coded(tiles.component, tiles.length) if parameters.pattern == "index" else None

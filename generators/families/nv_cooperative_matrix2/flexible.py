@@ -13,10 +13,11 @@ import numpy as np
 from generators.inputs import integers, products
 from generators.inputs.patterns import index_coded
 from generators.inputs.products import Chain, Operands
-from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
+from generators.layouts.matrix_arrays import OTHER_LAYOUT, MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.placement import Target, fills, stage_out
 from generators.layouts.row_types import row_type
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import U32, ProgramBuilder
@@ -158,8 +159,7 @@ def _tiles(parameters: Parameters, row: PropertyRow) -> dict[str, Tiles]:
     found = {name: tiled(types[name], layout[name], True, count) for name in "abcd"}
     if parameters.does == "load_store":
         del found["d"]
-        other = {Layout.ROW_MAJOR: Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR: Layout.ROW_MAJOR}
-        found |= {f"{name}_again": tiled(types[name], other[layout[name]], True, count) for name in "abc"}
+        found |= {f"{name}_again": tiled(types[name], OTHER_LAYOUT[layout[name]], True, count) for name in "abc"}
     return found
 
 
@@ -176,9 +176,8 @@ def _by_place(component: ComponentType) -> Function:
     at: Expression = Binary(
         "add", Binary("multiply", row, constant(U32, 0x9E3779B1)), Binary("multiply", column, constant(U32, 0x85EBCA6B))
     )
-    minus_one = int(np.array([-1]).astype(component.dtype).view(component.bits_dtype)[0])
     chosen = Binary("equal", Binary("and", at, constant(U32, 1 << 31)), constant(U32, 0))
-    opposite = Binary("multiply", element, constant(component, minus_one))
+    opposite = Binary("multiply", element, constant(component, bits_of(component, -1)))
     return element_function("by_place", (row, column, element), Choose(chosen, element, opposite))
 
 
@@ -273,7 +272,7 @@ class _FlexibleMatrices:
             if parameters.does in _REDUCTIONS and not second:
                 operands = _positive(operands, self.row)
             drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
-        arrays = {array: self.arrays[array].tiles.place(data, rng) for array, data in drawn.items()}
+        arrays = {array: self.arrays[array].tiles.contents(data, rng) for array, data in drawn.items()}
         return Subcase(name, arrays | fills(program, rng), self.tensors.operands)
 
 

@@ -67,7 +67,7 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _fits(parameters: Parameters) -> bool:
-    """All taps of a filter with some channels are the columns of one matrix."""
+    """Tell whether all taps of a filter with some channels are the columns of one matrix."""
     height, width = parameters.filter
     return parameters.form == "taps" or (parameters.row.k // 2) % (height * width) == 0
 
@@ -195,8 +195,8 @@ class _Convolution:
             image = kernels.any_whole(shapes["image"], row.a, rng)
             filters = kernels.any_whole(shapes["filters"], row.b, rng)
         inputs = {
-            "image": self.tensors["image"].place(image.astype(row.a.dtype), rng),
-            "filters": self.tensors["filters"].place(filters.astype(row.b.dtype), rng),
+            "image": self.tensors["image"].contents(image.astype(row.a.dtype), rng),
+            "filters": self.tensors["filters"].contents(filters.astype(row.b.dtype), rng),
         }
         inputs |= epilogue_data(program, row.result, budget, rng)
         return Subcase(name, inputs, self.writer.operands)

@@ -49,7 +49,7 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _types_fit(parameters: Parameters) -> bool:
-    """Scales are f16, and integers have none."""
+    """Tell whether the types fit: scales are f16, and integers have none."""
     factor = parameters.row.a.name
     return factor == "f16" if parameters.format.scaled else factor in ("f16", "s8")
 
@@ -157,7 +157,7 @@ class _DequantisedProduct:
         packed = rng.integers(0, 256, self.packed.array.bytes, np.uint8)
         blocks = self.format.draw(self.blocks, self.block, rng).reshape(-1)
         packed[POINTER_ALIGNMENT : POINTER_ALIGNMENT + len(blocks)] = blocks
-        inputs = {"plain": self.plain.place(plain.astype(component.dtype), rng), "packed": packed}
+        inputs = {"plain": self.plain.contents(plain.astype(component.dtype), rng), "packed": packed}
         inputs |= epilogue_data(program, row.result, budget // 2, rng)
         return Subcase(name, inputs, self.writer.operands)
 

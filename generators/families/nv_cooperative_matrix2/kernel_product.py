@@ -230,11 +230,11 @@ class _ProductKernel:
         inputs = {}
         for which, component, numbers in (("a", row.a, a), ("b", row.b, b)):
             matrix = numbers if self.stored[which] is Layout.ROW_MAJOR else numbers.T
-            inputs[which] = self.tensors[which].place(matrix.astype(component.dtype), rng)
+            inputs[which] = self.tensors[which].contents(matrix.astype(component.dtype), rng)
         start = {"residual": "d", "broadcast": "start"}.get(self.parameters.start)
         if start is not None:
             tensor = self.tensors[start]
-            inputs[start] = tensor.place(kernels.addends(tensor.sizes, row.result, most // 2, rng).astype(row.result.dtype), rng)
+            inputs[start] = tensor.contents(kernels.addends(tensor.sizes, row.result, most // 2, rng).astype(row.result.dtype), rng)
         inputs |= epilogue_data(program, row.result, kernels.budget(row), rng)
         return Subcase(name, inputs, self.writer.operands)
 

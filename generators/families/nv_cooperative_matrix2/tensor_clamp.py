@@ -13,7 +13,7 @@ from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.placement import fills
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
-from generators.layouts.tensors import contents, row_major, tensor_array, tensor_elements
+from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
@@ -225,7 +225,7 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
-        inputs["source"] = contents(program.array("source"), component, parameters.pattern, rng)
+        inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
         return Subcase(name, inputs, dict(writer.operands))
 
     return Built(builder.build(), draw)

@@ -11,6 +11,9 @@ import numpy as np
 from generators.inputs.use_chains import UseChain, operands
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, fit_workgroup_memory, matrix_sources, matrix_targets, tiled
 from generators.layouts.placement import fills
+from generators.layouts.row_types import row_type
+from generators.numerics.formats import bits_of
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
@@ -19,7 +22,7 @@ from generators.program.control_flow import Carried
 from generators.program.conversion import Conversion, MatrixConvert, agrees, conversions
 from generators.program.program import Program, Subcase
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Matrix, MatrixType, Scalar, Value
+from generators.program.values import Matrix, Scalar, Value
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType, Layout, StorageClass, Use
 
@@ -95,30 +98,23 @@ class Parameters(Scoped):
 
 
 def _chain(parameters: Parameters) -> UseChain:
-    """Return the matrices of a case."""
+    """Return the multiply-adds of a case."""
     types, size = parameters.types, parameters.tile
     match parameters.enters:
         case "a":
-            v, z, depth = (size.n, size.d), (size.m, size.d), size.n
+            sizes = size.m, size.d, size.n
         case "b":
-            v, z, depth = (size.d, size.m), (size.d, size.n), size.m
+            sizes = size.d, size.n, size.m
         case "transposed":
-            v, z, depth = (size.d, size.n), (size.d, size.m), size.n
+            sizes = size.d, size.m, size.n
     growth = _SCALE if parameters.between == "scaled" else 1
-    q, k, c = (size.m, size.k), (size.k, size.n), (size.m, size.n)
-    return UseChain(types.factor, types.first, types.converted, types.second, q, k, c, v, z, depth, parameters.trips, growth)
-
-
-def _rows(chain: UseChain) -> tuple[PropertyRow, PropertyRow]:
-    """Return the rows of both multiply-adds."""
-    return (
-        PropertyRow(*chain.c, chain.q[1], chain.factor, chain.factor, chain.first, chain.first, False),
-        PropertyRow(*chain.z, chain.depth, chain.converted, chain.converted, chain.second, chain.second, False),
-    )
+    first = PropertyRow(size.m, size.n, size.k, types.factor, types.factor, types.first, types.first, False)
+    second = PropertyRow(*sizes, types.converted, types.converted, types.second, types.second, False)
+    return UseChain(first, second, "a" if parameters.enters == "a" else "b", parameters.trips, growth)
 
 
 def _has_arithmetic(parameters: Parameters) -> bool:
-    """Elements of S are scaled or negated, elements of P negated."""
+    """Tell whether the types have the arithmetic: elements of S are scaled or negated, elements of P negated."""
     first, converted = parameters.types.first, parameters.types.converted
     match parameters.between:
         case "scaled" | "negated_before":
@@ -134,24 +130,20 @@ def _tiles(parameters: Parameters, chain: UseChain) -> dict[str, Tiles]:
     """Lay out tiles by name of the array: the operands, ``o``, and ``s`` where S is stored."""
     left, right, sums = parameters.layouts
 
-    def of(component: ComponentType, shape: tuple[int, int], use: Use, layout: Layout, steps: int = chain.trips) -> Tiles:
-        return tiled(MatrixType(component, parameters.scope, *shape, use), layout, True, (parameters.instances, steps))
-
-    found = {
-        "q": of(chain.factor, chain.q, Use.A, left, 1),
-        "k": of(chain.factor, chain.k, Use.B, right),
-        "c": of(chain.first, chain.c, Use.ACCUMULATOR, sums),
-        "v": of(chain.converted, chain.v, Use.B if parameters.enters == "a" else Use.A, left),
-        "z": of(chain.second, chain.z, Use.ACCUMULATOR, sums, 1),
-        "o": of(chain.second, chain.z, Use.ACCUMULATOR, sums, 1),
-    }
+    layouts = {"q": left, "k": right, "c": sums, "v": left, "z": sums, "o": sums}
     if parameters.between == "stored":
-        found["s"] = of(chain.first, chain.c, Use.ACCUMULATOR, right)
-    return found
+        layouts["s"] = right
+
+    def of(name: str) -> Tiles:
+        row, operand = chain.operand(name)
+        steps = 1 if name in ("q", "z", "o") else chain.trips
+        return tiled(row_type(row, operand, parameters.scope), layouts[name], True, (parameters.instances, steps))
+
+    return {name: of(name) for name in layouts}
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     return fit_workgroup_memory(parameters.storage, _tiles(parameters, _chain(parameters)).values())
 
 
@@ -169,7 +161,6 @@ class _ChainProgram:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.chain = _chain(parameters)
-        self.rows = _rows(self.chain)
         self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
         tiles = _tiles(parameters, self.chain)
         outputs = {name: tiles.pop(name) for name in tuple(tiles) if name in ("o", "s")}
@@ -186,23 +177,23 @@ class _ChainProgram:
 
     def _entering(self, scores: Matrix) -> Matrix:
         """Return P: ``scores`` with the component type and use of a factor of the second product."""
-        builder, conversion = self.builder, self.parameters.types.conversion
+        builder, types, conversion = self.builder, self.parameters.types, self.parameters.types.conversion
         if self.parameters.between == "scaled":
-            components = (self.chain.first, self.chain.converted)
+            components = (types.first, types.converted)
             scale = -_SCALE if all(component.is_float or component.is_signed for component in components) else _SCALE
-            bits = np.array([scale], self.chain.first.dtype).view(self.chain.first.bits_dtype)
-            scores = builder.times_scalar("matrix_scaled", scores, builder.literal(int(bits[0]), self.chain.first))
+            factor = builder.literal(bits_of(types.first, scale), types.first)
+            scores = builder.times_scalar("matrix_scaled", scores, factor)
         if self.parameters.between == "negated_before":
             scores = builder.negate("matrix_opposite", scores)
         if self.parameters.enters == "transposed":
             if conversion is not None:
-                scores = builder.convert("matrix_converted", scores, self.chain.converted, conversion)
+                scores = builder.convert("matrix_converted", scores, types.converted, conversion)
             type_ = scores.type
             result = Value("matrix_p", replace(type_, rows=type_.columns, columns=type_.rows, use=Use.B))
             builder.add(Transpose(result, scores))
         else:
             use = Use.A if self.parameters.enters == "a" else Use.B
-            result = Value("matrix_p", replace(scores.type, component=self.chain.converted, use=use))
+            result = Value("matrix_p", replace(scores.type, component=types.converted, use=use))
             builder.add(UseConvert(result, scores) if conversion is None else MatrixConvert(result, scores, conversion))
         return builder.negate("matrix_turned", result) if self.parameters.between == "negated_after" else result
 
@@ -210,11 +201,11 @@ class _ChainProgram:
         """Return O of one iteration."""
         builder = self.builder
         k, c = self.load("k", index), self.load("c", index)
-        scores = builder.muladd("matrix_s", c.type, q, k, c, self.rows[0].operands or None)
+        scores = builder.muladd("matrix_s", c.type, q, k, c, self.chain.first.operands or None)
         entering = self._entering(scores)
         v = self.load("v", index)
         a, b = (entering, v) if self.parameters.enters == "a" else (v, entering)
-        result = builder.muladd("matrix_o", z.type, a, b, z, self.rows[1].operands or None)
+        result = builder.muladd("matrix_o", z.type, a, b, z, self.chain.second.operands or None)
         if self.parameters.between == "stored":
             self.store(scores, "s", index)
         return result
@@ -238,9 +229,8 @@ class _ChainProgram:
     def draw(self, name: str, _parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw operands for which both sums are exact; random bytes follow the lines of a matrix."""
         drawn = operands(self.chain, program.instances, rng)
-        arrays = {array: self.sources[array].tiles.place(bits, rng) for array, bits in drawn.items()}
-        given = {o.name: self.chain.trips for o in program.operands if o.source in ("push_constant", "buffer")}
-        return Subcase(name, arrays | fills(program, rng), given)
+        arrays = {array: self.sources[array].tiles.contents(bits, rng) for array, bits in drawn.items()}
+        return Subcase(name, arrays | fills(program, rng), run_time_operands(program, {"trip_count": self.chain.trips}))
 
 
 def build(parameters: Parameters) -> Built:

@@ -30,7 +30,7 @@ _TRANSPOSED = ("transpose", "transpose_first", "transpose_last")
 
 
 def _saturates(parameters: Parameters) -> bool:
-    """The decoration is for results of 8-bit floats."""
+    """Tell whether results are 8-bit floats, which the decoration is for."""
     return parameters.to is not None and is_float8(parameters.to)
 
 
@@ -100,7 +100,7 @@ def _instruction(source: ComponentType, target: ComponentType) -> Conversion | N
 
 
 def _convertible(parameters: Parameters) -> bool:
-    """A bitcast does not change the use (CM2-CVT-02), and needs a second instruction."""
+    """Tell whether instructions convert the component: a bitcast does not change the use (CM2-CVT-02), and needs a second instruction."""
     source, target = parameters.from_, parameters.to
     if target is source:
         return False
@@ -111,21 +111,21 @@ def _convertible(parameters: Parameters) -> bool:
 
 
 def _transposes(parameters: Parameters) -> bool:
-    """A transposition gives a B; components are converted before or after it."""
+    """Tell whether the case can transpose, where it does: a transposition gives a B; components are converted before or after it."""
     if not parameters.transposed:
         return True
     return parameters.use is Use.B and parameters.form != "both" and (parameters.way == "transpose") == (parameters.to is None)
 
 
 def _negates(parameters: Parameters) -> bool:
-    """Negation needs a type that has arithmetic, and values that are not rounded."""
+    """Tell whether elements can be negated, where they are: negation needs a type that has arithmetic, and values that are not rounded."""
     if not parameters.form.startswith("negated"):
         return True
     return parameters.to is None and parameters.from_.has_arithmetic
 
 
 def _needed(parameters: SubcaseParameters) -> bool:
-    """The case has data of this pattern."""
+    """Tell whether the case has data of this pattern."""
     pattern, found = parameters.pattern, _step(parameters)
     if parameters.form.startswith("negated"):
         return pattern == "normal"
@@ -144,13 +144,13 @@ def _needed(parameters: SubcaseParameters) -> bool:
 
 
 def _part(parameters: SubcaseParameters) -> bool:
-    """The part has values of a list that earlier parts do not have."""
+    """Tell whether the part has values of a list that earlier parts do not have."""
     rows, columns = parameters.shape
     return conversions.is_new(parameters.pattern, parameters.part, rows * columns)
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Workgroup memory holds all arrays."""
+    """Tell whether workgroup memory holds all arrays."""
     return fit_workgroup_memory(parameters.storage, _tiles(parameters).values())
 
 
@@ -244,7 +244,7 @@ class _UseChange:
         """Draw the pattern in all matrices, one after the other; random bytes follow the lines of a matrix."""
         rows, columns = parameters.shape
         bits = self._bits(parameters, program.instances * rows * columns, rng).reshape(-1, rows, columns)
-        return Subcase(name, {"source": self.source.tiles.place(bits, rng), **fills(program, rng)})
+        return Subcase(name, {"source": self.source.tiles.contents(bits, rng), **fills(program, rng)})
 
     def _bits(self, parameters: SubcaseParameters, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draw the elements of the source, (count,)."""

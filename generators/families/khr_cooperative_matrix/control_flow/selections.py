@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from generators.chains.decisions import Decisions
 from generators.chains.tiles import ChainWriter
 from generators.families.khr_cooperative_matrix.control_flow.forms import Form
+from generators.inputs.patterns import counted_bytes
+from generators.numerics.formats import bits_of
 from generators.program.control_flow import Arm, Condition, Merged
 from generators.program.values import Matrix, Value, is_scalar
 from generators.types import ComponentType, Layout
@@ -53,9 +53,7 @@ def _exchange(writer: ChainWriter, decisions: Decisions) -> None:
 
 
 def _splat_bits(component: ComponentType) -> int:
-    if component.is_float:
-        return int(np.array(37).astype(component.dtype).view(component.bits_dtype))
-    return int.from_bytes(bytes(range(0x93, 0x93 + component.bytes)), "big")
+    return bits_of(component, 37) if component.is_float else counted_bytes(component)
 
 
 def _splat(writer: ChainWriter, decisions: Decisions) -> None:

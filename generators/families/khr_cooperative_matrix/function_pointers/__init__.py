@@ -25,11 +25,6 @@ class Parameters(CallParameters):
         "the variables that pointers point to", default="function", applies=lambda parameters: parameters.form.any_storage
     )
 
-    @property
-    def n_decides(self) -> bool:
-        """Tell whether n decides something."""
-        return self.form.decides
-
 
 @dataclass(frozen=True, kw_only=True)
 class SubcaseParameters(NumberParameters, Parameters):
@@ -41,4 +36,4 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and data that differ in every tile."""
-    return build_calls(parameters, parameters.form, parameters.storage)
+    return build_calls(parameters, parameters.storage)

@@ -181,11 +181,6 @@ class Parameters(CallParameters):
 
     form: CallForm = parameter("what the functions and their calls are", labels=_FORMS)
 
-    @property
-    def n_decides(self) -> bool:
-        """Tell whether n decides something."""
-        return self.form.decides
-
 
 @dataclass(frozen=True, kw_only=True)
 class SubcaseParameters(NumberParameters, Parameters):
@@ -197,4 +192,4 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and data that differ in every tile."""
-    return build_calls(parameters, parameters.form)
+    return build_calls(parameters)

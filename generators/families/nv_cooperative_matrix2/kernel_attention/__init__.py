@@ -63,19 +63,19 @@ class Parameters(Scoped, LoopParameters):
 
 
 def _types_fit(parameters: Parameters) -> bool:
-    """Integers are shifted, not multiplied; a matrix with the component type of A changes only its use."""
+    """Tell whether the types fit: integers are shifted, not multiplied; a matrix with the component type of A changes only its use."""
     if not parameters.row.result.is_float and parameters.rescale == "arithmetic":
         return False
     return _narrows(parameters) or parameters.to_a != "split"
 
 
 def _narrows(parameters: Parameters) -> bool:
-    """The weights become a factor of another component type."""
+    """Tell whether the weights become a factor of another component type."""
     return parameters.row.a is not parameters.row.result
 
 
 def _changes_use_alone(parameters: Parameters) -> bool:
-    """An instruction changes the use of the weights and not their component."""
+    """Tell whether an instruction changes the use of the weights and not their component."""
     return parameters.to_a == "split" or (parameters.to_a == "convert" and not _narrows(parameters))
 
 
@@ -275,7 +275,7 @@ class _Attention:
             "k": rng.integers(-2, 2, shapes["k"], endpoint=True),
             "v": kernels.signed_whole(shapes["v"], most, row.b, rng),
         }
-        inputs = {which: self.tensors[which].place(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
+        inputs = {which: self.tensors[which].contents(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
         return Subcase(name, inputs, self.writer.operands)
 
 

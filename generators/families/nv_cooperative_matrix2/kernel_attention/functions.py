@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.engine_kernels.parts import number
+from generators.engine_kernels.parts import constant_of
 from generators.program.builder import U32
 from generators.program.expressions import Binary, Choose, Converted, Expression, constant, element_function
 from generators.program.functions import Function
@@ -48,18 +48,18 @@ class SpreadFunctions:
         difference = Binary("subtract", x, other)
         self.power = element_function("power", places, self._power(difference))
         if component.is_float:
-            fraction = Binary("multiply", self._power(difference), number(2.0 ** -powers_kept(component), component))
+            fraction = Binary("multiply", self._power(difference), constant_of(2.0 ** -powers_kept(component), component))
             self.decay = element_function("decay", places, fraction)
             self.rescale = element_function("rescale", places, Binary("multiply", x, other))
         else:
-            shift = Binary("minimum", Binary("subtract", other, x), number(31, component))
+            shift = Binary("minimum", Binary("subtract", other, x), constant_of(31, component))
             self.decay = element_function("decay", places, shift)
             self.rescale = element_function("rescale", places, Binary("shift_right", x, other))
 
     def _mask(self, x: Scalar) -> Function:
         begin, keys, query0 = (Value(name, U32) for name in ("begin", "keys", "query0"))
         key = Binary("add", begin, self.column)
-        lowest = number(LOWEST, self.component)
+        lowest = constant_of(LOWEST, self.component)
         result: Expression = Choose(Binary("less", key, keys), x, lowest)
         parameters = (self.row, self.column, x, begin, keys)
         if not self.causal:
@@ -70,8 +70,8 @@ class SpreadFunctions:
     def _power(self, difference: Binary) -> Expression:
         """Return 2^(n + powers_kept), which is 0 for n below -powers_kept."""
         component, kept = self.component, powers_kept(self.component)
-        least = number(-kept, component)
+        least = constant_of(-kept, component)
         bounded = Converted(S32, Binary("maximum", difference, least))
         shift = Binary("add", bounded, constant(S32, kept))
         power = Converted(component, Binary("shift_left", constant(S32, 1), shift))
-        return Choose(Binary("less", difference, least), number(0, component), power)
+        return Choose(Binary("less", difference, least), constant_of(0, component), power)

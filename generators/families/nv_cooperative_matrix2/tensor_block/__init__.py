@@ -15,7 +15,7 @@ from generators.layouts.block_decoders import Decoder, block_type, decode_functi
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
-from generators.layouts.tensors import contents, tensor_array
+from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
@@ -127,7 +127,7 @@ def build(parameters: Parameters) -> Built:
         array = source.array
         if decode is None or decode == "planes":
             if pattern != "small":
-                return contents(array, component, pattern, rng)
+                return pattern_contents(array, component, pattern, rng)
             # Whole numbers, whose products add up exactly.
             return np.resize(_whole_numbers(component, array.bytes // component.bytes, 63, rng), array.bytes)
         data = rng.integers(0, 256, array.bytes, np.uint8)
@@ -141,7 +141,7 @@ def build(parameters: Parameters) -> Built:
         inputs = {"source": filled(parameters.pattern, rng)}
         for array in program.arrays:
             if array.name == "before":
-                inputs["before"] = contents(array, component, "index", rng)
+                inputs["before"] = pattern_contents(array, component, "index", rng)
             elif array.name == "table":
                 inputs["table"] = TABLE.view(np.uint8).copy()
             elif array.name in ("other", "addend"):

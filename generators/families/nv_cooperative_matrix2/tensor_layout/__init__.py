@@ -14,7 +14,7 @@ from generators.families.nv_cooperative_matrix2.tensor_layout.parameters import 
 from generators.families.nv_cooperative_matrix2.tensor_layout.regions import Region, layout_steps, region_of, spans_of
 from generators.layouts.placement import fills, pointee_of
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, varying_steps
-from generators.layouts.tensors import contents
+from generators.layouts.tensors import pattern_contents
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
@@ -136,7 +136,7 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
-        inputs["source"] = contents(program.array("source"), component, parameters.pattern, rng)
+        inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
         return Subcase(name, inputs, dict(writer.other_operands if parameters.moved else writer.operands))
 
     return Built(builder.build(), draw)

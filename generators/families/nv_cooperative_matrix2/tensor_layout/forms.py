@@ -11,7 +11,7 @@ from types import MappingProxyType
 from generators.families.nv_cooperative_matrix2.tensor_layout.moves import Moves, MoveSetup
 from generators.families.nv_cooperative_matrix2.tensor_layout.regions import OTHER_CLAMP_VALUE, Region
 from generators.layouts.matrix_arrays import Tiles, granule_of, matrix_source, matrix_target
-from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, Number, Varying, interleaved, slice_step
+from generators.layouts.tensor_writer import CLAMP_VALUE, DispatchNumber, LayoutStep, Number, interleaved, slice_step
 from generators.layouts.tensors import Tensor, tensor_array
 from generators.program.builder import U32
 from generators.program.control_flow import Condition
@@ -190,7 +190,7 @@ def _through_pointer(moves: Moves, setup: LayoutSetup) -> None:
 
 
 def _known(number: Number | ScalarValue) -> Number:
-    assert isinstance(number, int | Varying), "the steps of a setup have numbers"
+    assert isinstance(number, int | DispatchNumber), "the steps of a setup have numbers"
     return number
 
 

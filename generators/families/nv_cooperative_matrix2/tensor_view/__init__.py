@@ -25,7 +25,7 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.placement import fills
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
-from generators.layouts.tensors import Tensor, contents, row_major, tensor_array, tensor_elements
+from generators.layouts.tensors import Tensor, pattern_contents, row_major, tensor_array, tensor_elements
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.program import Program, Subcase
@@ -263,7 +263,7 @@ def build(parameters: Parameters) -> Built:
         for array in program.arrays:
             if array.role != "input" or array.name in inputs or array.name == "operands":
                 continue
-            data = contents(array, component, parameters.pattern, rng)
+            data = pattern_contents(array, component, parameters.pattern, rng)
             if array.name.startswith("before"):
                 data = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
             inputs[array.name] = data

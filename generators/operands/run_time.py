@@ -1,0 +1,18 @@
+"""Operands that get their values when a program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from generators.program.program import Program
+from generators.program.values import Operand
+
+
+def from_host(program: Program) -> list[Operand]:
+    """Return the operands whose values each subcase gives."""
+    return [operand for operand in program.operands if operand.source in ("push_constant", "buffer")]
+
+
+def run_time_operands(program: Program, values: Mapping[str, int]) -> dict[str, int]:
+    """Return the ``values`` that a subcase gives: of the operands that are neither literals nor specialization constants."""
+    return {operand.name: values[operand.name] for operand in from_host(program) if operand.name in values}

@@ -28,7 +28,6 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
     if before is not None:
         inside.scalars.update({name: value[positions] for name, value in before.scalars.items()})
         inside.aggregates.update({name: selected(tree, positions) for name, tree in before.aggregates.items()})
-    inside.scalars[operation.index.name] = own.astype(np.uint64)
     inside.run(operation.body)
     if len(inside.instances) < len(own):
         raise GeneratorError("an invocation returns from code of its own; end the code with a branch")

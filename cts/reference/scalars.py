@@ -13,7 +13,7 @@ from generators.types import ComponentType, Scope
 
 def instance_index(state: State, operation: InstanceIndex) -> None:
     """The number of each scope instance."""
-    state.scalars[operation.result.name] = state.instances.astype(np.uint64)
+    state.scalars[operation.result.name] = state.scope_instances.astype(np.uint64)
 
 
 def built_in(state: State, operation: BuiltInScalar) -> None:

@@ -19,7 +19,6 @@ from generators.glsl.declarations import declare, local_size
 from generators.glsl.elements import emit_length
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.glsl.functions import emit_call
-from generators.glsl.invocations import emit_per_invocation
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.per_element import emit_per_element
@@ -62,7 +61,7 @@ from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier
 
 
-def emit_stated(shader: Shader, operation: Stated) -> None:
+def emit_body(shader: Shader, operation: Stated | PerInvocation) -> None:
     """Emit the code."""
     shader.emit(operation.body)
 
@@ -86,8 +85,8 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         ScalarConvert: emit_scalar_convert,
         ArrayStore: emit_array_store,
         AtomicAdd: emit_atomic_add,
-        Stated: emit_stated,
-        PerInvocation: emit_per_invocation,
+        Stated: emit_body,
+        PerInvocation: emit_body,
         Select: emit_select,
         BlockLoad: emit_block_load,
         MatrixNegate: emit_negate,

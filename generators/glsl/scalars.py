@@ -29,14 +29,14 @@ _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
 
 def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
     """Writes the number of the scope instance."""
-    index = workgroup_index(shader)
+    index = _workgroup_index(shader)
     if shader.program.scope is Scope.SUBGROUP:
         shader.require("GL_KHR_shader_subgroup_basic")
         index = f"{index} * gl_NumSubgroups + gl_SubgroupID"
     shader.line(f"uint {identifier(operation.result.name)} = {index};")
 
 
-def workgroup_index(shader: Shader) -> str:
+def _workgroup_index(shader: Shader) -> str:
     """The expression for the number of the workgroup, to be multiplied."""
     _, wide_y, wide_z = (count > 1 for count in shader.program.workgroups)
     if not wide_y and not wide_z:

@@ -103,7 +103,6 @@ class _Checker:
         match operation:
             case PerInvocation():
                 self._demand(operation, around, "run in every invocation")
-                self.domains[operation.index.name] = Domain.INVOCATION
                 self.run(operation.body, around)
             case VariableLoad() | VariableStore() if leads_to_component(operation.variable.type, operation.path):
                 self._define(operation, Domain.INVOCATION)

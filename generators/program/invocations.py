@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.operation import Operation
-from generators.program.values import Scalar
 
 
 @dataclass(frozen=True)
@@ -14,12 +13,9 @@ class PerInvocation(Operation):
     invocation, and so may its control flow; a later region has these values too.
 
     Attributes:
-        index: u32, numbers the invocations of the dispatch: those of a scope instance follow each other, in the order of their
-            SubgroupLocalInvocationId at subgroup scope, and of their LocalInvocationIndex at workgroup scope.
         size: invocations of a scope instance. The program's shape says so to the device: it requires the subgroup size.
         body: operations on scalars, on aggregates of scalars, and on memory.
     """
 
-    index: Scalar
     size: int
     body: tuple[Operation, ...]

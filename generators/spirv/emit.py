@@ -38,7 +38,6 @@ from generators.spirv.conversion import emit_convert
 from generators.spirv.elements import emit_length
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
 from generators.spirv.functions import emit_call
-from generators.spirv.invocations import emit_per_invocation
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.per_element import emit_per_element
@@ -58,7 +57,7 @@ from generators.spirv.variables import declare_variables, emit_variable_load, em
 from generators.spirv.workgroup import emit_barrier
 
 
-def emit_stated(shader: Shader, operation: Stated) -> None:
+def emit_body(shader: Shader, operation: Stated | PerInvocation) -> None:
     """Emit the code."""
     shader.emit(operation.body)
 
@@ -82,8 +81,8 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         ScalarConvert: emit_scalar_convert,
         ArrayStore: emit_array_store,
         AtomicAdd: emit_atomic_add,
-        Stated: emit_stated,
-        PerInvocation: emit_per_invocation,
+        Stated: emit_body,
+        PerInvocation: emit_body,
         Select: emit_select,
         BlockLoad: emit_block_load,
         MatrixNegate: emit_negate,

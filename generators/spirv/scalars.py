@@ -35,13 +35,13 @@ def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
     if shader.program.scope is Scope.WORKGROUP:
-        workgroup_index(shader, result)
+        _workgroup_index(shader, result)
         return
-    before = module.value(Op.IMul, u32, workgroup_index(shader), shader.built_in(BuiltIn.NumSubgroups, "gl_NumSubgroups"))
+    before = module.value(Op.IMul, u32, _workgroup_index(shader), shader.built_in(BuiltIn.NumSubgroups, "gl_NumSubgroups"))
     module.value(Op.IAdd, u32, before, shader.built_in(BuiltIn.SubgroupId, "gl_SubgroupID"), result=result)
 
 
-def workgroup_index(shader: Shader, result: int | None = None) -> int:
+def _workgroup_index(shader: Shader, result: int | None = None) -> int:
     """Emits the number of the workgroup; ``result`` if its id has been given out already."""
     module, u32 = shader.module, scalar(shader.module, U32)
     workgroup = shader.built_in(BuiltIn.WorkgroupId, "gl_WorkGroupID")

@@ -73,3 +73,5 @@ def _print(difference: Difference, limit: int | None) -> None:
             print(f"    {sign} {id_}")
         if limit is not None and len(ids) > limit:
             print(f"    {sign} and {len(ids) - limit} more (--verbose names them)")
+    family = "" if difference.is_gone else f" --family {difference.family}"
+    print(f"    if this is meant, pin it: cts golden --update{family}")

@@ -37,12 +37,14 @@ class Difference:
         lost: ids that are pinned and are not cases any more.
         altered: ids of cases that are made of something else, and which digests changed.
         notes: what is wrong with the tiers, and with the number of cases in the full tier.
+        is_gone: whether there is no such family any more.
     """
 
     family: str
     lost: tuple[str, ...] = ()
     altered: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    is_gone: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.lost or self.altered or self.notes)
@@ -135,7 +137,7 @@ def _difference(root: Path, name: str, family: Family | None, full: str, compute
     pinned = read_tiers(pinned_file(root, name))
     old = {case.id: case.digests or _NO_DIGESTS for case in pinned.cases}
     if family is None:
-        return Difference(name, tuple(old), notes=("the family is gone",))
+        return Difference(name, tuple(old), notes=("the family is gone",), is_gone=True)
     faults = tier_faults(family, pinned)
     new = compute(id_ for id_ in old if id_ not in faults.lost)
     altered = tuple((id_, _what_changed(old[id_], now)) for id_, now in new.items() if old[id_] != now)
@@ -190,6 +192,8 @@ def update(
 
 
 def _what_changed(old: Digests, new: Digests) -> str:
+    if old == _NO_DIGESTS:
+        return "not pinned yet"
     return ", ".join(name for name, was, now in zip(COLUMNS[2:], old, new, strict=False) if was != now) or "form"
 
 

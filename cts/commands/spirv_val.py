@@ -71,7 +71,9 @@ def run(options: argparse.Namespace) -> int:
     chosen = chosen_cases(options, tier)
     validator = shutil.which("spirv-val")
     if validator is None:
-        raise CtsError("spirv-val is not installed: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
+        raise CtsError(
+            "spirv-val is not installed: install SPIRV-Tools 2026.4 or newer (spirv-tools), or run in the root of .ci/lavapipe-root"
+        )
     command = (validator, "--target-env", options.target_env)
     # Else every module would pass for rejected.
     started = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from generators.casebook.document import Element, read_document
+from generators.errors import CasebookError
 
 FILE = Path(__file__).with_name("glossary.yaml")
 
@@ -69,15 +70,21 @@ class Glossary:
     def sentence(self, id_: str, parameters: Mapping[str, ParameterValue]) -> str:
         """Return what a message says about a defect with these parameters."""
         phrases = {name: self._phrase(name, parameters) for name in parameters}
-        return self.entries[id_].text.format_map(phrases)
+        return self._entry(id_).text.format_map(phrases)
 
     def kind(self, id_: str, parameters: Mapping[str, ParameterValue]) -> str:
         """Return the id with the parameters that make another kind of mistake: the same in every program."""
-        own = self.entries[id_].kinds
+        own = self._entry(id_).kinds
         kinds = [f"{name}:{parameters[name]}" for name in own if parameters[name] is not EVERY]
         # A mistake in all operations can cancel out where one in each of them alone cannot.
         kinds += ["every" for name, value in parameters.items() if value is EVERY and not self.subjects[name].merged]
         return f"{id_}[{'/'.join(kinds)}]" if kinds else id_
+
+    def _entry(self, id_: str) -> Entry:
+        entry = self.entries.get(id_)
+        if entry is None:
+            raise CasebookError(f"cts/defects/glossary.yaml has no defect '{id_}': add an entry (CONTRIBUTING.md, 'A new defect')")
+        return entry
 
     def _phrase(self, name: str, parameters: Mapping[str, ParameterValue]) -> str:
         subject = self.subjects.get(name)

@@ -43,7 +43,7 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Operation
+from generators.program.operation import Operation, no_entry
 from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
@@ -121,7 +121,10 @@ ENVELOPE_NOTE = "float results that are not proved exact are judged by the suite
 
 def perform(state: State, operation: Operation) -> None:
     """Does what the specification says of ``operation``."""
-    STEPS[type(operation)](state, operation)
+    step = STEPS.get(type(operation))
+    if step is None:
+        raise no_entry(operation, "STEPS of cts/reference/evaluate.py")
+    step(state, operation)
 
 
 def empty_state() -> State:

@@ -18,7 +18,7 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Operation
+from generators.program.operation import Operation, no_entry
 from generators.program.per_element import PerElement
 from generators.program.program import Program
 from generators.program.reduce import Reduce
@@ -128,4 +128,7 @@ def emit(program: Program) -> bytes:
 
 
 def _emit_operation(shader: Shader, operation: Operation) -> None:
-    EMITTERS[type(operation)](shader, operation)
+    emitter = EMITTERS.get(type(operation))
+    if emitter is None:
+        raise no_entry(operation, "EMITTERS of generators/spirv/emit.py")
+    emitter(shader, operation)

@@ -58,6 +58,12 @@ def test_a_mistake_in_all_operations_is_another_kind_unless_the_subject_says_oth
     assert Defect("load_store.load_transposed", {}, {"matrix": EVERY}).kind == "load_store.load_transposed"
 
 
+@pytest.mark.parametrize("ask", [lambda defect: defect.text, lambda defect: defect.kind], ids=["text", "kind"])
+def test_a_defect_without_an_entry_is_named(ask):
+    with pytest.raises(CasebookError, match=r"glossary.yaml has no defect 'load_store.unheard': add an entry"):
+        ask(Defect("load_store.unheard", {}))
+
+
 def test_an_id_that_is_given_twice_is_refused(tmp_path):
     area = "  a: {instructions: [], families: [], classes: [], defects: {one: {text: it}, one: {text: it}}}"
     (tmp_path / "glossary.yaml").write_text(f"subjects: {{}}\nareas:\n{area}\n")

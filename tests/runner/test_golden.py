@@ -91,7 +91,8 @@ def test_tiers_are_pinned_without_building_a_case_and_their_digests_are_missed(c
     assert golden(checkout, "--check") == 1
     out = capsys.readouterr().out
     assert "load_store: 0 lost, 3 altered" in out
-    assert "~ load_store[component:s8] " in out
+    assert "~ load_store[component:s8] (not pinned yet)" in out
+    assert "if this is meant, pin it: cts golden --update --family load_store\n" in out
 
 
 def test_only_the_named_family_is_pinned(checkout, capsys):
@@ -128,7 +129,9 @@ def test_a_family_that_is_gone_is_told(checkout, capsys):
     full.write_text(full.read_text(encoding="utf-8") + "gone\t6\t00\n", encoding="utf-8")
     capsys.readouterr()
     assert golden(checkout, "--check") == 1
-    assert "gone: 6 lost" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "gone: 6 lost" in out
+    assert "if this is meant, pin it: cts golden --update\n" in out
 
 
 def test_several_processes_pin_the_same(checkout):

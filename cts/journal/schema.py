@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,7 +14,8 @@ T = TypeVar("T")
 MOST_WORDS = 200
 """Characters of what is said of a value that does not fit."""
 
-_AT = re.compile(r"(?P<problem>.*) - at (?:`key` in )?`\$\.?(?P<field>.*)`", re.DOTALL)
+_AT = " - at "
+"""What msgspec puts between a problem and its place."""
 
 
 class WrongField(Exception):
@@ -46,8 +46,8 @@ def convert(value: object, kind: type[T], place: str = "") -> T:
     try:
         return msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
-        found = _AT.fullmatch(str(error))
-        problem, field = (found["problem"], found["field"]) if found else (str(error), "")
+        problem, _, at = str(error).partition(_AT)
+        field = at.removeprefix("`key` in ").strip("`").removeprefix("$").removeprefix(".")
         joint = "." if place and field and not field.startswith("[") else ""
         raise WrongField(printable_line(problem[:MOST_WORDS]), f"{place}{joint}{field}") from None
 

@@ -31,7 +31,7 @@ SECONDS = st.floats(0, 1e6)
 TRIES = st.builds(Try, alone=st.booleans(), verdict=st.sampled_from(Verdict), reason=LINES, step=LINES, seconds=SECONDS, code=LINES)
 
 
-NUMBERS = st.floats(allow_nan=False) | st.sampled_from(["nan", "inf", "-inf"])
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(["nan", "inf", "-inf"])
 ENDS = st.floats(allow_nan=False)
 BOUNDS = st.none() | st.builds(Bounds, ENDS, ENDS, ENDS) | st.builds(EnvelopeBounds, ENDS, ENDS, ENDS, ENDS, ENDS)
 

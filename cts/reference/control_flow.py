@@ -12,7 +12,7 @@ from cts.reference.variables import define, merge, value_of
 from generators.errors import GeneratorError
 from generators.program.control_flow import Exit, Loop, ReturnBoth
 from generators.program.operation import Operation
-from generators.program.values import Matrix, ScalarValue, Selected, extent
+from generators.program.values import AnyValue, Operand, Selected, extent
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
@@ -66,7 +66,7 @@ def leave(state: State, operation: Exit) -> None:
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
 
-def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], returned: Matrix | ScalarValue | None) -> None:
+def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], returned: AnyValue | Operand | None) -> None:
     """The instances of ``taken`` (bool) run ``body`` and return ``returned``."""
     if taken.any():
         part = state.part(np.flatnonzero(taken))

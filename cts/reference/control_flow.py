@@ -8,12 +8,11 @@ import numpy as np
 
 from cts.reference.selections import holds
 from cts.reference.state import State
-from cts.reference.values import MatrixValue, select
-from cts.reference.variables import define, value_of
+from cts.reference.variables import define, merge, value_of
 from generators.errors import GeneratorError
 from generators.program.control_flow import Exit, Loop, ReturnBoth
 from generators.program.operation import Operation
-from generators.program.values import Matrix, ScalarValue, Selected, extent
+from generators.program.values import AnyValue, Operand, Selected, extent
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
@@ -67,7 +66,7 @@ def leave(state: State, operation: Exit) -> None:
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
 
-def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], returned: Matrix | ScalarValue | None) -> None:
+def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], returned: AnyValue | Operand | None) -> None:
     """The instances of ``taken`` (bool) run ``body`` and return ``returned``."""
     if taken.any():
         part = state.part(np.flatnonzero(taken))
@@ -110,16 +109,9 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
     if not len(part.instances):
         return left
     changed = state.positions(part.instances)
-    kept = np.setdiff1d(np.arange(len(state.instances)), changed)
-    following = [(one.current.name, value_of(part, one.next)) for one in operation.carried]
-    for name, value in following:
-        if isinstance(value, MatrixValue):
-            before = [(kept, select(state.matrices[name], kept))] if len(kept) else []
-            state.merge_matrix(name, [(changed, value), *before])
-        else:
-            numbers = state.scalars[name].copy()
-            numbers[changed] = value
-            state.scalars[name] = numbers
+    following = [(one.current, value_of(part, one.next)) for one in operation.carried]
+    for current, value in following:
+        merge(state, current.name, [(np.arange(len(state.instances)), value_of(state, current)), (changed, value)])
     return left
 
 

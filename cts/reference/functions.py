@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.state import Activation, State
-from cts.reference.trees import Tree, replaced
-from cts.reference.values import MatrixValue, join
-from cts.reference.variables import define, initialize, value_of
+from cts.reference.trees import Tree
+from cts.reference.variables import define, initialize, merge, value_of
 from generators.errors import GeneratorError
 from generators.program.functions import Call, Function, mistake
-from generators.program.values import AnyValue, is_block_pointer, is_matrix, is_tensor
+from generators.program.values import is_block_pointer
 from generators.program.variables import Variable
 
 
@@ -38,8 +37,8 @@ def call(state: State, operation: Call) -> None:
             define(callee, parameter.name, value_of(state, argument))
     callee.activation = Activation(pointers, frozenset(variable.name for variable in function.variables))
     returned = run_body(callee, function)
-    if operation.result is not None and function.returned is not None:
-        _define(state, operation.result, [(state.positions(instances), value) for instances, value in returned])
+    if operation.result is not None and returned:
+        merge(state, operation.result.name, [(state.positions(instances), value) for instances, value in returned])
 
 
 def run_body(callee: State, function: Function) -> list[tuple[np.ndarray, Tree]]:
@@ -55,18 +54,3 @@ def run_body(callee: State, function: Function) -> list[tuple[np.ndarray, Tree]]
     if len(callee.instances) and function.returned is not None:
         returned.append((callee.instances, value_of(callee, function.returned)))
     return returned
-
-
-def _define(state: State, result: AnyValue, returned: list[tuple[np.ndarray, Tree]]) -> None:
-    """Gives the result what each instance returned."""
-    if is_tensor(result):
-        tree: Tree | None = None
-        for where, value in returned:
-            tree = replaced(tree, where, value, len(state.instances))
-        state.aggregates[result.name] = tree
-        return
-    if is_matrix(result):
-        state.matrices[result.name] = join([(where, value) for where, value in returned if isinstance(value, MatrixValue)])
-        return
-    order = np.argsort(np.concatenate([where for where, _ in returned]))
-    state.scalars[result.name] = np.concatenate([value for _, value in returned if isinstance(value, np.ndarray)])[order]

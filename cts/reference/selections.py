@@ -11,10 +11,10 @@ import numpy as np
 
 from cts.reference.scalars import numbers
 from cts.reference.state import State
+from cts.reference.variables import merge, value_of
 from generators.errors import GeneratorError
 from generators.program.control_flow import Branch, Condition, Merged, Relation, Select, Switch
 from generators.program.operation import Operation
-from generators.program.values import is_matrix
 
 _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -64,16 +64,7 @@ def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], m
     if not remaining:
         return
     for item in merged:
-        if is_matrix(item.result):
-            sources = [(where, part.matrices[item.sources[number].name]) for number, where, part in remaining]
-            state.merge_matrix(item.result.name, sources)
-            continue
-        values = np.zeros(len(state.instances), np.uint64)
-        for number, where, part in remaining:
-            source = item.sources[number]
-            assert not is_matrix(source)
-            values[where] = part.scalar(source)
-        state.scalars[item.result.name] = values
+        merge(state, item.result.name, [(where, value_of(part, item.sources[number])) for number, where, part in remaining])
 
 
 def branch(state: State, operation: Branch) -> None:

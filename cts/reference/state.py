@@ -11,7 +11,7 @@ import numpy as np
 
 from cts.reference.memory import Memory, buffer, workgroup_memory
 from cts.reference.trees import Tree, replaced, selected
-from cts.reference.values import MatrixValue, join, select
+from cts.reference.values import MatrixValue, select
 from generators.errors import GeneratorError
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
@@ -167,11 +167,6 @@ class State:
         positions = self.outside.positions(self.instances)
         before = self.outside.variables.get(name)
         self.outside.set_variable(name, replaced(before, positions, tree, len(self.outside.instances)))
-
-    def merge_matrix(self, name: str, parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> None:
-        """Gives ``name`` the values that parts of the instances computed; each part with the positions of its instances, which
-        together are all positions once."""
-        self.matrices[name] = join(parts)
 
     def scalar(self, value: ScalarValue) -> np.ndarray:
         """The value in every executing scope instance, uint64, (instances,)."""

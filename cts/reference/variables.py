@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -47,6 +47,15 @@ def define(state: State, name: str, tree: Tree) -> None:
     else:
         assert not isinstance(tree, Partial), "what is loaded is defined in every instance"
         state.scalars[name] = tree
+
+
+def merge(state: State, name: str, parts: Iterable[tuple[np.ndarray, Tree]]) -> None:
+    """Gives a name what parts of the instances have; each part with the positions of its instances, which together are all of them."""
+    merged: Tree | None = None
+    for positions, tree in parts:
+        merged = replaced(merged, positions, tree, len(state.instances))
+    assert merged is not None, "some instance executes"
+    define(state, name, merged)
 
 
 def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scalar]) -> list[Index]:

@@ -352,7 +352,7 @@ class ProgramBuilder:
         kind: Literal["return", "break", "continue"],
         condition: Condition,
         body: Sequence[Operation] = (),
-        returned: Matrix | ScalarValue | None = None,
+        returned: AnyValue | Operand | None = None,
     ) -> None:
         """Ends the program or the function, the loop, or the iteration, where the condition holds."""
         self._operations.append(Exit(kind, condition, tuple(body), returned))

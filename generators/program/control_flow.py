@@ -14,7 +14,7 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Hint, Operation
 from generators.program.stated import Stated
-from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue, Selected, Value, literal
+from generators.program.values import AnyValue, Matrix, MatrixType, Operand, Scalar, ScalarValue, Selected, Value, literal
 from generators.program.workgroup import LastWorkgroupRan
 from generators.types import COMPONENT_TYPES, ComponentType
 
@@ -115,7 +115,7 @@ class Exit(Operation):
     kind: Literal["return", "break", "continue"]
     condition: Condition
     body: tuple[Operation, ...] = ()
-    returned: Matrix | ScalarValue | None = None
+    returned: AnyValue | Operand | None = None
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class ReturnBoth(Operation):
 
     condition: Condition
     then: tuple[Operation, ...]
-    then_returned: Matrix | ScalarValue
+    then_returned: AnyValue | Operand
     otherwise: tuple[Operation, ...]
-    otherwise_returned: Matrix | ScalarValue
+    otherwise_returned: AnyValue | Operand
 
 
 ControlFlow = Branch | Switch | Exit | ReturnBoth

@@ -31,7 +31,18 @@ from generators.program.scalars import BuiltInName, ScalarArithmetic
 from generators.program.shape import WorkgroupShape
 from generators.program.stated import Stated
 from generators.program.tensor_access import TensorLoad
-from generators.program.values import ArrayType, BlockMember, BlockType, MatrixType, Scalar, ScalarValue, TensorLayoutType, Value, literal
+from generators.program.values import (
+    ArrayType,
+    BlockMember,
+    BlockType,
+    MatrixType,
+    Scalar,
+    ScalarValue,
+    TensorLayoutType,
+    Value,
+    VectorType,
+    literal,
+)
 from generators.program.workgroup import Copied
 from generators.routines.elements import update_components
 from generators.routines.workgroup import copy
@@ -458,3 +469,25 @@ def test_invocations_may_diverge_where_they_set_components_by_pointers() -> None
     assert check_domains(_diverging(insert=False).build())["odd"] is Domain.INVOCATION
     with pytest.raises(GeneratorError, match="KHR-UNI-01"):
         _diverging(insert=True).build()
+
+
+@pytest.mark.parametrize("type_", [VectorType(U32, 2), ArrayType(U32, 2)], ids=["vector", "array"])
+def test_a_function_returns_an_aggregate(type_: VectorType | ArrayType) -> None:
+    """Some invocations get a pair from an early return, the others from the end."""
+    builder = builder_of_invocations()
+    write, target = Writer(builder), u32s(builder, "target", 2 * SIZE, "output")
+    number, early, late = Value("number", U32), Value("early", type_), Value("late", type_)
+    with builder.arm() as body:
+        with builder.arm() as small:
+            builder.add(CompositeConstruct(early, (number, builder.literal(50))))
+        builder.exit("return", Condition(number, "less", builder.literal(3)), small, early)
+        builder.add(CompositeConstruct(late, (write.compute(number, "multiply", 10), number)))
+    function, index = Function("pair", (number,), tuple(body), late), Value("invocation", U32)
+    with builder.per_invocation(index, SIZE):
+        found = builder.call("found", function, [index])
+        assert found is not None
+        for i in range(2):
+            part = Value(f"found_{i}", U32)
+            builder.add(CompositeExtract(part, found, (i,)))
+            builder.write(target, write.compute(write.compute(index, "multiply", 2), "add", i), part)
+    assert ran(builder.build(), {}).reshape(SIZE, 2).tolist() == [[i, 50] if i < 3 else [10 * i, i] for i in range(SIZE)]

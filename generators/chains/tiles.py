@@ -123,7 +123,7 @@ class ChainWriter:
 
     def store(self, matrix: Matrix, output: str = "d0", layout: Layout | None = None) -> None:
         """Store to an output, by default in the layout of Result."""
-        self.arrays[output].store(matrix, self.first("d", 0), layout=layout or self.layouts["d"])
+        self.arrays[output].store(matrix, self.first("d", 0), layout=layout)
 
     def inputs(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw the contents of a, b and c as uint8: floats whose sums are exact, integers with all bits random."""

@@ -6,6 +6,9 @@ from cts.defects.branches import branch_defects
 from cts.defects.loops import loop_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build, expand
+from generators.program.control_flow import flattened
+from generators.program.load_store import MatrixStore
+from generators.types import Layout
 from tests.families.evidence import is_seen, parts
 from tests.suite import casebook
 
@@ -38,6 +41,13 @@ LOOPS = [
 @pytest.mark.parametrize("form", SELECTIONS)
 def test_another_arm_gives_another_result(row, form):
     assert not unseen(case_id(row, form))
+
+
+@pytest.mark.parametrize("layouts", ["rrrr", "cccc"])
+def test_the_arms_of_store_layout_store_in_both_layouts(layouts):
+    program, _ = parts(f"control_flow[row:{ROWS[0]}/form:store_layout/layouts:{layouts}]")
+    stores = [operation for operation in flattened(program.operations) if isinstance(operation, MatrixStore)]
+    assert {store.layout for store in stores} == set(Layout)
 
 
 @pytest.mark.parametrize("row", ROWS)

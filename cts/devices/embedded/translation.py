@@ -60,6 +60,7 @@ class Translation:
     Attributes:
         kernel: the kernel that has the module. ``strict``: see Machine.
         machine: runs it; ``values``: the machine's.
+        version: of SPIR-V that the module has.
         instructions: of the whole module. ``first_function``: where functions begin. ``function_instructions``: from there.
         names: by id, the words of its debug name.
         index: number of the instruction that is being translated, for messages.
@@ -95,7 +96,8 @@ class Translation:
         self.kernel = kernel
         self.mapping = mapping
         self.strict = strict
-        self._bound = read_header(kernel.spirv).bound
+        header = read_header(kernel.spirv)
+        self.version, self._bound = header.version, header.bound
         self.instructions: list[Instruction] = list(read_instructions(kernel.spirv))
         for op, _, position in self.instructions:
             if op not in UNDERSTOOD and op not in handlers:

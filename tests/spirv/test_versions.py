@@ -200,6 +200,16 @@ def test_a_device_takes_the_versions_of_its_vulkan():
     assert reason.text == "SPIR-V 1.4 (Vulkan 1.1.0 takes 1.3)"
 
 
+@pytest.mark.parametrize("version", VERSIONS[:-1])
+def test_a_validator_accepts_tensor_loads_of_a_version_that_their_extension_does_not_have(version, tmp_path, spirv_val):
+    """The notes of CM2-EXT-01 and TA-EXT-01 say so."""
+    program = build(find_case(casebook(), "tensor_clamp[component:f16/rank:2/mode:constant/side:before]")).program
+    module = tmp_path / "module.spv"
+    module.write_bytes(emit(replace(program, shape=WorkgroupShape(full_subgroups=True, version=version))))
+    judged = spirv_val("--target-env", "vulkan1.3", module)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("size", SIZES)
 def test_a_validator_accepts_the_module_where_its_version_is_the_newest(version, size, tmp_path, spirv_val):

@@ -23,7 +23,7 @@ from generators.spirv.versions import extensions_beyond
 from generators.types import Scope
 
 _TYPES = frozenset(op for op in Op if op.name.startswith("Type"))
-_ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray})
+_ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray, Op.TypeMatrix})
 _VARIABLES = frozenset(
     {
         StorageClass.Input,

@@ -17,6 +17,7 @@ from cts.devices.embedded.limits import Budget, Extent, Limits
 from cts.devices.embedded.machine import Function, Machine, Run
 from cts.devices.embedded.memory import AddressSpace
 from cts.devices.embedded.ordering import Manner, Reach
+from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.references import UNDERSTOOD
 from cts.devices.embedded.spirv_types import (
     Array,
@@ -276,6 +277,8 @@ def null(translation: Translation, type_: Type) -> Value:
             return tuple(translation.zero(constituent_type(type_, i)) for i in range(constituent_count(type_)))
         case TensorLayoutType() | TensorViewType():
             return translation.zero(type_.state)
+        case PointerType(StorageClass.PhysicalStorageBuffer):
+            return AddressPointer(translation.space, 0)
         case _:
             raise Unsupported(f"a null {type_}")
 

@@ -25,6 +25,7 @@ from cts.kinds.kernel import compile_module, glsl_source
 from cts.run.plan import at_least_one, one_of
 from generators.casebook import Case, CaseKind, Family, Tier, build
 from generators.errors import CtsError, GeneratorError, NotExpressible
+from generators.program.shape import Version
 
 NAME = "spirv-val"
 HELP = "have spirv-val judge the modules of a tier"
@@ -41,6 +42,7 @@ class _Shader:
     case: str
     front_end: FrontEnd
     text: bytes | str
+    version: Version
 
 
 @dataclass
@@ -142,11 +144,12 @@ def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[
             except NotExpressible:
                 counts.skipped += 1
                 continue
-            key = hashlib.sha256(text.encode() if isinstance(text, str) else text).digest()
+            version = program.shape.version
+            key = hashlib.sha256(f"{version} {text}".encode() if isinstance(text, str) else text).digest()
             if key not in seen:
                 seen.add(key)
                 counts.modules += 1
-                yield _Shader(case.id, front_end, text)
+                yield _Shader(case.id, front_end, text, version)
 
 
 def _judge(command: tuple[str, ...], batch: list[_Shader]) -> list[str]:
@@ -159,7 +162,7 @@ def _judge(command: tuple[str, ...], batch: list[_Shader]) -> list[str]:
         for number, shader in enumerate(batch):
             path = Path(folder, f"{number}.spv")
             try:
-                path.write_bytes(compile_glsl(shader.text) if isinstance(shader.text, str) else shader.text)
+                path.write_bytes(compile_glsl(shader.text, shader.version) if isinstance(shader.text, str) else shader.text)
             except GeneratorError as error:
                 complaints.append(_complaint(shader, str(error)))
             else:

@@ -16,6 +16,7 @@ from cts.devices.property_index import PropertyIndex
 from cts.verdict.codes import Code, Reason
 from generators.errors import GeneratorError
 from generators.kernel import Kernel
+from generators.program.shape import LATEST
 from generators.types import MatrixOperands, Scope, Use
 
 _UNLIMITED = 1 << 63
@@ -80,7 +81,7 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
     specialization[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
     scopes = {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
 
-    features = dict.fromkeys((*_features(needs, device, Scope.WORKGROUP in scopes.values()), *_pipeline_features(kernel, device)))
+    features = dict.fromkeys((*_features(needs, device, Scope.WORKGROUP in scopes.values()), *_pipeline_features(kernel, needs, device)))
     if features:
         words = f"feature{'s' if len(features) > 1 else ''} {', '.join(lack.text for lack in features)}"
         yield Reason(next(iter(features)).code, words)
@@ -150,8 +151,10 @@ def _environment(needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
                 yield Reason(Code.MISSING_EXTENSION.of(vulkan), f"extension {vulkan} (for {extension})")
 
 
-def _pipeline_features(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
-    wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": kernel.full_subgroups}
+def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
+    # Before SPIR-V 1.6 subgroups are full only where the pipeline asks, which it must for matrices (VUID 10770).
+    full = kernel.full_subgroups or (needs.version < LATEST and bool(needs.matrices) and kernel.full_subgroups is None)
+    wanted = {"subgroupSizeControl": kernel.required_subgroup_size is not None, "computeFullSubgroups": full}
     wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)
     yield from (_feature(name) for name, asked in wanted.items() if asked and name not in device.features)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from generators.errors import CtsError, GeneratorError
 from generators.glsl.library import find_library
+from generators.program.shape import LATEST, Version
 
 TIMEOUT_SECONDS = 60
 """A compilation takes about 0.05 s; one that takes longer than this does not end."""
@@ -27,9 +28,9 @@ def find_glslang() -> str | None:
     return shutil.which("glslang") or shutil.which("glslangValidator")
 
 
-def compile_glsl(source: str) -> bytes:
-    """The SPIR-V 1.6 module of a compute shader, for Vulkan 1.3. Modules are kept, so that the same source costs once. Where libshaderc is
-    installed too, it compiles what it accepts, and the program glslang the rest.
+def compile_glsl(source: str, version: Version = LATEST) -> bytes:
+    """Return the SPIR-V module of a compute shader, for Vulkan 1.3, in a version of SPIR-V. Modules are kept: the same source costs
+    once. Where libshaderc is installed too, it compiles what it accepts, and the program glslang the rest.
 
     Raises:
         CtsError: glslang is not installed, or too old.
@@ -38,20 +39,23 @@ def compile_glsl(source: str) -> bytes:
     glslang = find_glslang()
     if glslang is None:
         raise CtsError(f"the GLSL front end needs glslang: install glslang {_TESTED} or newer (glslang-tools), or use --front-end spirv")
-    return _compile(glslang, source)
+    return _compile(glslang, source, version)
 
 
 @lru_cache(maxsize=256)
-def _compile(glslang: str, source: str) -> bytes:
+def _compile(glslang: str, source: str, version: Version) -> bytes:
     library = find_library()
-    return (library.compile(source) if library else None) or _compile_by_program(glslang, source)
+    return (library.compile(source, version) if library else None) or _compile_by_program(glslang, source, version)
 
 
-def _compile_by_program(glslang: str, source: str) -> bytes:
+def _compile_by_program(glslang: str, source: str, version: Version) -> bytes:
     with tempfile.TemporaryDirectory(prefix="glslang-") as folder:
         text, module = Path(folder, "shader.comp"), Path(folder, "shader.spv")
         text.write_text(source, encoding="utf-8")
-        command = [glslang, "--target-env", "vulkan1.3", "-o", str(module), str(text)]
+        environment = ["--target-env", "vulkan1.3"]
+        if version != LATEST:
+            environment += ["--target-env", f"spirv{version[0]}.{version[1]}"]
+        command = [glslang, *environment, "-o", str(module), str(text)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
         except subprocess.TimeoutExpired:

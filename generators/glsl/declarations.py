@@ -12,6 +12,7 @@ from generators.glsl.tensor import flags
 from generators.program.interface import Member, interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
+from generators.program.shape import LATEST
 from generators.types import StorageClass
 
 
@@ -53,8 +54,15 @@ def declare(shader: Shader) -> Declarations:
 
 
 def local_size(program: Program) -> str:
-    """The qualifiers of the local size."""
+    """Return the qualifiers of the local size.
+
+    Raises:
+        NotExpressible: the version of the module states the size in another way: glslang writes constants as LocalSizeId from
+            SPIR-V 1.6 on, as a built-in before.
+    """
     shape = program.shape
+    if shape.local_size != "literals" and (shape.local_size == "built_in") is not (shape.version < LATEST):
+        raise NotExpressible("GLSL cannot choose between LocalSizeId and WorkgroupSize: the version of SPIR-V does")
     x = f"local_size_x_id = {LOCAL_SIZE_CONSTANT_ID}"
     if shape.local_size == "constants":
         further = f"local_size_y = {shape.y + 1}, local_size_z = {shape.z + 1}"

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
+from generators.program.shape import LATEST, Version
+
 _NAMES = ("libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so")
 """Debian's, and those of the Vulkan SDK."""
 
@@ -17,10 +19,11 @@ _SHADER_KIND_COMPUTE = 2
 _TARGET_VULKAN = 0
 _VULKAN_1_3 = (1 << 22) | (3 << 12)
 _SUCCESS = 0
+_VERSIONS: tuple[Version, ...] = ((1, 3), (1, 4), (1, 5), LATEST)
 
 
 class GlslangLibrary:
-    """A compiler of compute shaders to SPIR-V 1.6 for Vulkan 1.3. Threads may share it: they compile at the same time.
+    """A compiler of compute shaders to SPIR-V for Vulkan 1.3. Threads may share it: they compile at the same time.
 
     Args:
         library: libshaderc. Its compiler and options live as long as the process.
@@ -50,15 +53,20 @@ class GlslangLibrary:
         self._bytes.argtypes, self._bytes.restype = (handle,), handle
         self._release = library.shaderc_result_release
         self._release.argtypes, self._release.restype = (handle,), None
-        self._compiler, self._options = initialize(), options()
-        if not self._compiler or not self._options:
+        spirv = library.shaderc_compile_options_set_target_spirv
+        spirv.argtypes, spirv.restype = (handle, ctypes.c_int), None
+        self._compiler = initialize()
+        self._options = {version: options() for version in _VERSIONS}
+        if not self._compiler or not all(self._options.values()):
             raise OSError("libshaderc does not start")
-        target(self._options, _TARGET_VULKAN, _VULKAN_1_3)
+        for version, chosen in self._options.items():
+            target(chosen, _TARGET_VULKAN, _VULKAN_1_3)
+            spirv(chosen, version[0] << 16 | version[1] << 8)
 
-    def compile(self, source: str) -> bytes | None:
+    def compile(self, source: str, version: Version = LATEST) -> bytes | None:
         """The module, or None if the library rejects the source: the program glslang then says why, in its own words."""
         text = source.encode("utf-8")
-        result = self._compile(self._compiler, text, len(text), _SHADER_KIND_COMPUTE, b"shader.comp", b"main", self._options)
+        result = self._compile(self._compiler, text, len(text), _SHADER_KIND_COMPUTE, b"shader.comp", b"main", self._options[version])
         if not result:
             return None
         try:

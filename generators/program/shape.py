@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-LocalSize = Literal["x_constant", "constants", "literals"]
+from generators.errors import GeneratorError
+
+LocalSize = Literal["x_constant", "constants", "literals", "built_in"]
+
+Version = tuple[int, int]
+"""A version of SPIR-V, (major, minor)."""
+
+LATEST: Version = (1, 6)
+"""The version of modules that ask for no other. From this one on, subgroups are full without being asked for (VUID 10770)."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +25,15 @@ class WorkgroupShape:
             program says; so ``y`` * ``z`` divides that number.
         local_size: ``x_constant``: execution mode LocalSizeId, whose x is a specialization constant. ``constants``: so are y and z.
             ``literals``: execution mode LocalSize, whose x is a number in the module, so that the subgroup size must be known.
+            ``built_in``: a constant decorated with WorkgroupSize, whose x is a specialization constant; its execution mode LocalSize
+            says 1 x 1 x 1, over which the constant takes precedence.
         subgroup_size: the size that the pipeline requires (VkPipelineShaderStageRequiredSubgroupSizeCreateInfo), None for the
             device's own.
         full_subgroups: whether the pipeline has VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT; None: if the device can.
+        version: of SPIR-V that the module has, 1.3 to 1.6. Before 1.6 the pipeline must require full subgroups.
+
+    Raises:
+        GeneratorError: a version that no module can have, or one before 1.6 without full subgroups.
     """
 
     y: int = 1
@@ -27,6 +41,13 @@ class WorkgroupShape:
     local_size: LocalSize = "x_constant"
     subgroup_size: int | None = None
     full_subgroups: bool | None = None
+    version: Version = LATEST
+
+    def __post_init__(self) -> None:
+        if not (1, 3) <= self.version <= LATEST:
+            raise GeneratorError(f"SPIR-V {self.version[0]}.{self.version[1]}: modules with matrices have versions 1.3 to 1.6")
+        if self.version < LATEST and not self.full_subgroups:
+            raise GeneratorError("before SPIR-V 1.6 a module needs full_subgroups (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770)")
 
 
 PLAIN = WorkgroupShape()

@@ -7,10 +7,12 @@ import struct
 from collections.abc import Iterator
 
 from generators.errors import GeneratorError
+from generators.program.shape import LATEST
 from generators.spirv.enumerants import MAGIC, GlslStd450, Op
 from generators.spirv.grammar import GRAMMAR
-from generators.spirv.module import VERSION_1_6, string_words
+from generators.spirv.module import string_words
 from generators.spirv.numbers import NumberType, hexadecimal_bits
+from generators.spirv.versions import version_word
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
@@ -33,7 +35,7 @@ def assemble(text: str) -> bytes:
             words += assembler.instruction(tokens)
         except (KeyError, ValueError, StopIteration) as error:
             raise GeneratorError(f"line {number} of the assembly, '{line.strip()}': {type(error).__name__}: {error}") from error
-    header = [MAGIC, VERSION_1_6, 0, assembler.bound, 0]
+    header = [MAGIC, version_word(LATEST), 0, assembler.bound, 0]
     return struct.pack(f"<{len(header) + len(words)}I", *header, *words)
 
 

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
+from generators.program.shape import LATEST, Version
 from generators.spirv.enumerants import (
     MAGIC,
     AddressingModel,
@@ -23,21 +24,10 @@ from generators.spirv.enumerants import (
     Op,
     StorageClass,
 )
-from generators.spirv.grammar import GRAMMAR
+from generators.spirv.versions import extension_of, extensions_beyond, version_word
 
-VERSION_1_6 = 0x00010600
-"""Version word of SPIR-V 1.6, which the Vulkan 1.3 environment accepts and which makes subgroups full (10770)."""
-
-_PREFERRED_EXTENSION = "SPV_NV_cooperative_matrix2"
-"""What declares a capability that several extensions have: what the suite uses of those belongs to this one."""
-
-
-def extension_of(capability: Capability) -> str:
-    """Return the extension that a module with ``capability`` declares; empty if it belongs to SPIR-V 1.6 itself."""
-    grammar = GRAMMAR.kinds["Capability"].by_value[capability]
-    if grammar.version or not grammar.extensions:
-        return ""
-    return _PREFERRED_EXTENSION if _PREFERRED_EXTENSION in grammar.extensions else grammar.extensions[0]
+_INTERFACE = frozenset({StorageClass.Input, StorageClass.Output})
+"""Storage classes of the variables in an entry point's interface before SPIR-V 1.4. Later, the interface has all of them."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -55,7 +45,8 @@ class Module:
     added at any time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, version: Version = LATEST) -> None:
+        self._version = version
         self._bound = 1
         self._capabilities: set[Capability] = set()
         self._names: list[int] = []
@@ -131,7 +122,8 @@ class Module:
     def variable(self, pointer: int, storage: StorageClass, name: str, *initializer: int) -> int:
         """A variable of the module, which joins the entry point's interface; ``initializer`` is the id of a constant, or nothing."""
         result = self.new_constant(Op.Variable, pointer, storage, *initializer, name=name)
-        self._globals.append(result)
+        if self._version >= (1, 4) or storage in _INTERFACE:
+            self._globals.append(result)
         return result
 
     def instruction(self, op: Op, *operands: int) -> None:
@@ -169,6 +161,9 @@ class Module:
             entry_point: its name.
             local_size: ids of the constants of the local size in x, y, z (LocalSizeId).
             literals: they are the numbers themselves (LocalSize).
+
+        Raises:
+            GeneratorError: the module has something that its version does not have, with or without an extension.
         """
         void = self.type(Op.TypeVoid)
         function_type = self.type(Op.TypeFunction, void)
@@ -177,13 +172,7 @@ class Module:
         addressing = AddressingModel.PhysicalStorageBuffer64 if physical else AddressingModel.Logical
         name = string_words(entry_point)
 
-        words: list[int] = [MAGIC, VERSION_1_6, 0, self._bound, 0]
-        for capability in sorted(self._capabilities):
-            words += (2 << 16 | Op.Capability, capability)
-        for extension in sorted({extension_of(capability) for capability in self._capabilities} - {""}):
-            text = string_words(extension)
-            words += (len(text) + 1 << 16 | Op.Extension, *text)
-        words += (3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan)
+        words: list[int] = [3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan]
         interface = len(name) + len(self._globals)
         words += (interface + 3 << 16 | Op.EntryPoint, ExecutionModel.GLCompute, main, *name, *self._globals)
         if literals:
@@ -197,4 +186,17 @@ class Module:
         words += self._code
         words.append(1 << 16 | Op.FunctionEnd)
         words += self._functions
-        return struct.pack(f"<{len(words)}I", *words)
+        extensions = {extension_of(capability, self._version) for capability in self._capabilities} - {""}
+        if self._version < LATEST:
+            extensions |= extensions_beyond(self._packed(extensions, words))
+        return self._packed(extensions, words)
+
+    def _packed(self, extensions: set[str], words: Sequence[int]) -> bytes:
+        """Return the module: its header, capabilities and ``extensions``, and then ``words``."""
+        head: list[int] = [MAGIC, version_word(self._version), 0, self._bound, 0]
+        for capability in sorted(self._capabilities):
+            head += (2 << 16 | Op.Capability, capability)
+        for extension in sorted(extensions):
+            text = string_words(extension)
+            head += (len(text) + 1 << 16 | Op.Extension, *text)
+        return struct.pack(f"<{len(head) + len(words)}I", *head, *words)

@@ -77,7 +77,7 @@ class Shader:
     def __init__(
         self, program: Program, emit: Callable[[Shader, Operation], None], declare_variables: Callable[[Shader], None] = lambda _: None
     ) -> None:
-        self.module = Module()
+        self.module = Module(program.shape.version)
         self.program = program
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
         self.variables: dict[str, int] = {}
@@ -100,9 +100,13 @@ class Shader:
     def assemble(self) -> bytes:
         """Ends the function and gives the module's words."""
         self.module.instruction(Op.Return)
-        if self.program.shape.local_size == "literals":
-            return self.module.assemble(ENTRY_POINT, self._literal_local_size(), literals=True)
-        return self.module.assemble(ENTRY_POINT, self.local_size)
+        match self.program.shape.local_size:
+            case "literals":
+                return self.module.assemble(ENTRY_POINT, self._literal_local_size(), literals=True)
+            case "built_in":
+                return self.module.assemble(ENTRY_POINT, (1, 1, 1), literals=True)
+            case _:
+                return self.module.assemble(ENTRY_POINT, self.local_size)
 
     def invocations(self) -> int:
         """The id of the number of invocations of a workgroup, computed where there is more than x to it."""
@@ -221,6 +225,11 @@ class Shader:
         u32 = scalar(module, U32)
         x = module.new_constant(Op.SpecConstant, u32, DEFAULT_LOCAL_SIZE, name="local_size")
         module.decorate(x, Decoration.SpecId, LOCAL_SIZE_CONSTANT_ID)
+        if shape.local_size == "built_in":
+            y, z = self.u32(shape.y), self.u32(shape.z)
+            size = module.new_constant(Op.SpecConstantComposite, module.type(Op.TypeVector, u32, 3), x, y, z, name="workgroup_size")
+            module.decorate(size, Decoration.BuiltIn, BuiltIn.WorkgroupSize)
+            return x, y, z
         if shape.local_size == "x_constant":
             return x, self.u32(shape.y), self.u32(shape.z)
         further = []

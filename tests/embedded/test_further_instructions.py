@@ -85,12 +85,98 @@ def test_extended_instructions_on_integers(text) -> None:
     check()
 
 
+BITS = {
+    "FindILsb %x": lambda x: (x & -x).bit_length() - 1,
+    "FindUMsb %x": lambda x: x.bit_length() - 1,
+    "FindSMsb %x": lambda x: (x ^ -(x >> 31) & 2**32 - 1).bit_length() - 1,
+}
+
+
+@pytest.mark.parametrize("text", BITS)
+def test_places_of_bits(text) -> None:
+    values = [0, 1, 6, 0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0xFFFFFFFE, 0x00010000]
+    got = run(extended(text), words(*values), 32, subgroups=2).outputs["output"].view(np.uint32)
+    assert got.tolist() == [BITS[text](x) % 2**32 for x in values]
+
+
+FLOATS = "%f32x2 = OpTypeVector %f32 2\n"
+
+
+def on_floats(text: str) -> bytes:
+    """The instruction on the input as f32, and its result as bits."""
+    body = f"{LOADED}%f = OpBitcast %f32 %x\n%g = OpExtInst %f32 %glsl {text}\n%y = OpBitcast %u32 %g\n{store('%y')}"
+    return shader(body, FLOATS, imports='%glsl = OpExtInstImport "GLSL.std.450"')
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("Pow %f %f32_2.0", lambda x: x**2),
+        ("Ldexp %f %s32_-2", lambda x: x / 4),
+        ("Asin %f", np.arcsin),
+        ("SmoothStep %f32_0.5 %f32_2.0 %f", lambda x: (t := np.clip((x - 0.5) / 1.5, 0, 1)) * t * (3 - 2 * t)),
+        ("Normalize %f", np.sign),
+    ],
+)
+def test_extended_instructions_on_floats(text, function) -> None:
+    values = np.array([0.25, 0.5, 0.75, 1.0], np.float32)
+    module = on_floats(text)
+    assert run(module, values.view(np.uint8), 16).outputs["output"].view(np.float32) == pytest.approx(function(values), rel=1e-6)
+
+
+@pytest.mark.parametrize("text", ["Pow %f32_-1.0 %f", "SmoothStep %f32_2.0 %f32_0.5 %f"])
+def test_a_result_that_the_instruction_leaves_undefined_is_refused(text, forbidden) -> None:
+    assert "undefined" in forbidden(on_floats(text))
+
+
+def test_halves_in_a_word(result) -> None:
+    body = """
+%both = OpExtInst %f32x2 %glsl UnpackHalf2x16 %x
+%swapped = OpVectorShuffle %f32x2 %both %both 1 0
+%y = OpExtInst %u32 %glsl PackHalf2x16 %swapped
+"""
+    module = shader(LOADED + body + store("%y"), FLOATS, imports='%glsl = OpExtInstImport "GLSL.std.450"')
+    assert result(module, words(0x3C004000, 0xBC007BFF, 0, 0x12345678), 16).tolist() == [0x40003C00, 0x7BFFBC00, 0, 0x56781234]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "want"),
+    [
+        ("OpGroupNonUniformBallotBitCount %u32 %u32_3 Reduce %votes", [2] * 4),
+        ("OpGroupNonUniformBallotBitCount %u32 %u32_3 InclusiveScan %votes", [0, 1, 1, 2]),
+        ("OpGroupNonUniformBallotBitCount %u32 %u32_3 ExclusiveScan %votes", [0, 0, 1, 1]),
+        ("OpGroupNonUniformBallotFindLSB %u32 %u32_3 %votes", [1] * 4),
+        ("OpGroupNonUniformBallotFindMSB %u32 %u32_3 %votes", [3] * 4),
+    ],
+)
+def test_what_a_ballot_says(result, instruction, want) -> None:
+    body = f"""
+%odd = OpBitwiseAnd %u32 %lane %u32_1
+%is_odd = OpIEqual %bool %odd %u32_1
+%votes = OpGroupNonUniformBallot %u32x4 %u32_3 %is_odd
+%value = {instruction}
+{store("%value")}
+"""
+    module = shader(body, declarations="%u32x4 = OpTypeVector %u32 4")
+    assert result(module, output=32, subgroups=2).tolist() == want * 2
+
+
+def test_a_ballot_counts_no_bits_beyond_the_subgroup(result) -> None:
+    body = f"""
+%all = OpCompositeConstruct %u32x4 %u32_4294967295 %u32_4294967295 %u32_4294967295 %u32_4294967295
+%value = OpGroupNonUniformBallotBitCount %u32 %u32_3 Reduce %all
+{store("%value")}
+"""
+    module = shader(body, declarations="%u32x4 = OpTypeVector %u32 4")
+    assert result(module, output=16).tolist() == [4] * 4
+
+
 def test_a_clamp_to_nothing(forbidden) -> None:
     assert "lower bound is above" in forbidden(extended("UClamp %x %u32_9 %u32_3"))
 
 
 def test_an_instruction_that_is_not_there_is_named(forbidden) -> None:
-    assert "does not have this: GLSL.std.450 Pow" in forbidden(extended("Pow %x %x"))
+    assert "does not have this: GLSL.std.450 Modf" in forbidden(extended("Modf %x %x"))
     assert "OpTranspose" in forbidden(shader("%y = OpTranspose %u32 %lane"))
 
 

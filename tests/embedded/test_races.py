@@ -214,6 +214,82 @@ def test_an_atomic_that_does_not_order_workgroups(forbidden, changes, why) -> No
     assert "a race: a read" in forbidden(last_workgroup(**changes), output=52, workgroups=2), why
 
 
+CHAINED = ACQUIRE_RELEASE | UNIFORM | AVAILABLE | VISIBLE
+PLAIN = {"store_operands": "NonPrivatePointer", "load_operands": "NonPrivatePointer"}
+
+
+def test_an_atomic_makes_available_and_visible_what_barriers_do_in_the_workgroup(result) -> None:
+    assert result(last_workgroup(CHAINED, **PLAIN), output=52, workgroups=2).tolist() == [*range(8), 2, 100, 101, 102, 103]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"order": CHAINED & ~AVAILABLE}, "the atomic makes nothing available"),
+        ({"order": CHAINED & ~VISIBLE}, "the atomic makes nothing visible"),
+        ({"before": barrier(EVERYTHING & ~AVAILABLE)}, "the barrier before it makes nothing available"),
+        ({"after": barrier(EVERYTHING & ~VISIBLE)}, "the barrier after it makes nothing visible"),
+    ],
+)
+def test_a_chain_with_a_link_missing_is_a_race(forbidden, changes, why) -> None:
+    assert "a race: a read" in forbidden(last_workgroup(**{"order": CHAINED, **PLAIN, **changes}), output=52, workgroups=2), why
+
+
+def one_invocation(order: int = CHAINED, later: str = "", reader: int = 0) -> bytes:
+    """The first invocation of each of two workgroups writes element 0 if it is first, and counts in element 8; of the second one,
+    invocation ``reader`` reads that element. ``later`` follows the atomic of the first."""
+    return shader(
+        f"""
+%own = OpAccessChain %ptr_out %output %s32_0 %u32_0
+%counter = OpAccessChain %ptr_out %output %s32_0 %u32_8
+%leader = OpIEqual %bool %lane %u32_0
+%begins = OpIEqual %bool %workgroup_x %u32_0
+%writes = OpLogicalAnd %bool %leader %begins
+OpSelectionMerge %written None
+OpBranchConditional %writes %write %written
+%write = OpLabel
+OpStore %own %u32_7 NonPrivatePointer
+%released = OpAtomicIAdd %u32 %counter %u32_5 %u32_{order} %u32_1
+{later}
+OpBranch %written
+%written = OpLabel
+%ends = OpIEqual %bool %workgroup_x %u32_1
+%asks = OpLogicalAnd %bool %leader %ends
+OpSelectionMerge %asked None
+OpBranchConditional %asks %ask %asked
+%ask = OpLabel
+%acquired = OpAtomicIAdd %u32 %counter %u32_5 %u32_{order} %u32_1
+OpBranch %asked
+%asked = OpLabel
+%chosen = OpIEqual %bool %lane %u32_{reader}
+%reads = OpLogicalAnd %bool %chosen %ends
+OpSelectionMerge %merge None
+OpBranchConditional %reads %read %merge
+%read = OpLabel
+%value = OpLoad %u32 %own NonPrivatePointer
+%to = OpAccessChain %ptr_out %output %s32_0 %u32_4
+OpStore %to %value NonPrivatePointer
+OpBranch %merge
+%merge = OpLabel
+"""
+    )
+
+
+def test_an_invocation_that_releases_needs_no_barrier_for_its_own_accesses(result, forbidden) -> None:
+    assert result(one_invocation(), output=36, workgroups=2).tolist() == [7, 0, 0, 0, 7, 0, 0, 0, 2]
+    assert "a race: a read" in forbidden(one_invocation(reader=1), output=36, workgroups=2)
+    assert "a race: a read" in forbidden(one_invocation(ACQUIRE_RELEASE | UNIFORM), output=36, workgroups=2)
+
+
+def test_what_an_invocation_writes_after_it_released_is_not_released(forbidden) -> None:
+    assert "a race: a read" in forbidden(one_invocation(later="OpStore %own %u32_8 NonPrivatePointer"), output=36, workgroups=2)
+
+
+def test_a_relaxed_store_ends_what_was_released(forbidden) -> None:
+    later = "OpAtomicStore %counter %u32_5 %u32_0 %u32_1"
+    assert "a race: a read" in forbidden(one_invocation(later=later), output=36, workgroups=2)
+
+
 def test_atomics_race_with_plain_accesses_only(forbidden, result) -> None:
     atomic = "%place = OpAccessChain %ptr_out %output %s32_0 %u32_0\n%old = OpAtomicIAdd %u32 %place %u32_1 %u32_0 %u32_1\n"
     again = "%older = OpAtomicIAdd %u32 %place %u32_1 %u32_0 %u32_1\n"

@@ -89,7 +89,7 @@ def test_glslang_names_an_extension_that_it_does_not_know():
 class LibraryDouble:
     """Accepts what has no error in it."""
 
-    def compile(self, source):
+    def compile(self, source, version=(1, 6)):
         return None if "error" in source else b"from the library"
 
 

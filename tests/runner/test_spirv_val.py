@@ -63,7 +63,7 @@ def test_an_environment_that_spirv_val_does_not_know_rejects_no_module(asked, ca
 def test_a_shader_that_glslang_rejects_is_a_rejected_module(asked, capsys, monkeypatch):
     asked("exit 0")
 
-    def rejects(source):
+    def rejects(source, version):
         raise GeneratorError("glslang rejects line 3 of the shader")
 
     monkeypatch.setattr(compiling, "compile_glsl", rejects)

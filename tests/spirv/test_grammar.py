@@ -11,7 +11,7 @@ import pytest
 from generators.spirv import grammar, registry
 from generators.spirv.enumerants import Capability, CooperativeMatrixReduce, FunctionControl, MemoryAccess, Op, StorageClass
 from generators.spirv.grammar import GRAMMAR, OperandPattern, read_grammar
-from generators.spirv.module import extension_of
+from generators.spirv.versions import extension_of
 
 REGISTRY = {
     "magic_number": "0x07230203",

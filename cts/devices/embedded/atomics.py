@@ -80,10 +80,12 @@ def _compare_exchange(translation: Translation, words: Words) -> Run:
 
 @dataclass(frozen=True)
 class _Order:
-    """Whether an atomic orders accesses of different workgroups to buffers."""
+    """Whether an atomic orders accesses of different workgroups to buffers, and makes them available and visible beyond."""
 
     acquires: bool
     releases: bool
+    available: bool
+    visible: bool
 
 
 def _order(translation: Translation, scope: int, semantics: int) -> _Order:
@@ -91,7 +93,13 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
     mask = int(translation.constant(semantics))
     covers = wide and bool(mask & MemorySemantics.UniformMemory)
     both = MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
-    return _Order(covers and bool(mask & (both | MemorySemantics.Acquire)), covers and bool(mask & (both | MemorySemantics.Release)))
+    shared = not translation.private_model
+    return _Order(
+        covers and bool(mask & (both | MemorySemantics.Acquire)),
+        covers and bool(mask & (both | MemorySemantics.Release)),
+        shared or bool(mask & MemorySemantics.MakeAvailable),
+        shared or bool(mask & MemorySemantics.MakeVisible),
+    )
 
 
 def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
@@ -131,10 +139,12 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
             result[lane] = old
             location = memory.name, index * number.bytes
             if order.acquires and op is not Op.AtomicStore and not machine.callback:
-                machine.clock.acquire(location, lane)
+                machine.clock.acquire(location, lane, order.visible)
             if expected is None or old == expected[lane]:
+                if op is Op.AtomicStore:
+                    machine.clock.end_release(location)
                 if order.releases and writes:
-                    machine.clock.release(location, lane, replaces=op is Op.AtomicStore)
+                    machine.clock.release(location, lane, order.available)
                 contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
         return result
 

@@ -133,6 +133,8 @@ def _bitcast(translation: Translation, words: Words) -> Run:
     to, from_ = translation.types[words[0]], translation.type_of[operand]
     if isinstance(to, MatrixType) or isinstance(from_, MatrixType):
         return _matrix_bitcast(translation, words)
+    if isinstance(to, PointerType) and isinstance(from_, PointerType):
+        return lambda: values[operand]
     if isinstance(to, PointerType):
         space = translation.space
         unpack = _unpacker(from_)

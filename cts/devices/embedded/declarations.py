@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from cts.devices.embedded.constants import constant_value
-from cts.devices.embedded.diagnostics import Unsupported, Violation, need
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
 from cts.devices.embedded.spirv_types import MatrixType, PointerType, has_matrix, has_no_bytes
@@ -15,12 +15,15 @@ from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.type_declarations import declared_type
 from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import Value
+from generators.errors import GeneratorError
+from generators.program.shape import LATEST
 from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, MemoryModel, Op, StorageClass
-from generators.spirv.reader import read_string
+from generators.spirv.reader import NotSpirv, read_string
+from generators.spirv.versions import extensions_beyond
 from generators.types import Scope
 
 _TYPES = frozenset(op for op in Op if op.name.startswith("Type"))
-_ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray})
+_ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray, Op.TypeMatrix})
 _VARIABLES = frozenset(
     {
         StorageClass.Input,
@@ -50,11 +53,14 @@ class _Declarations:
     def __init__(self, module: Translation) -> None:
         self._module = module
         self._local_size_words: tuple[bool, Words] | None = None
+        self._interface: Words = ()
         self._late: list[tuple[int, Op, Words]] = []
 
     def run(self, subgroup_size: int) -> None:
         """Evaluate them all."""
+        self._check_version()
         self._module.first_function = self._read_declarations()
+        self._check_interface()
         self._module.local_size = self._find_local_size()
         lanes = math.prod(self._module.local_size)
         if not 1 <= lanes <= MAX_INVOCATIONS:
@@ -66,6 +72,27 @@ class _Declarations:
             self._constant(op, words)
         self._module.machine.constants = list(self._module.values)
         self._module.function_instructions = self._module.instructions[self._module.first_function :]
+
+    def _check_version(self) -> None:
+        """Refuse what the version of the module does not have."""
+        if self._module.version == LATEST:
+            return
+        version = "{}.{}".format(*self._module.version)
+        try:
+            lacking = extensions_beyond(self._module.kernel.spirv)
+        except NotSpirv as error:
+            raise Malformed(error.what) from error
+        except GeneratorError as error:
+            raise Violation("SPIR-V 2.16.1", str(error)) from error
+        if lacking:
+            raise Violation("SPIR-V 2.16.1", f"a module of SPIR-V {version} declares {', '.join(sorted(lacking))} for what it uses")
+
+    def _check_interface(self) -> None:
+        """Refuse variables of other storage than Input and Output in the interface of an entry point before SPIR-V 1.4."""
+        storage = {id_: storage for id_, storage, _, _ in self._module.variables}
+        for id_ in self._interface if self._module.version < (1, 4) else ():
+            if storage.get(id_, StorageClass.Input) not in (StorageClass.Input, StorageClass.Output):
+                raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {storage[id_].name} storage, as from SPIR-V 1.4 on")
 
     def _read_declarations(self) -> int:
         """Read everything before the first function, and return the index of that function."""
@@ -104,8 +131,10 @@ class _Declarations:
         self._module.private_model = words[1] == MemoryModel.Vulkan
 
     def _entry_point(self, words: Words) -> None:
-        if read_string(words[2:])[0] == self._module.kernel.entry_point:
+        name, length = read_string(words[2:])
+        if name == self._module.kernel.entry_point:
             self._module.entry = words[1]
+            self._interface = words[2 + length :]
 
     def _execution_mode(self, words: Words) -> None:
         if words[0] == self._module.entry and words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
@@ -166,6 +195,11 @@ class _Declarations:
 
     def _check_scopes(self) -> None:
         machine, matrices = self._module.machine, [t for t in self._module.types.values() if isinstance(t, MatrixType)]
+        if matrices and self._module.version < LATEST and self._module.kernel.full_subgroups is False:
+            raise Violation(
+                "VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770",
+                f"matrices in a module of SPIR-V {'{}.{}'.format(*self._module.version)}, and the pipeline does not require full subgroups",
+            )
         if matrices and self._module.local_size[0] % machine.subgroup_size:
             raise Violation(
                 "VUID-VkPipelineShaderStageCreateInfo-module-08987",

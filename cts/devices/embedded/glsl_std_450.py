@@ -11,9 +11,9 @@ from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_t
 from cts.devices.embedded.elementwise import apply_to, happens
 from cts.devices.embedded.machine import Run
 from cts.devices.embedded.shapes import Kind, alike, element_of, kind_of, shape_of
-from cts.devices.embedded.spirv_types import MatrixType, Number, type_text
+from cts.devices.embedded.spirv_types import MatrixType, Number, Vector, number, type_text
 from cts.devices.embedded.translation import Handler, Translation, Words
-from cts.devices.embedded.values import Value
+from cts.devices.embedded.values import Value, to_signed
 from generators.spirv.enumerants import GlslStd450, Op
 
 
@@ -21,14 +21,19 @@ def _like(x: Value, result: Value) -> Value:
     return result if isinstance(result, np.ndarray) and result.ndim else (int(result) if x.__class__ is int else result)
 
 
-def _wide(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
+def _wide(function: Callable[..., Value]) -> Callable[..., Value]:
     """Return what computes a function of floats in at least binary32 and rounds once."""
 
-    def apply(x: Value) -> Value:
-        x = np.asarray(x)
-        return function(x.astype(np.float64)).astype(x.dtype)[()]
+    def apply(*operands: Value) -> Value:
+        found = [np.asarray(x) for x in operands]
+        return np.asarray(function(*(x.astype(np.float64) for x in found))).astype(found[0].dtype)[()]
 
     return apply
+
+
+def _smooth(low: np.ndarray, high: np.ndarray, x: np.ndarray) -> Value:
+    t = np.clip((x - low) / (high - low), 0.0, 1.0)
+    return t * t * (3.0 - 2.0 * t)
 
 
 def _clamp(x: Value, low: Value, high: Value) -> Value:
@@ -42,6 +47,29 @@ _UNSIGNED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
         GlslStd450.UClamp: _clamp,
     }
 )
+
+
+def _bit(x: Value) -> Value:
+    """Return the number of the highest bit of integers below 2^32, as u32; 2^32 - 1 for 0."""
+    x = np.asarray(x, np.int64)
+    place = (np.frexp(x.astype(np.float64))[1] - 1).astype(np.uint32)
+    return place if place.ndim else int(place)
+
+
+def _without_sign(x: Value) -> np.ndarray:
+    signed = np.asarray(x, np.uint32).view(np.int32).astype(np.int64)
+    return np.where(signed < 0, ~signed, signed)
+
+
+_PLACES: Mapping[GlslStd450, Callable[[Value], Value]] = MappingProxyType(
+    {
+        GlslStd450.FindILsb: lambda x: _bit(np.asarray(x, np.int64) & -np.asarray(x, np.int64)),
+        GlslStd450.FindUMsb: _bit,
+        GlslStd450.FindSMsb: lambda x: _bit(_without_sign(x)),
+    }
+)
+"""What gives the number of a bit of 32-bit integers."""
+
 _SIGNED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
     {
         GlslStd450.SMin: np.minimum,
@@ -75,21 +103,30 @@ _FLOAT: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
         GlslStd450.Sin: _wide(np.sin),
         GlslStd450.Cos: _wide(np.cos),
         GlslStd450.Tanh: _wide(np.tanh),
+        GlslStd450.Tan: _wide(np.tan),
+        GlslStd450.Asin: _wide(np.arcsin),
+        GlslStd450.Acos: _wide(np.arccos),
         GlslStd450.Atan: _wide(np.arctan),
+        GlslStd450.Sinh: _wide(np.sinh),
+        GlslStd450.Cosh: _wide(np.cosh),
+        GlslStd450.Pow: _wide(np.power),
+        GlslStd450.SmoothStep: _wide(_smooth),
         GlslStd450.Fma: lambda x, y, z: x * y + z,
         GlslStd450.FMix: lambda x, y, a: x * (1 - a) + y * a,
         GlslStd450.Step: lambda edge, x: np.where(np.less(x, edge), 0, 1).astype(np.asarray(x).dtype)[()],
     }
 )
-_THREE = frozenset({GlslStd450.UClamp, GlslStd450.SClamp, GlslStd450.FClamp, GlslStd450.NClamp, GlslStd450.Fma, GlslStd450.FMix})
+_THREE = frozenset(
+    {GlslStd450.UClamp, GlslStd450.SClamp, GlslStd450.FClamp, GlslStd450.NClamp, GlslStd450.Fma, GlslStd450.FMix, GlslStd450.SmoothStep}
+)
 _TWO = frozenset(
     {
         *(GlslStd450.UMin, GlslStd450.UMax, GlslStd450.SMin, GlslStd450.SMax, GlslStd450.FMin, GlslStd450.FMax),
-        *(GlslStd450.NMin, GlslStd450.NMax, GlslStd450.Step),
+        *(GlslStd450.NMin, GlslStd450.NMax, GlslStd450.Step, GlslStd450.Pow),
     }
 )
 _OPERANDS: Mapping[int, int] = MappingProxyType(
-    {int(which): 3 if which in _THREE else 2 if which in _TWO else 1 for table in (_UNSIGNED, _SIGNED, _FLOAT) for which in table}
+    {int(which): 3 if which in _THREE else 2 if which in _TWO else 1 for table in (_UNSIGNED, _SIGNED, _FLOAT, _PLACES) for which in table}
 )
 """By instruction, the number of its operands."""
 
@@ -109,6 +146,8 @@ def _extended(translation: Translation, words: Words) -> Run:
     name = translation.instruction_sets.get(words[2], "")
     if name != "GLSL.std.450":
         raise Unsupported(f"instruction set '{name}'")
+    if words[3] in _SHAPED:
+        return _SHAPED[GlslStd450(words[3])](translation, words)
     if words[3] not in _OPERANDS:
         raise Unsupported(f"GLSL.std.450 {enumerant_text(GlslStd450, words[3])}")
     which, type_ = GlslStd450(words[3]), translation.types[words[0]]
@@ -120,7 +159,11 @@ def _extended(translation: Translation, words: Words) -> Run:
     for operand in (translation.type_of[id_] for id_ in words[4:]):
         fits = shape_of(operand) == shape_of(type_) and alike(element_of(operand), element_of(type_))
         need(fits, f"an operand of {which.name} is a {type_text(operand)} where the result is a {type_text(type_)}")
-    function = _UNSIGNED.get(which) or _FLOAT.get(which) or _signed(_SIGNED[which], translation.number_of(type_))
+    number = translation.number_of(type_)
+    need(which not in _PLACES or number.bits == 32, f"{which.name} of integers of {number.bits} bits; it takes 32")
+    function = _UNSIGNED.get(which) or _FLOAT.get(which) or _PLACES.get(which) or _signed(_SIGNED[which], number)
+    if which in _UNDEFINED:
+        function = _defined(translation, function, which)
     if which in _CLAMPS:
         function = _checked_clamp(translation, function, translation.number_of(type_), which is GlslStd450.SClamp)
     return apply_to(translation, Op.ExtInst, type_, words[4:], function)
@@ -135,6 +178,102 @@ def _checked_clamp(translation: Translation, clamp: Callable[..., Value], type_:
 
     return apply
 
+
+_UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
+    {
+        GlslStd450.Pow: lambda x, y: np.less(x, 0) | (np.equal(x, 0) & np.less_equal(y, 0)),
+        GlslStd450.SmoothStep: lambda low, high, _: np.greater_equal(low, high),
+    }
+)
+"""Which operands leave the result undefined."""
+
+
+def _defined(translation: Translation, function: Callable[..., Value], which: GlslStd450) -> Callable[..., Value]:
+    def apply(*operands: Value) -> Value:
+        if happens(translation.machine, _UNDEFINED[which](*operands)):
+            translation.machine.forbid(f"GLSL.std.450 {which.name}", "the result of these operands is undefined")
+        return function(*operands)
+
+    return apply
+
+
+def _counted(operands: int, handler: Handler) -> Handler:
+    """Return ``handler`` for instructions with that number of operands."""
+
+    def counted(translation: Translation, words: Words) -> Run:
+        name = GlslStd450(words[3]).name
+        need(len(words) == 4 + operands, f"{name} has {len(words) - 4} operands; it takes {operands}")
+        if isinstance(translation.types[words[0]], MatrixType):
+            raise Violation("KHR-ARI-06", f"{name} on a cooperative matrix")
+        return handler(translation, words)
+
+    return counted
+
+
+def _pack_half(translation: Translation, words: Words) -> Run:
+    values, (operand,) = translation.values, words[4:]
+    need(translation.type_of[operand] == _PAIR and translation.types[words[0]] in _WORDS, "PackHalf2x16 makes a u32 of two f32")
+
+    def run() -> Value:
+        low, high = (np.asarray(part).astype(np.float16).view(np.uint16).astype(np.uint32) for part in values[operand])
+        bits = low | high << np.uint32(16)
+        return bits if bits.ndim else int(bits)
+
+    return run
+
+
+def _unpack_half(translation: Translation, words: Words) -> Run:
+    values, (operand,) = translation.values, words[4:]
+    need(translation.type_of[operand] in _WORDS and translation.types[words[0]] == _PAIR, "UnpackHalf2x16 makes two f32 of a u32")
+
+    def run() -> Value:
+        bits = np.asarray(values[operand], np.uint32)
+        halves = (bits & np.uint32(0xFFFF), bits >> np.uint32(16))
+        return tuple(half.astype(np.uint16).view(np.float16).astype(np.float32)[()] for half in halves)
+
+    return run
+
+
+def _ldexp(translation: Translation, words: Words) -> Run:
+    type_, (x, exponent) = translation.types[words[0]], words[4:]
+    from_ = translation.type_of[exponent]
+    fits = translation.type_of[x] == type_ and kind_of(element_of(type_)) is Kind.FLOAT and kind_of(element_of(from_)) is Kind.INT
+    need(fits and shape_of(from_) == shape_of(type_), f"Ldexp of a {type_text(translation.type_of[x])} by a {type_text(from_)}")
+    number, dtype = translation.number_of(from_), translation.number_of(type_).dtype
+
+    def function(value: Value, power: Value) -> Value:
+        by = np.asarray(to_signed(power, number.bits, number.signed_dtype))
+        return np.ldexp(np.asarray(value).astype(np.float64), np.clip(by, -4096, 4096).astype(np.int32)).astype(dtype)[()]
+
+    return apply_to(translation, Op.ExtInst, type_, words[4:], function)
+
+
+def _normalize(translation: Translation, words: Words) -> Run:
+    values, type_, (operand,) = translation.values, translation.types[words[0]], words[4:]
+    need(translation.type_of[operand] == type_ and kind_of(element_of(type_)) is Kind.FLOAT, "Normalize takes and gives floats of one type")
+    dtype = translation.number_of(type_).dtype
+
+    def run() -> Value:
+        value = values[operand]
+        parts = [np.asarray(part).astype(np.float64) for part in (value if shape_of(type_) else (value,))]
+        length = np.sqrt(sum((part * part for part in parts), np.float64(0)))
+        found = tuple((part / length).astype(dtype)[()] for part in parts)
+        return found if shape_of(type_) else found[0]
+
+    return run
+
+
+_PAIR = Vector(number("f32"), 2)
+_WORDS = (number("u32"), number("s32"))
+_SHAPED: Mapping[GlslStd450, Handler] = MappingProxyType(
+    {
+        GlslStd450.PackHalf2x16: _counted(1, _pack_half),
+        GlslStd450.UnpackHalf2x16: _counted(1, _unpack_half),
+        GlslStd450.Ldexp: _counted(2, _ldexp),
+        GlslStd450.Normalize: _counted(1, _normalize),
+    }
+)
+"""Instructions whose operands have other types than the result, or that combine components."""
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType({Op.ExtInst: _extended})
 """The handler of extended instructions."""

@@ -118,8 +118,8 @@ class Memory:
         """
         if self._defined is not None and self.strict and not self._defined[places].all():
             undefined = np.flatnonzero(~self._defined[places])[0]
-            at = (places.start if isinstance(places, slice) else np.ravel(places)[0]) + (undefined if isinstance(places, slice) else 0)
-            raise Violation("SPIR-V 3.3.8 OpVariable", f"an uninitialised read of '{self.name}', near byte {at}")
+            at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
+            raise Violation("SPIR-V 3.3.8 OpVariable", f"an uninitialised read of '{self.name}', at byte {at}")
 
     def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note a read of bytes.

@@ -5,8 +5,10 @@ one writes, race unless they are of the same invocation, or a barrier that cover
 invocations of its scope read and write a cooperative matrix (facts.md D.5), so only a barrier orders a matrix access with any other
 access.
 
-Accesses of different workgroups are ordered by two atomics of queue family or device scope: the first releases, after a barrier of its
-workgroup; the second acquires from it or from its release sequence, before a barrier of the other workgroup.
+Accesses of different workgroups are ordered by two atomics of queue family or device scope: the first releases the accesses of its
+invocation, and those of its workgroup before a barrier; the second acquires from it or from its release sequence, for its invocation,
+and for its workgroup after a barrier. What a write must be made available by, and visible by, is the access itself, or the atomic
+together with the barrier.
 
 A record has, from bit 0: invocation + 1, or 0 for a matrix access (11 bits); private (1); how far it was made available (2);
 subgroup + 1, or 0 for an access of a whole workgroup (10); the serial number of the time between two barriers.
@@ -17,15 +19,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 Location = tuple[str, int]
 """A buffer's name and a byte in it."""
-_Span = tuple[int, int]
-"""A range of serial numbers of accesses: the first, and the one after the last."""
+
 Kind = Literal["workgroup", "buffer"]
 
 _LANE = 0x7FF
@@ -69,6 +70,29 @@ SHARED = Manner(available=Reach.BEYOND, visible=Reach.BEYOND)
 """The manner of atomics, and of accesses under a memory model without private accesses."""
 
 
+@dataclass(frozen=True)
+class _Span:
+    """Accesses that an atomic released.
+
+    Attributes:
+        start, end: the serial numbers of the first, and the one after the last.
+        lane: the invocation that made them, + 1; 0 for all of the workgroup.
+        available: the serial number below which writes are available beyond the workgroup; 0 if only those are that say so themselves.
+        beyond: whether the atomic makes available beyond the workgroup what is available in it.
+        visible: whether they were made visible to whom the span is known.
+    """
+
+    start: int
+    end: int
+    lane: int
+    available: int
+    beyond: bool
+    visible: bool = False
+
+
+_Spans = dict[_Span, None]
+
+
 class _Floors:
     """The serial numbers since the last barrier, by subgroup + 1; at index 0 for accesses of different subgroups."""
 
@@ -89,9 +113,9 @@ class Clock:
         self._lane_group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
         self._identity = self._lane | self._lane_group << _GROUP_SHIFT
         self._floors: dict[Kind, _Floors] = {}
-        self._released: dict[Location, list[_Span]] = {}
-        self._acquired: list[_Span] = []
-        self._acquired_by: dict[int, list[_Span]] = {}
+        self._released: dict[Location, _Spans] = {}
+        self._acquired: _Spans = {}
+        self._acquired_by: dict[int, _Spans] = {}
         self.begin_workgroup()
 
     def begin_workgroup(self) -> None:
@@ -99,30 +123,41 @@ class Clock:
         self.serial += 1
         self.start = self.serial
         self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups)}
-        self._acquired = []
+        self._acquired = {}
         self._acquired_by = {}
 
-    def release(self, location: Location, lane: int, replaces: bool) -> None:
+    def release(self, location: Location, lane: int, available: bool) -> None:
         """Note that an invocation releases, by an atomic, the accesses that are ordered before it.
 
-        These are its workgroup's accesses before the last barrier, and what it knows of other workgroups.
-        ``replaces``: the atomic is a store, which ends the release sequences of earlier ones.
+        These are its own accesses, its workgroup's accesses before the last barrier, and what it knows of other workgroups.
+        ``available``: whether the atomic makes writes available.
         """
-        spans = [] if replaces else self._released.get(location, [])
-        own = (self.start, int(self._floors["buffer"].order[0]))
-        self._released[location] = [*spans, own, *self._acquired, *self._acquired_by.get(lane, [])]
+        floors = self._floors["buffer"]
+        workgroup = _Span(self.start, int(floors.order[0]), 0, int(floors.available[0]) if available else 0, available)
+        own = _Span(self.start, self.serial + 1, lane + 1, self.serial + 1 if available else 0, available)
+        known = dict.fromkeys(replace(span, visible=False) for span in (*self._acquired, *self._acquired_by.get(lane, ())))
+        self._released[location] = self._released.get(location, {}) | {workgroup: None, own: None} | known
+        # What follows is not released.
+        self.serial += 1
 
-    def acquire(self, location: Location, lane: int) -> None:
-        """Note that an invocation acquires, by an atomic, what was released there. The next barrier tells its workgroup."""
-        self._acquired_by.setdefault(lane, []).extend(self._released.get(location, []))
+    def end_release(self, location: Location) -> None:
+        """Note that a store by an atomic ends the release sequences there."""
+        self._released.pop(location, None)
+
+    def acquire(self, location: Location, lane: int, visible: bool) -> None:
+        """Note that an invocation acquires, by an atomic, what was released there. The next barrier tells its workgroup.
+
+        ``visible``: whether the atomic makes writes visible.
+        """
+        found = dict.fromkeys(replace(span, visible=visible) for span in self._released.get(location, ()))
+        self._acquired_by.setdefault(lane, {}).update(found)
 
     def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
         """Order earlier accesses before later ones: of all invocations, or within each subgroup."""
         self.serial += 1
         if "buffer" in kinds and not subgroup_only:
             for spans in self._acquired_by.values():
-                self._acquired.extend(spans)
-            self._acquired_by = {}
+                self._acquired |= dict.fromkeys(replace(span, visible=span.visible and makes_visible) for span in spans)
         groups = slice(1, None) if subgroup_only else slice(None)
         for kind in kinds:
             floors = self._floors[kind]
@@ -204,19 +239,30 @@ class Clock:
             needed = np.where(group > 0, Reach.SUBGROUP, Reach.WORKGROUP)
             floor = np.minimum(floor, np.where(reach >= needed, _NEVER, floors.available[group]))
             floor = np.minimum(floor, np.where(manner.visible >= needed, _NEVER, floors.visible[group]))
-        foreign = ~this_workgroup
-        if self._acquired and kind == "buffer":
-            known = np.zeros_like(foreign)
-            for start, end in self._acquired:
-                known |= (serial >= start) & (serial < end)
-            if reads_write:
-                known &= (reach == Reach.BEYOND) & (manner.visible == Reach.BEYOND)
-            foreign &= ~known
-        unordered = foreign | (this_workgroup & (serial >= floor)) | ((before & _PRIVATE) != 0)
+        unordered = ~this_workgroup | (serial >= floor)
+        if kind == "buffer":
+            for span, lane in self._known():
+                ordered = (serial >= span.start) & (serial < span.end)
+                if span.lane:
+                    ordered &= (before & _LANE) == span.lane
+                if lane:
+                    ordered &= (now & _LANE) == lane
+                if reads_write:
+                    available = (reach == Reach.BEYOND) | (serial < span.available)
+                    ordered &= (available | (reach >= Reach.WORKGROUP)) if span.beyond else available
+                    ordered &= span.visible or manner.visible == Reach.BEYOND
+                unordered &= ~ordered
+        unordered |= (before & _PRIVATE) != 0
         if manner.private:
             unordered = np.ones_like(unordered)
         result: np.ndarray = (before != 0) & ~same_lane & unordered
         return result
+
+    def _known(self) -> Iterator[tuple[_Span, int]]:
+        """Yield what was acquired, and the invocation + 1 that knows of it; 0 for all of the workgroup."""
+        yield from ((span, 0) for span in self._acquired)
+        for lane, spans in self._acquired_by.items():
+            yield from ((span, lane + 1) for span in spans)
 
     def describe(self, record: int) -> str:
         """Return who left a record, for messages."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation, enumerant_text
 from cts.devices.embedded.machine import Run
-from cts.devices.embedded.spirv_types import Bool, Number, Vector
+from cts.devices.embedded.spirv_types import Bool, Number, Vector, number
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Value, spread
 from generators.spirv.enumerants import GroupOperation, Op, Scope
@@ -118,6 +118,50 @@ def _ballot(translation: Translation, words: Words) -> Run:
     return run
 
 
+def _votes(translation: Translation, id_: int, group: np.ndarray) -> np.ndarray:
+    """Return for a subgroup which invocations have their bit set, (invocations of ``group``, subgroup size); bits beyond are ignored."""
+    machine = translation.machine
+    words = np.stack([spread(_WORD, part, machine.lanes)[group] for part in translation.values[id_]]).astype(np.uint32)
+    bits = np.arange(machine.subgroup_size)
+    return (words[bits // 32].T >> (bits % 32).astype(np.uint32) & 1).astype(bool)
+
+
+def _of_ballot(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Handler:
+    """Return the handler of an instruction that reads a ballot.
+
+    ``function`` gives a number for each invocation, from the bits of its ballot and which of them it is to look at, (invocations, bits).
+    """
+
+    def handler(translation: Translation, words: Words) -> Run:
+        _check_scope(translation, words)
+        operation = words[3] if len(words) == 5 else GroupOperation.Reduce
+        if operation not in _LOOKED_AT:
+            raise Unsupported(f"group operation {enumerant_text(GroupOperation, operation)}")
+        machine, ballot = translation.machine, words[-1]
+
+        def run() -> Value:
+            result = np.zeros(machine.lanes, np.uint32)
+            bits = np.arange(machine.subgroup_size)
+            for group in _groups(translation):
+                own = group[:, None] % machine.subgroup_size
+                result[group] = function(_votes(translation, ballot, group), _LOOKED_AT[operation](bits, own))
+            return result
+
+        return run
+
+    return handler
+
+
+_WORD = number("u32")
+_LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
+    {
+        GroupOperation.Reduce: lambda bits, own: np.broadcast_to(True, np.broadcast_shapes(bits.shape, own.shape)),
+        GroupOperation.InclusiveScan: lambda bits, own: bits <= own,
+        GroupOperation.ExclusiveScan: lambda bits, own: bits < own,
+    }
+)
+"""By group operation: the bits of a ballot that an invocation looks at."""
+
 _COMBINE: Mapping[Op, tuple[Callable[[Value, Value], Value], bool]] = MappingProxyType(
     {
         Op.GroupNonUniformIAdd: (operator.add, False),
@@ -178,6 +222,9 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.GroupNonUniformShuffleUp: _from_lane(lambda own, delta: own - delta),
         Op.GroupNonUniformShuffleDown: _from_lane(lambda own, delta: own + delta),
         Op.GroupNonUniformBallot: _ballot,
+        Op.GroupNonUniformBallotBitCount: _of_ballot(lambda votes, seen: (votes & seen).sum(axis=1)),
+        Op.GroupNonUniformBallotFindLSB: _of_ballot(lambda votes, _: votes.argmax(axis=1)),
+        Op.GroupNonUniformBallotFindMSB: _of_ballot(lambda votes, _: votes.shape[1] - 1 - votes[:, ::-1].argmax(axis=1)),
     }
 )
 """Handlers of subgroup instructions."""

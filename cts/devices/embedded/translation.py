@@ -17,6 +17,7 @@ from cts.devices.embedded.limits import Budget, Extent, Limits
 from cts.devices.embedded.machine import Function, Machine, Run
 from cts.devices.embedded.memory import AddressSpace
 from cts.devices.embedded.ordering import Manner, Reach
+from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.references import UNDERSTOOD
 from cts.devices.embedded.spirv_types import (
     Array,
@@ -60,6 +61,7 @@ class Translation:
     Attributes:
         kernel: the kernel that has the module. ``strict``: see Machine.
         machine: runs it; ``values``: the machine's.
+        version: of SPIR-V that the module has.
         instructions: of the whole module. ``first_function``: where functions begin. ``function_instructions``: from there.
         names: by id, the words of its debug name.
         index: number of the instruction that is being translated, for messages.
@@ -95,7 +97,8 @@ class Translation:
         self.kernel = kernel
         self.mapping = mapping
         self.strict = strict
-        self._bound = read_header(kernel.spirv).bound
+        header = read_header(kernel.spirv)
+        self.version, self._bound = header.version, header.bound
         self.instructions: list[Instruction] = list(read_instructions(kernel.spirv))
         for op, _, position in self.instructions:
             if op not in UNDERSTOOD and op not in handlers:
@@ -274,6 +277,8 @@ def null(translation: Translation, type_: Type) -> Value:
             return tuple(translation.zero(constituent_type(type_, i)) for i in range(constituent_count(type_)))
         case TensorLayoutType() | TensorViewType():
             return translation.zero(type_.state)
+        case PointerType(StorageClass.PhysicalStorageBuffer):
+            return AddressPointer(translation.space, 0)
         case _:
             raise Unsupported(f"a null {type_}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
@@ -77,6 +78,8 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
             return _vector(translation, words[1], words[2])
         case Op.TypeVectorIdEXT if Capability.LongVectorEXT in translation.capabilities:
             return _vector(translation, words[1], translation.values[words[2]])
+        case Op.TypeMatrix:
+            return _columns(translation.types[words[1]], words[2])
         case Op.TypeArray | Op.TypeRuntimeArray:
             return _array(translation, op, words)
         case Op.TypeStruct:
@@ -118,6 +121,14 @@ def _vector(translation: Translation, element_id: int, count: Any) -> Vector:
     return Vector(element, count)
 
 
+def _columns(column: Type, count: int) -> Array:
+    """Return the type of a matrix, which is like an array of its columns."""
+    if not isinstance(column, Vector) or not isinstance(column.element, Number) or not column.element.is_float:
+        raise Malformed(f"a matrix of columns of {type_text(column)}")
+    need(2 <= count <= 4, f"a matrix of {count} columns")
+    return Array(column, count, size_of(column))
+
+
 def _array(translation: Translation, op: Op, words: Words) -> Array:
     element = translation.types[words[1]]
     need(_is_part(element), f"an array of {type_text(element)}")
@@ -143,11 +154,28 @@ def _struct(translation: Translation, id_: int, member_ids: Words) -> Struct:
     ends_open = isinstance(last, Array) and last.length is None
     need(all(map(_is_part, members[:-1] if ends_open else members)), "a member that no structure has")
     decorated = [translation.member_decorations.get((id_, i), {}) for i in range(len(members))]
+    for member, decorations in zip(members, decorated, strict=True):
+        _check_columns(member, decorations)
     if members and all(Decoration.Offset in d for d in decorated):
         offsets = tuple(d[Decoration.Offset][0] for d in decorated)
     else:
         offsets = natural_offsets(members)
     return Struct(members, offsets, frozenset(i for i, d in enumerate(decorated) if Decoration.NonWritable in d))
+
+
+def _check_columns(member: Type, decorations: Mapping[int, Words]) -> None:
+    """Refuse matrices that are not laid out like an array of their columns.
+
+    Raises:
+        Unsupported: rows follow one another, or columns have gaps between them.
+    """
+    stride = decorations.get(Decoration.MatrixStride)
+    if stride is None:
+        return
+    while isinstance(member, Array) and isinstance(member.element, Array):
+        member = member.element
+    if Decoration.RowMajor in decorations or not isinstance(member, Array) or member.stride != stride[0]:
+        raise Unsupported("a matrix in memory without columns that follow one another")
 
 
 def _matrix(translation: Translation, words: Words) -> MatrixType:

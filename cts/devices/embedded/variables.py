@@ -55,6 +55,7 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
     if translation.storage(base) in CELL_STORAGE:
         return _cell_chain(translation, base, indices)
     fixed = 0
+    beyond: tuple[int, int | None] | None = None
     steps: list[_Step] = []
     if element is not None:
         steps.append((element, translation.number_of(translation.type_of[element]), _element_stride(translation, base, type_), None))
@@ -75,11 +76,16 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
         number = translation.number_of(translation.type_of[index])
         if value.__class__ is int:
             at = signed_index(value, number)
-            _check_index(at, count)
+            if at < 0 or (count is not None and at >= count):
+                beyond = beyond or (at, count)
             fixed += at * stride
         else:
             steps.append((index, number, stride, count))
         type_ = constituent_type(type_, 0)
+    if beyond is not None:
+        # Not before it is executed: a branch on a specialization constant may prevent that.
+        index_, of = beyond
+        return lambda: _check_index(index_, of)
     if not steps:
         return lambda: values[base].moved(fixed)
     machine = translation.machine

@@ -49,6 +49,15 @@ def _ballot(translation: Translation, words: Words) -> None:
     need(isinstance(translation.type_of[words[3]], Bool), "the predicate is no boolean")
 
 
+def _of_ballot(translation: Translation, words: Words) -> None:
+    constant_integer(translation, words[2], "the scope")
+    type_ = translation.type_of[words[-1]]
+    fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
+    need(fits, f"the ballot is a {type_text(type_)}, and not a vector of four unsigned 32-bit integers")
+    result = translation.types[words[0]]
+    need(isinstance(result, Number) and result.component.name == "u32", f"the result is a {type_text(result)}, and not a u32")
+
+
 def _group_arithmetic(kinds: frozenset[Kind]) -> Rule:
     def rule(translation: Translation, words: Words) -> None:
         constant_integer(translation, words[2], "the scope")
@@ -84,6 +93,9 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.GroupNonUniformBroadcastFirst: _group(NUMBER | BOOL),
         **dict.fromkeys(_SHUFFLES, _group(NUMBER | BOOL, index=True)),
         Op.GroupNonUniformBallot: _ballot,
+        Op.GroupNonUniformBallotBitCount: _of_ballot,
+        Op.GroupNonUniformBallotFindLSB: _of_ballot,
+        Op.GroupNonUniformBallotFindMSB: _of_ballot,
         **dict.fromkeys(_GROUP_INTS, _group_arithmetic(INT)),
         **dict.fromkeys(_GROUP_FLOATS, _group_arithmetic(FLOAT)),
         **dict.fromkeys(_GROUP_BOOLS, _group_arithmetic(BOOL)),

@@ -1,0 +1,73 @@
+"""What a version of SPIR-V has: by itself, or with an extension that a later version made core. The grammar says both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from generators.errors import GeneratorError
+from generators.program.shape import LATEST, Version
+from generators.spirv.enumerants import Capability, Op
+from generators.spirv.grammar import GRAMMAR, EnumerantGrammar, InstructionGrammar
+from generators.spirv.operands import LiteralWidths, split_operands
+from generators.spirv.reader import read_header, read_instructions, read_string
+
+_PREFERRED_EXTENSION = "SPV_NV_cooperative_matrix2"
+"""What declares a capability that several extensions have: what the suite uses of those belongs to this one."""
+
+
+def version_word(version: Version) -> int:
+    """Return the second word of a module of ``version``."""
+    return version[0] << 16 | version[1] << 8
+
+
+def extension_of(capability: Capability, version: Version = LATEST) -> str:
+    """Return the extension that a module of ``version`` with ``capability`` declares; empty if the version has it by itself."""
+    grammar = GRAMMAR.kinds["Capability"].by_value[capability]
+    return "" if not grammar.extensions or _has(version, grammar) else _chosen(grammar.extensions)
+
+
+def extensions_beyond(module: bytes) -> set[str]:
+    """Return the extensions that ``module`` lacks for what its version does not have.
+
+    Raises:
+        GeneratorError: an instruction or enumerant that the version does not have, and no extension either.
+        NotSpirv: it is not a SPIR-V module.
+    """
+    version = read_header(module).version
+    declared = {read_string(words)[0] for op, words, _ in read_instructions(module) if op is Op.Extension}
+    found: set[str] = set()
+    for name, grammar in _used(module):
+        if _has(version, grammar) or not (grammar.version or grammar.extensions) or not declared.isdisjoint(grammar.extensions):
+            continue
+        if not grammar.extensions:
+            raise GeneratorError(f"{name} needs SPIR-V {grammar.version}, and the module has version {version[0]}.{version[1]}")
+        found.add(_chosen(grammar.extensions))
+    return found
+
+
+def _has(version: Version, grammar: InstructionGrammar | EnumerantGrammar) -> bool:
+    """Tell whether ``version`` has it without an extension."""
+    return bool(grammar.version) and tuple(int(part) for part in grammar.version.split(".")) <= version
+
+
+def _chosen(extensions: Sequence[str]) -> str:
+    """Return the extension to declare: the Khronos one where an older extension has the same."""
+    if _PREFERRED_EXTENSION in extensions:
+        return _PREFERRED_EXTENSION
+    return next((extension for extension in extensions if extension.startswith("SPV_KHR_")), extensions[0])
+
+
+def _used(module: bytes) -> Iterator[tuple[str, InstructionGrammar | EnumerantGrammar]]:
+    """Yield every instruction and every enumerant of ``module`` that the grammar has, with its name."""
+    widths = LiteralWidths()
+    for instruction in read_instructions(module):
+        name = f"Op{instruction.op.name}"
+        yield name, GRAMMAR.instructions[instruction.op]
+        for operand in split_operands(instruction, widths):
+            kind, word = GRAMMAR.kinds.get(operand.kind), instruction.operands[operand.at]
+            if operand.kind == "opcode":
+                yield f"{name} {GRAMMAR.instructions[word].name}", GRAMMAR.instructions[word]
+            elif kind is not None:
+                enumerants = (kind.by_value.get(value) for value in kind.values(word))
+                yield from ((f"{name} {enumerant.name}", enumerant) for enumerant in enumerants if enumerant)
+        widths.learn(instruction)

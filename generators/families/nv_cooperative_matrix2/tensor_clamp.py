@@ -25,6 +25,7 @@ from generators.types import ClampMode, StorageClass
 
 _MOST_ELEMENTS = 1 << 18
 _MOST_WORKGROUP_BYTES = 8192
+_ENDLESS = 0xFFFFFFFF
 
 
 def _goes_out(parameters: Parameters) -> bool:
@@ -54,6 +55,9 @@ class Parameters(OneTensor):
     size: Literal["large", "fit", "odd", "two", "one"] = parameter(
         "size of these dimensions: more than twice the slice's, the slice's, 3 or 5, 2, or 1", default="large", applies=_goes_out
     )
+    outermost: Literal["sized", "endless"] = parameter(
+        "size of the outermost dimension: as the other parameters say, or 0xFFFFFFFF, which has no upper end", default="sized"
+    )
     strides: Literal["default", "padded", "spread"] = parameter(
         "default strides, gaps between lines, or between elements too", default="default"
     )
@@ -80,8 +84,9 @@ class Geometry:
 
     @property
     def elements(self) -> int:
-        """Elements of memory from the first element of the tensor to its last, both included."""
-        return tensor_elements(self.sizes, self.strides)
+        """Elements of memory from the first element of the tensor to its last, both included; of an endless one to the slice's last."""
+        outermost = self.offsets[0] + self.spans[0] if self.sizes[0] == _ENDLESS else self.sizes[0]
+        return tensor_elements((outermost, *self.sizes[1:]), self.strides)
 
 
 def _touched(parameters: Parameters) -> tuple[int, ...]:
@@ -171,6 +176,10 @@ def geometry(parameters: Parameters) -> Geometry | None:
             return None
         sizes.append(size)
         offsets.append(offset)
+    if parameters.outermost == "endless":
+        if 0 in touched:
+            return None
+        sizes[0] = _ENDLESS
     strides = row_major(sizes, parameters.strides != "default", 3 if parameters.strides == "spread" else 1)
     result = Geometry(tuple(sizes), tuple(offsets), spans, strides)
     in_workgroup = parameters.storage is StorageClass.WORKGROUP

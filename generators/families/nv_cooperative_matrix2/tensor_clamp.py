@@ -14,18 +14,22 @@ from generators.layouts.placement import fills
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
 from generators.layouts.tensors import contents, row_major, tensor_array, tensor_elements
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
-from generators.program.builder import ProgramBuilder
+from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
+from generators.program.control_flow import Carried
 from generators.program.program import Program, Subcase
-from generators.program.values import TensorLayoutType
-from generators.types import ClampMode, StorageClass
+from generators.program.values import Matrix, MatrixType, TensorLayoutType, Value
+from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
 _MOST_ELEMENTS = 1 << 18
 _MOST_WORKGROUP_BYTES = 8192
 _ENDLESS = 0xFFFFFFFF
+_DEPTH = 16
+"""Columns of A of a multiply-add that gives an Object."""
 
 
 def _goes_out(parameters: Parameters) -> bool:
@@ -63,6 +67,12 @@ class Parameters(OneTensor):
     )
     clamp_value: Literal["default", "low", "garbage"] = parameter(
         "none is set, one of the component's width, or one with other bits above that", default="default", applies=_has_clamp_value
+    )
+    object: Literal["splat", "null", "undefined", "again", "product", "loaded", "carried"] = parameter(
+        "the Object of the load: a splat, null, or undefined; a matrix that is stored after the load: one that a plain load gives, the "
+        "result of a multiply-add, the result of a load of another slice; or one that a loop around the load carries",
+        default="splat",
+        applies=lambda parameters: parameters.access == "load",
     )
 
 
@@ -205,6 +215,49 @@ def _clamp_value(parameters: Parameters) -> int:
     return CLAMP_VALUE if parameters.clamp_value == "garbage" else CLAMP_VALUE & ((1 << bits) - 1)
 
 
+def _product(builder: ProgramBuilder, parameters: Parameters) -> Matrix:
+    """Multiply splats of one and two, and add three: every element is an odd number."""
+    type_, f16 = parameters.matrix_type, COMPONENT_TYPES["f16"]
+    rows, columns = parameters.shape
+    a = builder.splat("ones", MatrixType(f16, parameters.scope, rows, _DEPTH, Use.A), builder.literal(bits_of(f16, 1.0), f16))
+    b = builder.splat("twos", MatrixType(f16, parameters.scope, _DEPTH, columns, Use.B), builder.literal(bits_of(f16, 2.0), f16))
+    c = builder.splat("threes", type_, builder.literal(bits_of(parameters.component, 3.0), parameters.component))
+    return builder.muladd("object", type_, a, b, c, None)
+
+
+def _load(builder: ProgramBuilder, parameters: Parameters, load: Callable[[str, Matrix], Matrix], other: Callable[[], Matrix]) -> None:
+    """Load over the Object of the case and store the result, and the Object after the load where it has a value of its own.
+
+    Args:
+        load: the load from the slice of the case, by name and Object.
+        other: a load from another slice.
+    """
+    type_ = parameters.matrix_type
+    match parameters.object:
+        case "null":
+            matrix_out(builder, "target", load("matrix", builder.null("before", type_)))
+        case "undefined":
+            matrix_out(builder, "target", load("matrix", builder.undefined("before", type_, "function")))
+        case "splat":
+            before = builder.splat("before", type_, builder.literal(1, parameters.component))
+            matrix_out(builder, "target", load("matrix", before))
+        case "carried":
+            matrix, kept = (Value(name, type_) for name in ("current", "kept"))
+            first, carried = matrix_in(builder, "object", type_), list[Carried]()
+            # One iteration, of which the compiler does not know: the Object of the load is then in what the loop keeps.
+            with builder.loop(Value("iteration", U32), builder.operand("trips", U32, "push_constant"), carried):
+                carried += [Carried(first, matrix, load("matrix", matrix)), Carried(first, kept, matrix)]
+            matrix_out(builder, "target", matrix)
+            matrix_out(builder, "object_after", kept)
+        case _:
+            if parameters.object == "product":
+                before = _product(builder, parameters)
+            else:
+                before = matrix_in(builder, "object", type_) if parameters.object == "again" else other()
+            matrix_out(builder, "target", load("matrix", before))
+            matrix_out(builder, "object_after", before)
+
+
 def build(parameters: Parameters) -> Built:
     """Build a load by tensor addressing and a plain store, or a plain load and a store by tensor addressing.
 
@@ -223,11 +276,16 @@ def build(parameters: Parameters) -> Built:
     if parameters.clamp_value != "default":
         steps.append(("clamp_value", (_clamp_value(parameters),)))
     steps.append(slice_step(shape.offsets, shape.spans))
-    layout = writer.layout("layout", TensorLayoutType(parameters.rank, parameters.mode), *steps)
+    layout_type = TensorLayoutType(parameters.rank, parameters.mode)
+    layout = writer.layout("layout", layout_type, *steps)
     first = tensor.begin(writer.number("first", tensor.first, signed=False))
     if load:
-        before = builder.splat("before", type_, builder.literal(1, component))
-        matrix_out(builder, "target", tensor.load("matrix", type_, first, before, layout))
+
+        def other() -> Matrix:
+            other_layout = writer.layout("other_layout", layout_type, *steps[:-1], slice_step((0,) * parameters.rank, shape.spans))
+            return tensor.load("object", type_, first, builder.null("nothing", type_), other_layout)
+
+        _load(builder, parameters, lambda name, before: tensor.load(name, type_, first, before, layout), other)
     else:
         tensor.store(matrix_in(builder, "source", type_), first, layout)
         tensor.finish(builder)
@@ -235,6 +293,13 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
         inputs["source"] = contents(program.array("source"), component, parameters.pattern, rng)
-        return Subcase(name, inputs, dict(writer.operands))
+        given = dict(writer.operands)
+        if parameters.object == "carried":
+            given["trips"] = 1
+        if parameters.object in ("again", "carried"):
+            # Backwards, so no element has by chance the bits that it is to be loaded with.
+            data = contents(program.array("object"), component, parameters.pattern, rng)
+            inputs["object"] = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
+        return Subcase(name, inputs, given)
 
     return Built(builder.build(), draw)

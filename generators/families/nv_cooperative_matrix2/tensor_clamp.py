@@ -29,7 +29,8 @@ _MOST_ELEMENTS = 1 << 18
 _MOST_WORKGROUP_BYTES = 8192
 _ENDLESS = 0xFFFFFFFF
 _DEPTH = 16
-"""Columns of A of a multiply-add that gives an Object."""
+_LARGEST = 5
+"""Columns of A of a multiply-add that gives an Object, and the largest of its elements: sums are exact in f16."""
 
 
 def _goes_out(parameters: Parameters) -> bool:
@@ -216,10 +217,10 @@ def _clamp_value(parameters: Parameters) -> int:
 
 
 def _product(builder: ProgramBuilder, parameters: Parameters) -> Matrix:
-    """Multiply splats of one and two, and add three: every element is an odd number."""
+    """Multiply a matrix of small whole numbers by a splat of two, and add three: every element is an odd number."""
     type_, f16 = parameters.matrix_type, COMPONENT_TYPES["f16"]
     rows, columns = parameters.shape
-    a = builder.splat("ones", MatrixType(f16, parameters.scope, rows, _DEPTH, Use.A), builder.literal(bits_of(f16, 1.0), f16))
+    a = matrix_in(builder, "factor", MatrixType(f16, parameters.scope, rows, _DEPTH, Use.A))
     b = builder.splat("twos", MatrixType(f16, parameters.scope, _DEPTH, columns, Use.B), builder.literal(bits_of(f16, 2.0), f16))
     c = builder.splat("threes", type_, builder.literal(bits_of(parameters.component, 3.0), parameters.component))
     return builder.muladd("object", type_, a, b, c, None)
@@ -300,6 +301,10 @@ def build(parameters: Parameters) -> Built:
             # Backwards, so no element has by chance the bits that it is to be loaded with.
             data = contents(program.array("object"), component, parameters.pattern, rng)
             inputs["object"] = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
+        if parameters.object == "product":
+            inputs["factor"] = (
+                rng.integers(-_LARGEST, _LARGEST, program.array("factor").count, endpoint=True).astype(np.float16).view(np.uint8)
+            )
         return Subcase(name, inputs, given)
 
     return Built(builder.build(), draw)

@@ -1,4 +1,5 @@
-"""A multiply-add that uses C as its accumulator: over several fragments of K it leaves a partial sum in C, where a later use finds it."""
+"""Results in the registers of an operand that is used again: C of a multiply-add, which keeps a partial sum of several fragments of K, and
+Object of a tensor load."""
 
 from __future__ import annotations
 
@@ -10,10 +11,14 @@ from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
 from cts.reference.muladd import muladd, multiply_add
 from cts.reference.state import State
+from cts.reference.tensor_access import tensor_load
 from cts.reference.values import MatrixValue, join, select
 from generators.errors import GeneratorError
+from generators.program.control_flow import flattened
 from generators.program.muladd import MatrixMulAdd
 from generators.program.program import Program
+from generators.program.tensor_access import TensorLoad
+from generators.program.walking import names_read
 
 _FRAGMENTS = (8, 16, 32)
 """Columns of A that hardware, or a driver's lowering, takes at once."""
@@ -49,8 +54,22 @@ def _overwrite(state: State, name: str, value: MatrixValue) -> None:
         _overwrite(outside, name, join([(here, value), *kept]))
 
 
+def _into_object(state: State, operation: TensorLoad) -> None:
+    tensor_load(state, operation)
+    _overwrite(state, operation.before.name, state.matrices[operation.result.name])
+
+
+def _objects(program: Program) -> Iterator[Defect]:
+    """Yield the defect of tensor loads whose Object another instruction reads."""
+    operations = list(flattened(program.operations, effects=True))
+    read = {name for operation in operations if not isinstance(operation, TensorLoad) for name in names_read(operation, inside=False)}
+    loads = [load for load in every(program.operations, TensorLoad) if load.before.name in read]
+    yield from each_and_all(loads, "tensor_access.object_overwritten", "matrix", lambda load: named(load.result), _into_object)
+
+
 def overwritten_defects(program: Program) -> Iterator[Defect]:
-    """For every multiply-add of ``program``, and for all of them: its C is overwritten."""
+    """For every multiply-add of ``program``, and for all of them: its C is overwritten. The same for Objects of tensor loads."""
+    yield from _objects(program)
     known = [(operation, operation.a.type.columns) for operation in every(program.operations, MatrixMulAdd)]
     for fragment in _FRAGMENTS:
         long = [operation for operation, columns in known if isinstance(columns, int) and columns > fragment]

@@ -22,6 +22,9 @@ from generators.types import ClampMode, ComponentType
 Access = TensorLoad | TensorStore
 
 _16_BITS = 0xFFFF
+_S32_MAX = 0x7FFFFFFF
+_COMPARING = frozenset({ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE})
+"""Modes in which a dimension may be beyond 2^31 and is compared with coordinates (F-TA-6)."""
 
 Clamp = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From coordinates and sizes, (instances, rows, columns, rank) and broadcastable to it, to other coordinates."""
@@ -126,6 +129,17 @@ def _to_constant(state: State, access: Access, found: Addresses) -> Addresses:
     coordinate, size = _coordinates(state, access, found)
     outside = np.asarray(((coordinate < 0) | (coordinate >= size)).any(axis=-1))
     return _at(state, access, found, coordinate, outside)
+
+
+def _signed_dimension(state: State, access: Access, found: Addresses) -> Addresses:
+    """Compare with sizes as signed numbers: beyond 2^31 - 1 they are negative."""
+    coordinate, size = _coordinates(state, access, found)
+    signed = np.where(size > _S32_MAX, size - (1 << 32), size)
+    out = (coordinate < 0) | (coordinate >= signed)
+    if access.layout.type.clamp_value is ClampMode.CLAMP_TO_EDGE and isinstance(access, TensorLoad):
+        moved = np.where(out, np.maximum(np.minimum(coordinate, signed - 1), 0), coordinate)
+        return _at(state, access, found, moved, np.zeros_like(found.outside))
+    return _at(state, access, found, coordinate, np.asarray(out.any(axis=-1)))
 
 
 def _checked_in_one(which: int) -> Readdress:
@@ -287,6 +301,8 @@ def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
         for which, name in ((0, "outermost"), (-1, "innermost")):
             steps: dict[Operation, Substitute] = dict.fromkeys(accesses, _readdressed(_checked_in_one(which)))
             yield Defect("tensor_access.bounds_of_one_dimension", steps, {"dimension": name})
+    if comparing := [access for access in accesses if access.layout.type.clamp_value in _COMPARING]:
+        yield Defect("tensor_access.dimension_signed", dict.fromkeys(comparing, _readdressed(_signed_dimension)))
     if stores and modes - {ClampMode.UNDEFINED}:
         yield Defect("tensor_access.store_clamped", dict.fromkeys(stores, _readdressed(_clamped(_to_edge))))
         yield Defect("tensor_access.store_repeated", dict.fromkeys(stores, _readdressed(_clamped(_repeated))))

@@ -286,6 +286,13 @@ def _own(view: TensorView) -> bool:
     return given if isinstance(given, bool) else bool(extent(given))
 
 
+def _with_set(seen: Seen) -> Seen:
+    """Take the dimensions and strides that were set, whether the view has any of its own or not."""
+    if (seen.view.dimension <= 0).any():
+        raise GeneratorError("a dimension that was not set is 0")
+    return replace(seen, own=True)
+
+
 def _changes(program: Program, view: TensorView) -> Iterator[ViewSet]:
     """The steps that made ``view``, the last one first; none if it came from a variable."""
     made = {change.result.name: change for change in every(program.operations, ViewSet)}
@@ -326,6 +333,8 @@ def _of_one(program: Program, access: Access, changes: Sequence[ViewSet]) -> Ite
         yield Defect(id_, {access: step}, where)
     if not _own(view):
         yield Defect("tensor_view.dimensions_of_tensor", {access: _bent(_dimensions_of_layout)}, where)
+        if any(change.setting in ("dimension", "stride") for change in _changes(program, view)):
+            yield Defect("tensor_view.set_though_not_owned", {access: _bent(_with_set)}, where)
     elif len(view.type.permutation) == extent(access.layout.type.rank):
         yield Defect("tensor_view.spans_of_slice", {access: _bent(_spans_of_layout)}, where)
     if isinstance(access, TensorLoad) and any(change.setting == "clip" for change in changes):

@@ -15,6 +15,9 @@ from generators.types import ClampMode
 LIMIT = 1 << 31
 """What sums stay below: whether an index is 32 bits wide and a coordinate signed decides nothing then (F-TA-6, F-TA-7)."""
 
+ENDLESS = 0xFFFFFFFF
+"""An outermost dimension without an upper end in modes that compare coordinates with it and take no remainder (F-TA-6)."""
+
 
 @dataclass(frozen=True)
 class Addresses:
@@ -96,16 +99,19 @@ def slice_addresses(
     undefined: Undefined,
 ) -> Addresses:
     """Return the addresses of elements with these numbers in the slice, (instances, rows, columns); the rest is as for ``addresses``."""
-    for name, sizes in (("span", layout.span), ("dimension", layout.dimension), ("block size", layout.block_size)):
+    dimension = layout.dimension.copy()
+    if layout_type.clamp_value not in (ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED):
+        dimension[:, 0] = np.where(dimension[:, 0] == ENDLESS, LIMIT - 1, dimension[:, 0])
+    for name, sizes in (("span", layout.span), ("dimension", dimension), ("block size", layout.block_size)):
         if (sizes <= 0).any() or (sizes >= LIMIT).any():
             raise GeneratorError(f"a {name} of the tensor layout is 0, or not below 2^31; set it first (F-TA-6, F-TA-12)")
     index = np.where(clipped, 0, index)
     _bounded(index, "the index in the slice")
     rank = layout.dimension.shape[1]
     span = np.zeros((*index.shape, rank), np.int64)
-    for dimension in range(rank - 1, -1, -1):
-        size = per_instance(layout.span[:, dimension])
-        span[..., dimension] = index % size
+    for place in range(rank - 1, -1, -1):
+        size = per_instance(layout.span[:, place])
+        span[..., place] = index % size
         # What is left over goes on to the next dimension; the outermost one wraps as well (F-TA-11).
         index = index // size
     block, within, outside = _in_tensor(span, layout_type.clamp_value, layout, clipped, store, undefined)

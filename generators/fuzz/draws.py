@@ -86,7 +86,8 @@ def _form(rng: Rng) -> Addressing:
 
 
 def _view_form(rng: Rng, rank: int) -> View:
-    own = _chance(rng, 0.5)
+    kind = rng.random()
+    own = kind < 0.5
     # Without dimensions of its own a view has those of the layout (F-TA-10).
     count = _between(rng, 1, 5) if own else rank
     settings: list[ViewSetting] = []
@@ -94,6 +95,9 @@ def _view_form(rng: Rng, rank: int) -> View:
         settings.append("dimension")
         if _chance(rng, 0.5):
             settings.append("stride")
+    elif kind > 0.8:
+        # They are set and do not count (CM2-VW-05).
+        settings += ["dimension", "stride"]
     if _chance(rng, 0.5):
         settings.insert(_between(rng, 0, len(settings)), "clip")
     steps: tuple[ViewStep, ...] = tuple((setting, (0,) * (4 if setting == "clip" else count)) for setting in settings)
@@ -129,12 +133,16 @@ def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tupl
     """Draw the view, and how many elements a slice needs so that those of a store do not meet."""
     count = len(view.permutation)
     sizes: list[int] = []
+    needed = elements
+    if not view.has_dimensions and any(setting == "dimension" for setting, _ in view.steps):
+        sizes = [_between(rng, 1, 9) for _ in range(count)]
     if view.has_dimensions:
         sizes = _split(rng, elements, count)
         if _chance(rng, 0.4):
             sizes[_between(rng, 0, count - 1)] += 1
         if form.access == "load" and _chance(rng, 0.4):
             sizes = [_between(rng, 1, 7) for _ in range(count)]
+        needed = elements if form.access == "load" else max(elements, math.prod(sizes))
     steps: list[ViewStep] = []
     for setting, _ in view.steps:
         match setting:
@@ -144,7 +152,7 @@ def _view_numbers(rng: Rng, view: View, form: Addressing, elements: int) -> tupl
                 steps.append((setting, _view_strides(rng, sizes, form.access == "store")))
             case "clip":
                 steps.append((setting, (*_window(rng, form.rows), *_window(rng, form.columns))))
-    return replace(view, steps=tuple(steps)), elements if form.access == "load" else max(elements, math.prod(sizes))
+    return replace(view, steps=tuple(steps)), needed
 
 
 def _view_strides(rng: Rng, sizes: Sequence[int], store: bool) -> tuple[int, ...]:

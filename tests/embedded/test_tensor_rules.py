@@ -32,6 +32,7 @@ LOADS: dict[str, tuple[str, Mode, list[str]]] = {
     "offsets below 32 bits": ("F-TA-6", Mode.Constant, ["dimension 8 8", "slice -2147483648 4 0 4", "slice -1 4 0 4"]),
     "coordinate beyond 32 bits": ("F-TA-6", Mode.Constant, ["dimension 8 8", "slice 2147483645 4 0 4"]),
     "dimension beyond 32 signed bits": ("F-TA-6", Mode.Constant, [f"dimension {HALF} 1", "slice 0 4 0 4"]),
+    "endless dimension, repeated": ("F-TA-6", Mode.Repeat, ["dimension 4294967295 8", "slice 0 4 0 4"]),
     "mirrored period beyond 32 signed bits": ("F-TA-6", Mode.RepeatMirrored, ["dimension 1073741826 1", "slice -1 16 0 1"]),
     "default stride beyond 32 bits": ("F-TA-7", Mode.Constant, ["dimension 8 65536 65536"]),
     "index beyond 2^31": ("F-TA-7", Mode.Undefined, ["dimension 8 8", f"stride {HALF} 1", "slice 0 4 0 4"]),

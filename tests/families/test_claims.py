@@ -110,6 +110,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CM2-CL-06": clamps(TensorLoad, ClampMode.CONSTANT),
     "CM2-CL-07": clamps(TensorStore, *BOUNDED),
     "CM2-CL-08": has(ACCESS),
+    "CM2-AD-05": has(TensorLoad, lambda load: load.decode is not None),
     "CM2-VW-01": lambda found: has(TensorLoad, lambda load: load.view is not None)(found) and sets(ViewSet, "clip")(found),
     "CM2-VW-02": lambda found: has(TensorStore, lambda store: store.view is not None)(found) and sets(ViewSet, "clip")(found),
     "CM2-VW-05": has(ACCESS, lambda part: own_dimensions(part.view) is False),

@@ -168,7 +168,7 @@ UNSEEN = (
         "function_pointers",
     ),
     _asked(
-        _all_of("splat", "scalar_of_first_instance") | _all_of("constant", "sign_lost"),
+        _all_of("splat", "scalar_of_first_instance") | _all_of("constant", "sign_lost") | _of("null_constant", "ones"),
         "constructed matrices start sums as zeros, or are replaced; values are the subject of construction",
         "construction",
         "construction_operands",
@@ -214,6 +214,8 @@ UNSEEN = (
             "mirrored_period_even",
             "constant_out_of_bounds",
             "bounds_of_one_dimension",
+            "dimension_signed",
+            "object_overwritten",
             "store_clamped",
             "store_repeated",
             "matrix_for_slice",

@@ -17,6 +17,7 @@ from generators.spirv.enumerants import TensorClampMode
 
 _U32 = (1 << 32) - 1
 _S32_MAX = (1 << 31) - 1
+_REPEATING = (TensorClampMode.Repeat, TensorClampMode.RepeatMirrored)
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,8 @@ class _Calculation:
         for dim, dimension in enumerate(layout.dimension):
             c = span_coord[dim] + layout.offset[dim]
             self._forbid("F-TA-6", f"coordinate {dim} is beyond 32 signed bits", c > _S32_MAX)
-            if dimension > _S32_MAX:
+            endless = dim == 0 and dimension == _U32 and layout.clamp_mode not in _REPEATING
+            if dimension > _S32_MAX and not endless:
                 self._forbid("F-TA-6", f"dimension {dim} is {dimension}, which signed and unsigned comparisons take differently")
             outside = ((c < 0) | (c >= dimension)) & ~(self._skipped | self._clamped)
             if outside.any():

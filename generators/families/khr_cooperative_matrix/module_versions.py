@@ -15,7 +15,7 @@ from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.layouts.tensor_writer import TensorWriter, slice_step
-from generators.layouts.tensors import contents, row_major, tensor_array, tensor_elements
+from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped
 from generators.program.builder import U32, ProgramBuilder
@@ -216,18 +216,18 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays: dict[str, np.ndarray] = {}
         if work == "tensor_load":
-            arrays["source"] = contents(program.array("source"), parameters.row.c, "index", rng)
+            arrays["source"] = pattern_contents(program.array("source"), parameters.row.c, "index", rng)
         elif work == "copy":
             for array, tiles in given.items():
                 bits = index_coded(tiles.component, tiles.length) if parameters.pattern == "index" else None
                 arrays[array] = (random_bits(tiles.component, tiles.length, rng) if bits is None else bits).view(np.uint8)
         elif work in ("convert", "elementwise"):
-            arrays["c"] = worked.c["c"].place(_whole_numbers(parameters, rng), rng)
+            arrays["c"] = worked.c["c"].contents(_whole_numbers(parameters, rng), rng)
         else:
             chain = Chain(worked.row, program.instances, 1, _TRIPS - 1 if work == "control" else 1)
             drawn = (products.exact if worked.row.result.is_float else integers.wrapping)(chain, rng)
             values = {"a": drawn.a, "b": drawn.b, "c": drawn.c[:, None]}
-            arrays = {array: tiles.place(values[array], rng) for array, tiles in given.items()}
+            arrays = {array: tiles.contents(values[array], rng) for array, tiles in given.items()}
         return Subcase(name, arrays | fills(program, rng))
 
     return Built(writer.write(), draw)

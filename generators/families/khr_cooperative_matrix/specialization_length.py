@@ -25,11 +25,6 @@ from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClas
 _BIG = {"before": 37, "between": 91, "after": 53}
 """Lengths of the neighbours where they are long and odd."""
 
-POLICY = (
-    "no rule aligns the beginning of a workgroup array, and no program can ask for it (F-KHR-22): "
-    "that element 0 of one is a place for a matrix, whatever lies before it, is the policy of this suite"
-)
-
 _NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "none": (),
     "before": ("before",),
@@ -68,7 +63,6 @@ class Parameters(Scoped):
         "whether their lengths are big", default="one", decode=varying_among(_SIZES), applies=_has_neighbours
     )
     cache: bool = parameter("whether pipelines come from the data of a cache", default="none", labels=CACHES)
-    placement: Literal["aligned", "odd"] = parameter("whether lengths let the next array be aligned", default="aligned")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,26 +82,26 @@ class ArraySizes:
     target: int
 
 
-def _length(parameters: Parameters, component: ComponentType, least: int) -> int:
-    """Return the length of an array that needs ``least`` elements: itself, or rounded up so the array after it can be aligned as well."""
-    return least if parameters.placement == "odd" else rounded_up(least, ALIGNMENT // component.bytes)
+def _length(component: ComponentType, least: int) -> int:
+    """Return the length of an array that needs ``least`` elements, rounded up so the array after it can be aligned as well."""
+    return rounded_up(least, ALIGNMENT // component.bytes)
 
 
 def sizes(parameters: Parameters) -> ArraySizes:
-    """Return the sizes of a case. The arrays end one element after a matrix, so lengths are odd where nothing rounds them up."""
+    """Return the sizes of a case. The arrays need one element after a matrix."""
     component = parameters.component
     type_, granule = MatrixType(component, parameters.scope, *parameters.shape, parameters.use), granule_of(component)
     placed = []
     for layout, padding in ((parameters.load, 1), (parameters.store, 2)):
         tiles = tiled(type_, layout, padding, (parameters.instances, 1), granule=granule)
         placed.append(replace(tiles, pitch=rounded_up(tiles.span, granule)))
-    source, target = (_length(parameters, component, tiles.pitch * (tiles.instances - 1) + tiles.span + 1) for tiles in placed)
+    source, target = (_length(component, tiles.pitch * (tiles.instances - 1) + tiles.span + 1) for tiles in placed)
     return ArraySizes(placed[0], placed[1], source, target)
 
 
 def _fits(parameters: Parameters) -> bool:
     found, neighbour = sizes(parameters), parameters.neighbour
-    neighbours = sum(_length(parameters, neighbour, big) for big in _BIG.values()) * neighbour.bytes
+    neighbours = sum(_length(neighbour, big) for big in _BIG.values()) * neighbour.bytes
     return (found.source + found.target) * parameters.component.bytes + neighbours <= WORKGROUP_BYTES
 
 
@@ -139,7 +133,7 @@ class _LengthWriter:
 
     def _neighbour_length(self, name: str) -> tuple[Extent, int]:
         parameters, neighbour = self.parameters, self.parameters.neighbour
-        big, one = _length(parameters, neighbour, _BIG[name]), _length(parameters, neighbour, 1)
+        big, one = _length(neighbour, _BIG[name]), _length(neighbour, 1)
         count = big if self.big else one
         if parameters.neighbour_length == "selected":
             default = 0 if self.big or not parameters.neighbour_size.is_single else 1
@@ -189,8 +183,7 @@ class _LengthWriter:
         copy(builder, back, target)
         for scratch, _, buffer in kept:
             copy(builder, buffer, scratch)
-        policy = POLICY if parameters.placement == "odd" else ""
-        return replace(builder.build(policy), label=self.label, pipeline_cache=parameters.cache)
+        return replace(builder.build(), label=self.label, pipeline_cache=parameters.cache)
 
 
 def build(parameters: Parameters) -> Built:

@@ -43,6 +43,9 @@ class Parameters(Scoped, LoopParameters):
     tail: Literal["all", "none", "n", "k"] = parameter(
         "which sizes are not multiples of the tile's: n for lines of weights, k for their length", default="all"
     )
+    strides: Literal["explicit", "default"] = parameter(
+        "whether the layout of the weights sets its strides, or keeps those that its dimensions give", default="explicit"
+    )
     weights: Literal["b", "a"] = parameter("which factor the weights are", default="b")
     accumulators: int = parameter("accumulators of a scope instance, for weights beside each other", default=1)
     epilogue: Literal["none", "bias", "limit"] = parameter("how sums are changed before they are stored", default="none")
@@ -60,7 +63,7 @@ def _depth(parameters: Parameters) -> int:
 
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
-    "ends_inside_a_block": lambda parameters: _depth(parameters) % parameters.block != 0,
+    "rounds_strides": lambda parameters: parameters.strides == "default" and _depth(parameters) % parameters.block != 0,
     "types_fit": _types_fit,
 }
 
@@ -89,7 +92,8 @@ class _DequantisedProduct:
         self.k = _depth(parameters)
         plain = (self.others, self.k) if self.by_b else (self.k, self.others)
         self.plain = shared_tensor(self.builder, "plain", row.a if self.by_b else row.b, plain)
-        self.blocks = self.lines * -(-self.k // self.block)
+        self.line_blocks = -(-self.k // self.block)
+        self.blocks = self.lines * self.line_blocks
         size = self.format.block(self.block).bytes * self.blocks
         length = POINTER_ALIGNMENT + -(-size // 16) * 16
         packed = self.builder.array("packed", Pointee(_U8), length, StorageClass.STORAGE_BUFFER, "input")
@@ -102,6 +106,8 @@ class _DequantisedProduct:
         """Write the whole kernel."""
         writer, row = self.writer, self.row
         steps: list[LayoutStep] = [("block_size", (1, self.block)), ("dimension", (self.lines, self.k))]
+        if self.parameters.strides == "explicit":
+            steps.append(("stride", (self.line_blocks, 1)))
         self.weights = writer.layout("weights", TensorLayoutType(2, ClampMode.CONSTANT), *steps)
         self.transposing = transposing(writer)
         self.plain_layout = opened(writer, self.plain, "plain_layout", ClampMode.CONSTANT)

@@ -14,17 +14,23 @@ from generators.layouts.placement import fills
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
 from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
+from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
-from generators.program.builder import ProgramBuilder
+from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
+from generators.program.control_flow import Carried
 from generators.program.program import Program, Subcase
-from generators.program.values import TensorLayoutType
-from generators.types import ClampMode, StorageClass
+from generators.program.values import Matrix, MatrixType, TensorLayoutType, Value
+from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
 _MOST_ELEMENTS = 1 << 18
 _MOST_WORKGROUP_BYTES = 8192
+_ENDLESS = 0xFFFFFFFF
+_DEPTH = 16
+_LARGEST = 5
+"""Columns of A of a multiply-add that gives an Object, and the largest of its elements: sums are exact in f16."""
 
 
 def _goes_out(parameters: Parameters) -> bool:
@@ -54,11 +60,20 @@ class Parameters(OneTensor):
     size: Literal["large", "fit", "odd", "two", "one"] = parameter(
         "size of these dimensions: more than twice the slice's, the slice's, 3 or 5, 2, or 1", default="large", applies=_goes_out
     )
+    outermost: Literal["sized", "endless"] = parameter(
+        "size of the outermost dimension: as the other parameters say, or 0xFFFFFFFF, which has no upper end", default="sized"
+    )
     strides: Literal["default", "padded", "spread"] = parameter(
         "default strides, gaps between lines, or between elements too", default="default"
     )
     clamp_value: Literal["default", "low", "garbage"] = parameter(
         "none is set, one of the component's width, or one with other bits above that", default="default", applies=_has_clamp_value
+    )
+    object: Literal["splat", "null", "undefined", "again", "product", "loaded", "carried"] = parameter(
+        "the Object of the load: a splat, null, or undefined; a matrix that is stored after the load: one that a plain load gives, the "
+        "result of a multiply-add, the result of a load of another slice; or one that a loop around the load carries",
+        default="splat",
+        applies=lambda parameters: parameters.access == "load",
     )
 
 
@@ -80,8 +95,9 @@ class Geometry:
 
     @property
     def elements(self) -> int:
-        """Elements of memory from the first element of the tensor to its last, both included."""
-        return tensor_elements(self.sizes, self.strides)
+        """Elements of memory from the first element of the tensor to its last, both included; of an endless one to the slice's last."""
+        outermost = self.offsets[0] + self.spans[0] if self.sizes[0] == _ENDLESS else self.sizes[0]
+        return tensor_elements((outermost, *self.sizes[1:]), self.strides)
 
 
 def _touched(parameters: Parameters) -> tuple[int, ...]:
@@ -171,6 +187,10 @@ def geometry(parameters: Parameters) -> Geometry | None:
             return None
         sizes.append(size)
         offsets.append(offset)
+    if parameters.outermost == "endless":
+        if 0 in touched:
+            return None
+        sizes[0] = _ENDLESS
     strides = row_major(sizes, parameters.strides != "default", 3 if parameters.strides == "spread" else 1)
     result = Geometry(tuple(sizes), tuple(offsets), spans, strides)
     in_workgroup = parameters.storage is StorageClass.WORKGROUP
@@ -196,6 +216,49 @@ def _clamp_value(parameters: Parameters) -> int:
     return CLAMP_VALUE if parameters.clamp_value == "garbage" else CLAMP_VALUE & ((1 << bits) - 1)
 
 
+def _product(builder: ProgramBuilder, parameters: Parameters) -> Matrix:
+    """Multiply a matrix of small whole numbers by a splat of two, and add three: every element is an odd number."""
+    type_, f16 = parameters.matrix_type, COMPONENT_TYPES["f16"]
+    rows, columns = parameters.shape
+    a = matrix_in(builder, "factor", MatrixType(f16, parameters.scope, rows, _DEPTH, Use.A))
+    b = builder.splat("twos", MatrixType(f16, parameters.scope, _DEPTH, columns, Use.B), builder.literal(bits_of(f16, 2.0), f16))
+    c = builder.splat("threes", type_, builder.literal(bits_of(parameters.component, 3.0), parameters.component))
+    return builder.muladd("object", type_, a, b, c, None)
+
+
+def _load(builder: ProgramBuilder, parameters: Parameters, load: Callable[[str, Matrix], Matrix], other: Callable[[], Matrix]) -> None:
+    """Load over the Object of the case and store the result, and the Object after the load where it has a value of its own.
+
+    Args:
+        load: the load from the slice of the case, by name and Object.
+        other: a load from another slice.
+    """
+    type_ = parameters.matrix_type
+    match parameters.object:
+        case "null":
+            matrix_out(builder, "target", load("matrix", builder.null("before", type_)))
+        case "undefined":
+            matrix_out(builder, "target", load("matrix", builder.undefined("before", type_, "function")))
+        case "splat":
+            before = builder.splat("before", type_, builder.literal(1, parameters.component))
+            matrix_out(builder, "target", load("matrix", before))
+        case "carried":
+            matrix, kept = (Value(name, type_) for name in ("current", "kept"))
+            first, carried = matrix_in(builder, "object", type_), list[Carried]()
+            # One iteration, of which the compiler does not know: the Object of the load is then in what the loop keeps.
+            with builder.loop(Value("iteration", U32), builder.operand("trips", U32, "push_constant"), carried):
+                carried += [Carried(first, matrix, load("matrix", matrix)), Carried(first, kept, matrix)]
+            matrix_out(builder, "target", matrix)
+            matrix_out(builder, "object_after", kept)
+        case _:
+            if parameters.object == "product":
+                before = _product(builder, parameters)
+            else:
+                before = matrix_in(builder, "object", type_) if parameters.object == "again" else other()
+            matrix_out(builder, "target", load("matrix", before))
+            matrix_out(builder, "object_after", before)
+
+
 def build(parameters: Parameters) -> Built:
     """Build a load by tensor addressing and a plain store, or a plain load and a store by tensor addressing.
 
@@ -214,11 +277,16 @@ def build(parameters: Parameters) -> Built:
     if parameters.clamp_value != "default":
         steps.append(("clamp_value", (_clamp_value(parameters),)))
     steps.append(slice_step(shape.offsets, shape.spans))
-    layout = writer.layout("layout", TensorLayoutType(parameters.rank, parameters.mode), *steps)
+    layout_type = TensorLayoutType(parameters.rank, parameters.mode)
+    layout = writer.layout("layout", layout_type, *steps)
     first = tensor.begin(writer.number("first", tensor.first, signed=False))
     if load:
-        before = builder.splat("before", type_, builder.literal(1, component))
-        matrix_out(builder, "target", tensor.load("matrix", type_, first, before, layout))
+
+        def other() -> Matrix:
+            other_layout = writer.layout("other_layout", layout_type, *steps[:-1], slice_step((0,) * parameters.rank, shape.spans))
+            return tensor.load("object", type_, first, builder.null("nothing", type_), other_layout)
+
+        _load(builder, parameters, lambda name, before: tensor.load(name, type_, first, before, layout), other)
     else:
         tensor.store(matrix_in(builder, "source", type_), first, layout)
         tensor.finish(builder)
@@ -226,6 +294,17 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
         inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
-        return Subcase(name, inputs, dict(writer.operands))
+        given = dict(writer.operands)
+        if parameters.object == "carried":
+            given["trips"] = 1
+        if parameters.object in ("again", "carried"):
+            # Backwards, so no element has by chance the bits that it is to be loaded with.
+            data = pattern_contents(program.array("object"), component, parameters.pattern, rng)
+            inputs["object"] = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
+        if parameters.object == "product":
+            inputs["factor"] = (
+                rng.integers(-_LARGEST, _LARGEST, program.array("factor").count, endpoint=True).astype(np.float16).view(np.uint8)
+            )
+        return Subcase(name, inputs, given)
 
     return Built(builder.build(), draw)

@@ -92,8 +92,8 @@ class Parameters(OneTensor):
     rank: Rank = parameter("dimensions of the tensor", default=2)
     block: tuple[int, ...] = parameter("sizes of a block in the last dimensions; 1 in the others", decode=_block_sizes)
     decode: Decoding | None = parameter("what the decode function makes of a block; none: there is no function", labels=_DECODINGS)
-    last: Literal["short", "one", "whole"] = parameter(
-        "the last block of each dimension: it lacks an element, has one, or has all", default="short"
+    last: Literal["whole", "short", "one"] = parameter(
+        "the last block of each dimension: it has all elements, lacks one, or has one", default="whole"
     )
     place: Literal["straddle", "aligned", "end", "far", "over", "periods"] = parameter(
         "where the slice is: from the middle of a block, from the beginning of one, at the end of the tensor, after more blocks than 8 "

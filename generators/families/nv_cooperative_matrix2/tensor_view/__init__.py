@@ -16,6 +16,8 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     clip_window,
     reached,
     slice_spans,
+    unused_sizes,
+    unused_strides,
     view_elements,
     view_sizes,
     view_strides,
@@ -38,6 +40,7 @@ _CLAMP_VALUE = 0x5A3B6C4D
 _DERIVED: Mapping[str, ViewSetting] = MappingProxyType({"derived": "clip", "derived_dimension": "dimension", "derived_stride": "stride"})
 """The setting by which another view is made from the view, by the words for the places of views."""
 
+_WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16
 _MOST_WORKGROUP_BYTES = 8192
 
@@ -69,7 +72,7 @@ def geometry(parameters: Parameters) -> Geometry | None:
     permutation = parameters.permutation
     clip = clip_window(parameters.clip, rows, columns)
     elements = window_elements(clip, rows, columns) if parameters.fit == "window" else rows * columns
-    if form == "span":
+    if form in _WITHOUT_DIMENSIONS:
         if len(permutation) != rank:
             return None
         dimensions, strides, needed, line = None, None, elements, None
@@ -111,7 +114,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _ranks_agree(parameters: Parameters) -> bool:
-    return parameters.form != "span" or len(parameters.permutation) == parameters.rank
+    return parameters.form not in _WITHOUT_DIMENSIONS or len(parameters.permutation) == parameters.rank
 
 
 def _repeats_something(parameters: Parameters) -> bool:
@@ -160,6 +163,9 @@ def _view_steps(writer: TensorWriter, parameters: Parameters, shape: Geometry) -
         steps.append(("dimension", shape.dimensions))
         if shape.strides is not None:
             steps.append(("stride", shape.strides))
+    elif parameters.form == "span_set":
+        # Neither counts in a view without dimensions of its own (CM2-VW-05).
+        steps += [("dimension", unused_sizes(shape.spans)), ("stride", unused_strides(shape.spans))]
     if shape.clip is not None:
         clip: ViewStep = ("clip", _clip_operands(writer, parameters, shape.clip))
         steps.insert(0 if parameters.place == "clip_first" else len(steps), clip)

@@ -15,11 +15,12 @@ from generators.layouts.tensors import row_major
 WHOLE = 0xFFFFFFFF
 """Both spans of the clip window of a new view (TA-VCR-01)."""
 
-FormKind = Literal["default", "span", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping"]
-"""``span`` has no dimensions of its own. ``default`` sets dimensions; ``reset`` sets them after other dimensions and strides. ``padded``
-has gaps, ``crossed`` the strides of the reversed dimensions. ``odd`` has dimensions that are one larger and not powers of two,
-``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding`` windows that overlap as in a convolution, ``wrapping`` half of the elements.
-With the last four several elements of a matrix are one of the tensor: they are for loads only."""
+FormKind = Literal["default", "span", "span_set", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping"]
+"""``span`` has no dimensions of its own, nor has ``span_set``, which sets dimensions and strides all the same. ``default`` sets
+dimensions; ``reset`` sets them after other dimensions and strides. ``padded`` has gaps, ``crossed`` the strides of the reversed
+dimensions. ``odd`` has dimensions that are one larger and not powers of two, ``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding``
+windows that overlap as in a convolution, ``wrapping`` half of the elements. With the last four several elements of a matrix are one of
+the tensor: they are for loads only."""
 
 ClipKind = Literal["none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty"]
 """No clip window, or where it is on the matrix."""
@@ -125,6 +126,16 @@ def view_sizes(rank: int, elements: int, form: FormKind) -> tuple[int, ...] | No
     if form == "wrapping":
         elements //= 2
     return None if elements % fixed or elements < fixed else _sizes(factors, elements)
+
+
+def unused_sizes(spans: Sequence[int]) -> tuple[int, ...]:
+    """Return other dimensions for a view that has none of its own; like ``unused_strides`` they reach no element outside the slice."""
+    return (max(1, spans[0] // 2),) if len(spans) == 1 else tuple(reversed(spans))
+
+
+def unused_strides(spans: Sequence[int]) -> tuple[int, ...]:
+    """Return other strides than row-major ones for a view that has no dimensions of its own, which ``unused_sizes`` go with."""
+    return tuple(reversed(row_major(spans)))
 
 
 def view_strides(form: FormKind, sizes: Sequence[int]) -> tuple[int, ...] | None:

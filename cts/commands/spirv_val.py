@@ -13,11 +13,12 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 from cts.commands.choice import chosen_cases, configure_choice
 from cts.front_ends import FRONT_ENDS, FrontEnd
@@ -25,10 +26,19 @@ from cts.kinds.kernel import compile_module, glsl_source
 from cts.run.plan import at_least_one, one_of
 from generators.casebook import Case, CaseKind, Family, Tier, build
 from generators.errors import CtsError, GeneratorError, NotExpressible
-from generators.program.shape import Version
+from generators.program.shape import LATEST, Version
 
 NAME = "spirv-val"
 HELP = "have spirv-val judge the modules of a tier"
+
+Command = tuple[str, ...]
+"""spirv-val and its options, before the path."""
+
+_OWN = "own"
+_NEWEST: Mapping[Version, str] = MappingProxyType(
+    {(1, 3): "vulkan1.1", (1, 4): "vulkan1.1spv1.4", (1, 5): "vulkan1.2", (1, 6): "vulkan1.3"}
+)
+"""Version of SPIR-V -> the environment whose newest it is."""
 
 _SHOWN = 20
 _BATCH = 32
@@ -60,7 +70,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tier", default="nightly", help="smoke, nightly or full (default: nightly)")
     configure_choice(parser)
     parser.add_argument("--front-end", default="spirv", help="spirv, glsl (which needs glslang) or both (default: spirv)")
-    parser.add_argument("--target-env", default="vulkan1.3", metavar="ENV", help="passed to spirv-val (default: vulkan1.3)")
+    parser.add_argument(
+        "--target-env",
+        default="vulkan1.3",
+        metavar="ENV",
+        help=f"passed to spirv-val (default: vulkan1.3); {_OWN}: for each module the one whose newest version of SPIR-V it has",
+    )
     parser.add_argument("--jobs", default="2", metavar="N", help="compilers and validators at a time (default: 2)")
 
 
@@ -76,9 +91,16 @@ def run(options: argparse.Namespace) -> int:
         raise CtsError(
             "spirv-val is not installed: install SPIRV-Tools 2026.4 or newer (spirv-tools), or run in the root of .ci/lavapipe-root"
         )
-    command = (validator, "--target-env", options.target_env)
+    found, chosen_env = validator, options.target_env
+
+    def command(version: Version) -> Command:
+        if chosen_env != _OWN:
+            return (found, "--target-env", chosen_env)
+        # Before Vulkan 1.3 the feature maintenance4 allows LocalSizeId, and an option stands for it.
+        return (found, "--target-env", _NEWEST[version], "--allow-localsizeid")
+
     # Else every module would pass for rejected.
-    started = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    started = subprocess.run([*command(LATEST), "--version"], capture_output=True, text=True, check=False)
     if started.returncode:
         said = (started.stdout + started.stderr).strip() or f"exit code {started.returncode}"
         raise CtsError(f"--target-env {options.target_env}: spirv-val does not start: {said}; 'spirv-val --help' lists what it takes")
@@ -103,7 +125,7 @@ def _judge_family(
     family: Family,
     cases: Iterable[Case],
     front_ends: tuple[FrontEnd, ...],
-    command: tuple[str, ...],
+    command: Callable[[Version], Command],
     pool: ThreadPoolExecutor,
     jobs: int,
     seen: set[bytes],
@@ -122,7 +144,7 @@ def _judge_family(
 
     shaders = _shaders(cases, front_ends, seen, counts)
     while batch := list(islice(shaders, _BATCH)):
-        running.append(pool.submit(_judge, command, batch))
+        running.append(pool.submit(_judge_batch, command, batch))
         collect(2 * jobs)
     collect(0)
     skipped = f", {counts.skipped} cases that GLSL cannot say" if counts.skipped else ""
@@ -152,7 +174,15 @@ def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[
                 yield _Shader(case.id, front_end, text, version)
 
 
-def _judge(command: tuple[str, ...], batch: list[_Shader]) -> list[str]:
+def _judge_batch(command: Callable[[Version], Command], batch: list[_Shader]) -> list[str]:
+    """Return what is wrong with each rejected shader of ``batch``, one environment after the other."""
+    environments: dict[Command, list[_Shader]] = {}
+    for shader in batch:
+        environments.setdefault(command(shader.version), []).append(shader)
+    return [complaint for one, shaders in environments.items() for complaint in _judge(one, shaders)]
+
+
+def _judge(command: Command, batch: list[_Shader]) -> list[str]:
     """What is wrong with each rejected shader of ``batch``: the case, then the complaint."""
     from generators.glsl.compile import compile_glsl
 
@@ -178,7 +208,7 @@ def _complaint(shader: _Shader, said: str) -> str:
     return f"{shader.case} ({shader.front_end})\n    {said}"
 
 
-def _validate(command: tuple[str, ...], path: Path) -> str:
+def _validate(command: Command, path: Path) -> str:
     """What spirv-val says against the module, or against those of the folder; empty if it accepts them."""
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     if done.returncode == 0:

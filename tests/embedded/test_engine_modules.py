@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.devices.device import DeviceError
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
 from generators.kernel import Specialization
 from generators.types import COMPONENT_TYPES
+from tests.embedded import conftest
 from tests.embedded.assembly import shader, store, words
+from tests.embedded.conftest import run
+from tests.embedded.test_decode import BLOCKS, RULES, module
 from tests.embedded.test_memory import PHYSICAL, physical
 
 U32 = COMPONENT_TYPES["u32"]
@@ -150,3 +156,33 @@ def test_an_opcode_that_is_unknown_is_named(forbidden) -> None:
     module[20:24] = (2 << 16 | 0x7777).to_bytes(4, "little")
     message = forbidden(bytes(module))
     assert "does not have this: opcode 30583" in message
+
+
+@pytest.mark.parametrize(
+    ("what", "warning"),
+    [
+        ("a runtime array", "how many bytes its first parameter points to is not clear [F-CM2-6]"),
+        ("a store", "writes memory, but how often and in which order it is called is not specified [F-CM2-10]"),
+    ],
+)
+def test_a_position_where_the_text_is_silent_can_be_tolerated(what, warning, monkeypatch) -> None:
+    made = []
+
+    def tolerant(*arguments):
+        made.append(EmbeddedDevice(*arguments, tolerated=("F-CM2-6", "F-CM2-10")))
+        return made[-1]
+
+    monkeypatch.setattr(conftest, "EmbeddedDevice", tolerant)
+    options, _ = RULES[what]
+    stores = options.get("functions", "")
+    if stores:
+        atomic = "%old = OpAtomicOr %u32 %p %u32_1 %u32_0 %u32_1\n"
+        options = options | {"functions": stores.replace("%s32_0 %u32_0\nOpStore %p %s2\n", f"%s32_0 %u32_40\n{atomic}")}
+    run(module(**options), BLOCKS, 192)
+    (told,) = made[0].warnings
+    assert warning in told
+
+
+def test_rules_of_the_text_cannot_be_tolerated() -> None:
+    with pytest.raises(DeviceError, match="tolerates F-CM2-10, F-CM2-6, and not KHR-MEM-02"):
+        EmbeddedDevice(load_profile("universal"), tolerated=["KHR-MEM-02"])

@@ -15,7 +15,8 @@ FAMILY = ("--family", "elements", "--tier", "smoke")
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """Puts a spirv-val on PATH that answers by the given lines of shell, $3 being the path; gives what it was asked, in order."""
+    """Put a spirv-val on PATH that answers by the given lines of shell, where $3 is the path, or $4 with --target-env own; give what it was
+    asked, in order."""
 
     def pretend(script):
         path = tmp_path / "bin" / "spirv-val"
@@ -58,6 +59,15 @@ def test_an_environment_that_spirv_val_does_not_know_rejects_no_module(asked, ca
     assert "Unrecognized target env: vulkan9.9" in captured.err
     assert captured.out == ""
     assert paths() == ["--version"]
+
+
+def test_each_module_can_be_judged_where_its_version_is_the_newest(asked, capsys, tmp_path):
+    asked(f'echo "$2 $3 $4" >> {tmp_path}/environments')
+    assert run("--family", "module_versions", "--tier", "smoke", "--target-env", "own") == 0
+    told = (tmp_path / "environments").read_text().splitlines()
+    assert {line.split()[0] for line in told} == {"vulkan1.1", "vulkan1.1spv1.4", "vulkan1.2", "vulkan1.3"}
+    assert all(line.split()[1] == "--allow-localsizeid" for line in told)
+    assert ", 0 rejected" in capsys.readouterr().out
 
 
 def test_a_shader_that_glslang_rejects_is_a_rejected_module(asked, capsys, monkeypatch):

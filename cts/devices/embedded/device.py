@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 
@@ -43,6 +43,9 @@ from generators.spirv.reader import HEADER_WORDS, NotSpirv, UnknownInstruction
 DEFAULT_MAPPING = "interleaved"
 LIMITS = Limits()
 
+TOLERABLE = frozenset({"F-CM2-6", "F-CM2-10"})
+"""Positions of this suite where the text is silent and shaders of applications differ: the device can warn of them and go on."""
+
 
 class EmbeddedDevice:
     """A device without hardware, which stops at undefined behaviour.
@@ -53,9 +56,11 @@ class EmbeddedDevice:
         strict: whether undefined behaviour raises. If not, reads without a value give zero, and writes without a place are dropped.
         limits: how much a kernel may take.
         faults: how it is wrong; by default it is not.
+        tolerated: positions that it only warns of, some of TOLERABLE.
 
     Attributes:
         last_steps: seconds by step of the last run.
+        warnings: what the last run did against tolerated positions, once each.
 
     Raises:
         DeviceError: no such mapping.
@@ -69,13 +74,18 @@ class EmbeddedDevice:
         strict: bool = True,
         limits: Limits = LIMITS,
         faults: Faults = NO_FAULTS,
+        tolerated: Collection[str] = (),
     ) -> None:
+        if tolerated and (unknown := set(tolerated) - TOLERABLE):
+            raise DeviceError(f"the embedded device tolerates {', '.join(sorted(TOLERABLE))}, and not {', '.join(sorted(unknown))}")
         if mapping not in MAPPINGS:
             raise DeviceError(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
         self._mapping = mapping
         self._strict = strict
         self._limits = limits
+        self._tolerated = frozenset(tolerated)
+        self.warnings: tuple[str, ...] = ()
         self._handlers, self._faults = handlers_with(faults), faults
         self._pipeline: Pipeline | None = None
         self.last_steps: dict[str, float] = {}
@@ -102,13 +112,16 @@ class EmbeddedDevice:
             OutOfMemory: its values would take more memory than the limit.
         """
         pipeline, self._pipeline = self._pipeline, None
-        self.last_steps = {}
+        self.last_steps, self.warnings = {}, ()
         with self._step(Step.PIPELINE):
             if pipeline is None or pipeline.kernel is not kernel:
                 subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
-                pipeline = Pipeline(kernel, subgroup_size, self._mapping, self._strict, self._limits, self._handlers, self._faults)
+                pipeline = Pipeline(
+                    kernel, subgroup_size, self._mapping, self._strict, self._limits, self._handlers, self._faults, self._tolerated
+                )
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
+        self.warnings = pipeline.warnings
         # A pipeline that stopped halfway is not kept.
         self._pipeline = pipeline
         return outcomes
@@ -151,12 +164,13 @@ class Pipeline:
         limits: Limits,
         handlers: Mapping[Op, Handler],
         faults: Faults,
+        tolerated: frozenset[str],
     ) -> None:
         self.kernel = kernel
         self._strict = strict
         self._built_in = faults.performing(built_in)
         try:
-            translation = Translation(kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults)
+            translation = Translation(kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults, tolerated)
         except NotSpirv as error:
             raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
         except UnknownInstruction as error:
@@ -168,6 +182,11 @@ class Pipeline:
             self._connect()
         except (Exhausted, Malformed, Violation, UndefinedUse, Unsupported) as error:
             raise _explained(translation, translation.index, error) from error
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the kernel does against a tolerated position, once each."""
+        return tuple(self._translation.machine.warnings)
 
     def _connect(self) -> None:
         """Find out what every dispatch needs to know about each variable."""

@@ -111,6 +111,7 @@ class Machine:
         mask: the invocations that execute; ``full``: whether all do.
         clock: orders accesses, to find races.
         strict: whether undefined behaviour raises Violation.
+        tolerated: rules that it only warns of; ``warnings``: what it warned of, once each, in order.
         index: number of the instruction that is being executed, for messages.
         constants: the contents of ``values`` when a workgroup begins.
         workgroup: its number in x, y and z; ``workgroups``: how many there are.
@@ -127,6 +128,8 @@ class Machine:
         self.mask: Mask = self.everyone
         self.full = True
         self.strict = strict
+        self.tolerated: frozenset[str] = frozenset()
+        self.warnings: dict[str, None] = {}
         self.index = 0
         self.callback = False
         self.clock = Clock(self.subgroups, subgroup_size, lanes)
@@ -154,9 +157,11 @@ class Machine:
         """Report undefined behaviour.
 
         Raises:
-            Violation: if the machine is strict.
+            Violation: if the machine is strict, and does not only warn of the rule.
         """
-        if self.strict:
+        if rule in self.tolerated:
+            self.warnings[f"{text} [{rule}]"] = None
+        elif self.strict:
             raise Violation(rule, text)
 
     def instances(self, scope: Scope) -> int:

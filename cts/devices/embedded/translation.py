@@ -93,6 +93,7 @@ class Translation:
         rules: Mapping[Op, Rule],
         limits: Limits,
         faults: Faults,
+        tolerated: frozenset[str] = frozenset(),
     ) -> None:
         self.kernel = kernel
         self.mapping = mapping
@@ -134,6 +135,7 @@ class Translation:
         self._filled = faults.performing(filled)
         # Specialization constants need a machine to compute them before its size is known.
         self.machine = Machine(self._bound, 1, 1, strict, limits.steps, faults)
+        self.machine.tolerated = tolerated
         self.values = self.machine.values
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
         self.specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
@@ -144,8 +146,9 @@ class Translation:
     def resize(self, lanes: int, subgroup_size: int) -> None:
         """Give the machine its size. Its values stay."""
         self._bytes.clear()
-        early = self.values
+        early, before = self.values, self.machine
         self.machine = Machine(self._bound, lanes, subgroup_size, self.strict, self.limits.steps, self.faults)
+        self.machine.tolerated, self.machine.warnings = before.tolerated, before.warnings
         self.values = self.machine.values
         self.values[:] = early
 

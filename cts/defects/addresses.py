@@ -162,6 +162,14 @@ def _stride_in_16_bits(reading: Reading) -> Place:
     return replace(at, stride=[stride % (1 << 16) for stride in at.stride])
 
 
+def _stride_number_in_16_bits(reading: Reading) -> Place:
+    return replace(reading.at, stride=[stride % (1 << 16) for stride in reading.at.stride])
+
+
+def _first_in_16_bits(reading: Reading) -> Place:
+    return replace(reading.at, first=[first % (1 << 16) for first in reading.at.first])
+
+
 def _transposed(state: State, operation: MatrixLoad) -> None:
     load(state, operation)
     value = state.matrices[operation.result.name]
@@ -183,6 +191,8 @@ _BENDS: tuple[tuple[Bend, str], ...] = (
     (_from_zero, "load_store.first_ignored"),
     (_first_rounded, "load_store.address_rounded_down"),
     (_stride_in_16_bits, "load_store.stride_in_16_bits"),
+    (_stride_number_in_16_bits, "load_store.stride_number_in_16_bits"),
+    (_first_in_16_bits, "load_store.first_in_16_bits"),
     (_stride_rounded, "load_store.stride_rounded_down"),
     (_line_later, "load_store.line_too_far"),
     (_line_earlier, "load_store.line_too_early"),

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import elementwise as inputs
-from generators.inputs.whole_numbers import budget, up_to
+from generators.inputs.whole_numbers import any_signs, budget
 from generators.layouts.matrix_arrays import matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
@@ -126,19 +126,33 @@ class _ElementwiseMuladdWriter:
         return self.builder.build()
 
 
-def _float_limits(parameters: Parameters) -> dict[str, int]:
+def _factor_limits(row: PropertyRow, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest magnitudes in each column of A and row of B, (K,), whose products are at most ``most``.
+
+    Where there is room, columns of A with all bits of their type are in turn with rows of B that have all bits.
+    """
+    wide_a, wide_b = ((1 << component.precision) - 1 for component in (row.a, row.b))
+    if most < max(wide_a, wide_b):
+        side = max(1, math.isqrt(most))
+        return np.full(row.k, min(side, wide_a)), np.full(row.k, min(side, wide_b))
+    even = np.arange(row.k) % 2 == 0
+    return np.where(even, wide_a, min(wide_a, most // wide_b)), np.where(even, min(wide_b, most // wide_a), wide_b)
+
+
+def _float_limits(parameters: Parameters) -> dict[str, np.ndarray]:
     """Return the largest magnitudes of whole numbers for which every sum is exact in the narrowest accumulation, however a compiler
-    combines the operation with the multiply-add: the sum of all terms, ``_GROWTH`` + 1 times over, fits its bits (facts.md C5, C31)."""
+    combines the operation with the multiply-add: the sum of all terms, ``_GROWTH`` + 1 times over, fits its bits (facts.md C5, C31). Each
+    array can be broadcast to its matrix."""
     row, taken = parameters.row, _taken(parameters)
     share = budget(row) // (2 * (_GROWTH + 1))
-    side = max(1, math.isqrt(share // row.k))
-    limits = {"a": min(side, (1 << row.a.precision) - 1), "b": min(side, (1 << row.b.precision) - 1), "c": share}
+    a, b = _factor_limits(row, share // row.k)
+    limits = {"a": a, "b": b[:, None], "c": np.array(share)}
     limits["other"] = limits["c"] if taken == "d" else limits[taken]
     if parameters.operation != "negate" and taken != "d":
-        limits[taken] = max(1, limits[taken] // _GROWTH)
+        limits[taken] = np.maximum(1, limits[taken] // _GROWTH)
         limits["other"] = limits[taken]
     if parameters.operation == "multiply":
-        limits["other"] = _GROWTH
+        limits["other"] = np.array(_GROWTH)
     return limits
 
 
@@ -154,7 +168,7 @@ def build(parameters: Parameters) -> Built:
             component = type_.component
             shape = (program.instances, 1, *type_.shape)
             if component.is_float:
-                drawn = up_to(limits[array], shape, rng).astype(component.dtype)
+                drawn = any_signs(rng.integers(1, limits[array], shape, endpoint=True), rng).astype(component.dtype)
             else:
                 drawn = inputs.integers(component, "add", "random", shape, rng)[0]
             arrays[array] = writer.arrays[array].tiles.contents(drawn, rng)

@@ -155,6 +155,11 @@ class Access:
         return MemoryOperand(mask, self.alignment if mask & MemoryAccess.ALIGNED else None)
 
 
+def _beyond_16_bits(pointee: Pointee) -> int:
+    """Return 2^16, or for pointees of more than 4 bytes the number of them that 2^16 bytes are: arrays stay below a few MiB."""
+    return (1 << 16) if pointee.bytes <= 4 else (1 << 16) // pointee.bytes
+
+
 def _tiles(access: Access) -> Tiles | None:
     """Return the placement that the parameters ask for; None where it would be misaligned or too large."""
     parameters, pointee, granule = access.parameters, access.pointee, access.granule
@@ -178,15 +183,15 @@ def _tiles(access: Access) -> Tiles | None:
             stride = rounded_up(4096 // pointee.bytes + 1, granule)
         case "huge":
             # Truncated to 16 bits it differs from the strides that other defects give, such as the stride of adjacent lines.
-            stride = rounded_up((1 << 16) // pointee.bytes + tight + 1, granule)
+            stride = rounded_up(_beyond_16_bits(pointee) + tight + 1, granule)
     match parameters.first:
         case "zero":
             first = 0
         case "minimal":
             first = granule
         case "far":
-            far = 2048 if access.storage is StorageClass.WORKGROUP else 1 << 16
-            first = rounded_up(far // pointee.bytes + 1, granule)
+            far = 2048 // pointee.bytes if access.storage is StorageClass.WORKGROUP else _beyond_16_bits(pointee)
+            first = rounded_up(far + 1, granule)
     pitch = rounded_up(stride * (lines - 1) + tight, granule) + granule
     type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
     found = Tiles(type_, access.layout, stride, pitch, parameters.instances, first=first, of=pointee)

@@ -15,13 +15,17 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
 from generators.program.built import Built
+from generators.program.composites import CompositeConstruct, CompositeExtract, CopyObject
 from generators.program.conversion import Conversion
 from generators.program.float_controls import FloatControl, FloatMode
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType
+from generators.program.values import ArrayType, Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 Operation = Literal["move", "add", "subtract", "multiply", "divide", "negate", "times_scalar", "convert"]
+
+Way = Literal["direct", "copy", "variable", "array"]
+"""Nothing, OpCopyObject, OpStore to a variable and OpLoad, or OpCompositeConstruct of an array and OpCompositeExtract."""
 
 _FLOATS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "f64", "bf16")}
 _BINARY = ("add", "subtract", "multiply", "divide")
@@ -35,6 +39,10 @@ _OTHER_WIDTH = {16: 32, 32: 16, 64: 32}
 
 def _converts(parameters: Parameters) -> bool:
     return parameters.operation == "convert"
+
+
+def _moves(parameters: Parameters) -> bool:
+    return parameters.operation == "move"
 
 
 def _has_opposites(parameters: Parameters) -> bool:
@@ -55,6 +63,7 @@ class Parameters(Scoped):
     use: Use = parameter("use of the matrices", default="acc", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
     layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
+    way: Way = parameter("what a move goes through between its load and its store", default="direct", applies=_moves)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,12 +186,31 @@ def _tiles(parameters: Parameters, component: ComponentType, layout: Layout) -> 
     return tiled(type_, layout, False, (parameters.instances, 1))
 
 
+def _moved(builder: ProgramBuilder, matrix: Matrix, way: Way) -> Matrix:
+    """Return ``matrix`` after bit-preserving operations."""
+    type_, result = matrix.type, Value("moved", matrix.type)
+    match way:
+        case "direct":
+            return matrix
+        case "copy":
+            builder.add(CopyObject(result, matrix))
+        case "variable":
+            variable = builder.variable("kept", type_)
+            builder.set(variable, (), matrix)
+            return builder.get_matrix("moved", variable)
+        case "array":
+            pair = Value("pair", ArrayType(type_, 2))
+            builder.add(CompositeConstruct(pair, (matrix, matrix)))
+            builder.add(CompositeExtract(result, pair, (1,)))
+    return result
+
+
 def _computed(builder: ProgramBuilder, parameters: Parameters, loaded: Mapping[str, Matrix]) -> Matrix:
     """Return the result of the case's operation."""
     left, operation = loaded["left"], parameters.operation
     match operation:
         case "move":
-            return left
+            return _moved(builder, left, parameters.way)
         case "negate":
             return builder.negate("negated", left)
         case "times_scalar":

@@ -17,13 +17,14 @@ from generators.casebook import Tier, build, expand, find_case
 from generators.inputs.float_controls import nan_bits, nan_parts
 from generators.kernel import Outcome
 from generators.numerics.formats import is_nan
-from generators.spirv.enumerants import Op
+from generators.spirv.enumerants import ExecutionMode, Op
 from generators.types import COMPONENT_TYPES
 from tests.broken_devices.doubles import Broken, judged
 from tests.families.blind_spots import is_shown, prepared
 from tests.suite import casebook, programs
 
 TIER: Tier = "smoke"
+PLAIN = str.maketrans("[]", "()")
 
 
 def case(operation, *parameters, component="f16"):
@@ -56,17 +57,17 @@ OVERDONE = (
 )
 
 
-@pytest.mark.parametrize("case_id", [*IGNORED, *OVERDONE], ids=lambda text: text.replace("[", "(").replace("]", ")"))
+@pytest.mark.parametrize("case_id", [*IGNORED, *OVERDONE], ids=lambda text: text.translate(PLAIN))
 def test_a_device_that_keeps_the_modes_passes(case_id):
     assert judged(case_id, Broken()).verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize("case_id", IGNORED, ids=lambda text: text.replace("[", "(").replace("]", ")"))
+@pytest.mark.parametrize("case_id", IGNORED, ids=lambda text: text.translate(PLAIN))
 def test_a_device_that_ignores_the_modes_fails(case_id):
     assert judged(case_id, Broken(faults=Faults(operations={corrections: nothing}))).verdict is Verdict.FAIL
 
 
-@pytest.mark.parametrize("case_id", OVERDONE, ids=lambda text: text.replace("[", "(").replace("]", ")"))
+@pytest.mark.parametrize("case_id", OVERDONE, ids=lambda text: text.translate(PLAIN))
 def test_a_device_that_always_truncates_and_flushes_fails(case_id):
     assert judged(case_id, Broken(faults=Faults(operations={corrections: both}))).verdict is Verdict.FAIL
 
@@ -150,3 +151,25 @@ def test_a_subcase_of_every_mode_is_drawn():
     assert {name.split("/")[0] for name in patterns} == {
         f"pattern:{name}" for name in ("between", "random", "denormals", "overflow", "special", "nan")
     }
+
+
+def contrary(_):
+    """Truncate and flush wherever no mode forbids it."""
+
+    def instead(translation, op, number):
+        modes = {mode for mode, width in translation.float_modes if width == number.bits}
+        return Corrections(
+            truncates=op in ROUNDED and (ExecutionMode.RoundingModeRTE not in modes or number.component.name == "bf16"),
+            flushes=ExecutionMode.DenormPreserve not in modes or op is Op.FDiv,
+        )
+
+    return instead
+
+
+ROUNDED = (Op.FAdd, Op.FSub, Op.FMul, Op.FConvert, Op.MatrixTimesScalar)
+
+
+@pytest.mark.parametrize("found", expand(casebook().family("float_controls"), TIER), ids=lambda found: str(found.id).translate(PLAIN))
+def test_a_device_that_does_what_no_mode_forbids_passes(found):
+    device = Broken(faults=Faults(operations={corrections: contrary}))
+    assert judged(found.id, device).verdict is Verdict.PASS

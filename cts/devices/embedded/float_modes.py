@@ -18,6 +18,7 @@ from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.spirv_types import Number
 from cts.devices.embedded.translation import Translation, Words
 from cts.devices.embedded.values import Value
+from generators.numerics.formats import smallest_normal
 from generators.spirv.enumerants import ExecutionMode, Op
 
 Function = Callable[..., Value]
@@ -78,7 +79,7 @@ def corrected(translation: Translation, op: Op, number: Number, function: Functi
         if asked.truncates:
             result = _truncated(op, result, operands)
         if asked.flushes:
-            tiny = np.abs(result) < np.finfo(number.dtype).smallest_normal
+            tiny = np.abs(result) < smallest_normal(number.component)
             result = np.where(tiny, np.copysign(number.dtype.type(0), result), result)
         return result if result.ndim else result[()]
 

@@ -9,6 +9,7 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
 from cts.reference.elementwise import combine, negated
+from cts.reference.float_controls import modes
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
@@ -32,7 +33,8 @@ def _result(operation: Elementwise) -> str:
 def _with(exchange: Callable[[MatrixValue, MatrixValue], Pair]) -> Substitute:
     def step(state: State, operation: MatrixArithmetic) -> None:
         left, right = exchange(state.matrices[operation.left.name], state.matrices[operation.right.name])
-        state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction)
+        found = modes(state, left.component)
+        state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction, found)
 
     return step
 
@@ -40,7 +42,7 @@ def _with(exchange: Callable[[MatrixValue, MatrixValue], Pair]) -> Substitute:
 def _as(operator: str) -> Substitute:
     def step(state: State, operation: MatrixArithmetic) -> None:
         left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
-        state.matrices[operation.result.name] = combine(operator, left, right)
+        state.matrices[operation.result.name] = combine(operator, left, right, modes=modes(state, left.component))
 
     return step
 
@@ -60,7 +62,8 @@ def _transposed(state: State, operation: MatrixArithmetic) -> None:
     if right.bits.shape[1] != right.bits.shape[2]:
         raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
     turned = MatrixValue(right.component, np.ascontiguousarray(right.bits.transpose(0, 2, 1)))
-    state.matrices[operation.result.name] = combine(operation.operator, state.matrices[operation.left.name], turned)
+    left = state.matrices[operation.left.name]
+    state.matrices[operation.result.name] = combine(operation.operator, left, turned, modes=modes(state, left.component))
 
 
 def _numbers(value: MatrixValue, signed: bool) -> np.ndarray:
@@ -144,7 +147,7 @@ def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
         given = state.scalar(operation.scalar)
         bits = np.array([value(int(v), matrix.component) for v in given], object).astype(matrix.component.bits_dtype)
         factor = MatrixValue(matrix.component, np.broadcast_to(bits[:, None, None], matrix.bits.shape))
-        state.matrices[operation.result.name] = combine("multiply", matrix, factor)
+        state.matrices[operation.result.name] = combine("multiply", matrix, factor, modes=modes(state, matrix.component))
 
     return step
 
@@ -158,7 +161,8 @@ def _narrow_scalar(narrow: ComponentType) -> Callable[[int, ComponentType], int]
 
 
 def _of_magnitude(state: State, operation: MatrixNegate) -> None:
-    value = negated(state.matrices[operation.operand.name])
+    operand = state.matrices[operation.operand.name]
+    value = negated(operand, modes(state, operand.component))
     sign = value.component.bits_dtype.type(1 << (value.component.bits - 1))
     state.matrices[operation.result.name] = MatrixValue(value.component, value.bits | sign, computed=value.computed)
 

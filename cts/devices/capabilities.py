@@ -113,6 +113,25 @@ FLOAT_MODES: Mapping[int, str] = MappingProxyType(
 )
 """Execution mode with a width as operand -> the property (a VkBool32) whose name ends with the width."""
 
+FLOAT_CAPABILITIES: frozenset[int] = frozenset(
+    {
+        Capability.DenormPreserve,
+        Capability.DenormFlushToZero,
+        Capability.SignedZeroInfNanPreserve,
+        Capability.RoundingModeRTE,
+        Capability.RoundingModeRTZ,
+    }
+)
+"""The capabilities that allow the modes of FLOAT_MODES."""
+
+INDEPENDENT_MODES: Mapping[str, frozenset[int]] = MappingProxyType(
+    {
+        "denormBehaviorIndependence": frozenset({ExecutionMode.DenormPreserve, ExecutionMode.DenormFlushToZero}),
+        "roundingModeIndependence": frozenset({ExecutionMode.RoundingModeRTE, ExecutionMode.RoundingModeRTZ}),
+    }
+)
+"""Property (VkShaderFloatControlsIndependence) -> the modes of which it says whether widths may differ in them."""
+
 SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
         "SPV_KHR_cooperative_matrix": "VK_KHR_cooperative_matrix",

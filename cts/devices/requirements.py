@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from cts.devices.capabilities import CAPABILITY_FEATURES, FLOAT_MODES, SPIRV_EXTENSIONS, SUBGROUP_OPERATIONS
+from cts.devices.capabilities import (
+    CAPABILITY_FEATURES,
+    FLOAT_CAPABILITIES,
+    FLOAT_MODES,
+    INDEPENDENT_MODES,
+    SPIRV_EXTENSIONS,
+    SUBGROUP_OPERATIONS,
+)
 from cts.devices.device import DeviceDescription
 from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
 from cts.devices.module_reading import read_needs
@@ -22,6 +29,9 @@ from generators.types import MatrixOperands, Scope, Use
 _UNLIMITED = 1 << 63
 _COMPUTE = 0x20
 """VK_SHADER_STAGE_COMPUTE_BIT."""
+
+_INDEPENDENCE_32_BIT_ONLY, _INDEPENDENCE_NONE = 0, 2
+"""Of VkShaderFloatControlsIndependence."""
 
 _SPIRV_OF_VULKAN = {"1.0": (1, 0), "1.1": (1, 3), "1.2": (1, 5)}
 _FLOATS = {(16, None): "f16", (32, None): "f32", (64, None): "f64", (16, 0): "bf16", (8, 4214): "e4m3", (8, 4215): "e5m2"}
@@ -113,7 +123,15 @@ def _use(value: int) -> Use:
 
 
 def _features(needs: ModuleNeeds, device: _Profile, workgroup_scope: bool) -> Iterator[Reason]:
+    for mode, width in needs.float_modes:
+        property_ = f"{FLOAT_MODES[mode]}{width}"
+        if property_ not in device.features:
+            yield Reason(Code.MISSING_PROPERTY.of(property_), property_)
+    yield from _independence(needs, device)
     for capability in needs.capabilities:
+        if needs.float_modes and capability in FLOAT_CAPABILITIES:
+            # The modes that it is declared for name the properties exactly.
+            continue
         if capability in SUBGROUP_OPERATIONS:
             bit, name = SUBGROUP_OPERATIONS[capability]
             if not device.limit("subgroupSupportedOperations") & bit:
@@ -125,14 +143,20 @@ def _features(needs: ModuleNeeds, device: _Profile, workgroup_scope: bool) -> It
         for alternatives in clauses:
             if device.features.isdisjoint(alternatives):
                 yield Reason(Code.MISSING_FEATURE.of(alternatives[0]), " or ".join(alternatives))
-    for mode, width in needs.float_modes:
-        property_ = f"{FLOAT_MODES[mode]}{width}"
-        if property_ not in device.features:
-            yield Reason(Code.MISSING_PROPERTY.of(property_), property_)
     if needs.local_size_mode and "maintenance4" not in device.features:
         yield _feature("maintenance4")
     if workgroup_scope and "cooperativeMatrixWorkgroupScope" not in device.features:
         yield _feature("cooperativeMatrixWorkgroupScope")
+
+
+def _independence(needs: ModuleNeeds, device: _Profile) -> Iterator[Reason]:
+    """VUIDs 06289 to 06292 of RuntimeSpirv: which widths may have modes of their own. One without a mode differs from none (F-KHR-34)."""
+    for property_, modes in INDEPENDENT_MODES.items():
+        by_width = {width: mode for mode, width in needs.float_modes if mode in modes}
+        bound = {_INDEPENDENCE_32_BIT_ONLY: (16, 64), _INDEPENDENCE_NONE: (16, 32, 64)}.get(device.limit(property_), ())
+        if len({mode for width, mode in by_width.items() if width in bound}) > 1:
+            widths = " and ".join(str(width) for width in sorted(by_width) if width in bound)
+            yield Reason(Code.MISSING_PROPERTY.of(property_), f"{property_} (for modes that differ for {widths} bits)")
 
 
 def _feature(name: str) -> Reason:

@@ -15,6 +15,7 @@ from cts.defects.construction import construction_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
 from cts.defects.evaluation import evaluate_defect
+from cts.defects.float_controls import float_control_defects
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
@@ -55,6 +56,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from handed_over_defects(program)
     yield from construction_defects(program)
     yield from elementwise_defects(program)
+    yield from float_control_defects(program)
     yield from tensor_view_defects(program)
     yield from tensor_defects(program)
     yield from use_defects(program)

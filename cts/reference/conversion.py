@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.reference import float_controls
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Origin
 from cts.verdict.expected import Authority
@@ -18,6 +19,7 @@ from generators.errors import GeneratorError
 from generators.numerics.formats import denormals, encode, integers, largest_finite, values
 from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
 from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8
+from generators.program.float_controls import NO_MODES, Modes
 from generators.types import ComponentType
 
 CONVERTED = Authority("KHR-CVT-01")
@@ -153,7 +155,18 @@ def convert(state: State, operation: MatrixConvert) -> None:
             f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "
             "see generators.program.conversion.conversions (KHR-CVT-02, KHR-CVT-03)"
         )
-    value = state.matrices[operation.matrix.name]
-    state.matrices[operation.result.name] = convert_value(
-        value, operation.result.type.component, operation.conversion, operation.saturating
+    value, target = state.matrices[operation.matrix.name], operation.result.type.component
+    state.matrices[operation.result.name] = (
+        float_controls.converted(value, target, *modes, CONVERTED)
+        if (modes := _modes(state, operation))
+        else convert_value(value, target, operation.conversion, operation.saturating)
     )
+
+
+def _modes(state: State, operation: MatrixConvert) -> tuple[Modes, Modes] | None:
+    """Return the execution modes of operand and result; None where they have none, or for numbers of 8 bits and integers."""
+    source, target = operation.matrix.type.component, operation.result.type.component
+    found = float_controls.modes(state, source), float_controls.modes(state, target)
+    if found == (NO_MODES, NO_MODES) or operation.conversion is not Conversion.F_TO_F or min(source.bits, target.bits) < 16:
+        return None
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cts.reference import float_controls
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
 from cts.verdict.expected import Authority
@@ -15,6 +16,7 @@ from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import denormals, encode, integers, largest_finite, smallest_normal, values
 from generators.numerics.rounding import correctly_rounded, nearest, neighbours, rounded_by_bfloat16
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.float_controls import NO_MODES, Modes
 from generators.types import COMPONENT_TYPES, ComponentType
 
 BY_ELEMENTS = Authority("KHR-ARI-02")
@@ -136,13 +138,14 @@ def _integer_arithmetic(operator: str, left: MatrixValue, right: MatrixValue) ->
     return MatrixValue(component, result.astype(component.bits_dtype), authority=BY_ELEMENTS)
 
 
-def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool = False) -> MatrixValue:
+def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool = False, modes: Modes = NO_MODES) -> MatrixValue:
     """``left`` (operator) ``right``, element by element (KHR-ARI-02).
 
     Args:
         operator: one of generators.program.elementwise.Operator.
         left, right: of one component type and shape.
         no_contraction: whether the operation must not be contracted with those that made its operands.
+        modes: what execution modes say of floats of this type.
 
     Raises:
         GeneratorError: the types differ (KHR-ARI-04), the operator is not for them (KHR-ARI-03), or nothing is promised of the result.
@@ -154,29 +157,35 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
         raise GeneratorError(f"'{operator}' is not for {component} (KHR-ARI-03)")
     if not component.is_float:
         return _integer_arithmetic(operator, left, right)
+    if modes != NO_MODES:
+        return float_controls.combined(operator, left, right, modes, BY_ELEMENTS)
     if operator == "divide":
         return _float_division(left, right)
     return _float_arithmetic(operator, left, right, no_contraction)
 
 
-def negated(value: MatrixValue) -> MatrixValue:
+def negated(value: MatrixValue, modes: Modes = NO_MODES) -> MatrixValue:
     """The other sign, or two's complement (KHR-ARI-01, facts.md C7); exact, but for denormals (facts.md C29)."""
     component = value.component
     if not component.is_float:
         bits = (np.uint64(0) - value.bits.astype(np.uint64)).astype(component.bits_dtype)
         return MatrixValue(component, bits, authority=BY_ELEMENTS)
+    if modes != NO_MODES:
+        return float_controls.negated(value, modes, BY_ELEMENTS)
     return _rounded(component, [(-numbers, np.zeros(numbers.shape)) for numbers in _readings(value, False)])
 
 
 def negate(state: State, operation: MatrixNegate) -> None:
     """See ``negated``."""
-    state.matrices[operation.result.name] = negated(state.matrices[operation.operand.name])
+    value = state.matrices[operation.operand.name]
+    state.matrices[operation.result.name] = negated(value, float_controls.modes(state, value.component))
 
 
 def arithmetic(state: State, operation: MatrixArithmetic) -> None:
     """See ``combine``."""
     left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
-    state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction)
+    modes = float_controls.modes(state, left.component)
+    state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction, modes)
 
 
 def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
@@ -186,4 +195,5 @@ def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
         raise GeneratorError(f"the scalar {operation.scalar.name} is not of the matrix's component type (KHR-ARI-05)")
     bits = state.scalar(operation.scalar).astype(matrix.component.bits_dtype)
     factor = MatrixValue(matrix.component, np.broadcast_to(bits[:, None, None], matrix.bits.shape))
-    state.matrices[operation.result.name] = combine("multiply", matrix, factor, operation.no_contraction)
+    modes = float_controls.modes(state, matrix.component)
+    state.matrices[operation.result.name] = combine("multiply", matrix, factor, operation.no_contraction, modes)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.reference.addressing import element_offsets, leaving
+from cts.reference.float_controls import moved
 from cts.reference.memory import part_of, stored
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -65,7 +66,7 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
         if message := leaving(at.array, type_.component, type_.shape, at.first, at.stride, at.layout):
             memory.outside(message)
         bits = memory.load(_offsets(state, at, type_, bounded=False), type_.component)
-    state.matrices[operation.result.name] = MatrixValue(type_.component, bits)
+    state.matrices[operation.result.name] = moved(state, MatrixValue(type_.component, bits))
 
 
 def store_to(state: State, operation: MatrixStore, at: Place) -> None:

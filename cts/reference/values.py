@@ -93,6 +93,7 @@ class MatrixValue:
         history: the terms that a float result has summed so far.
         origins: numbers that conversions may take in place of the elements, of a float that a conversion has rounded.
         authority: what says that the elements are these.
+        nan_kept: whether a NaN should keep its bits: the elements were only moved (F-KHR-33).
     """
 
     component: ComponentType
@@ -102,6 +103,7 @@ class MatrixValue:
     history: History | None = None
     origins: tuple[Origin, ...] = ()
     authority: Authority = NO_AUTHORITY
+    nan_kept: bool = False
 
     @property
     def numbers(self) -> np.ndarray:
@@ -135,7 +137,10 @@ class MatrixValue:
 
     def expectation(self) -> Expectation:
         """Return what memory may hold after this matrix was stored."""
-        return one_set(self._allowed(), self.authority)
+        allowed = self._allowed()
+        if self.nan_kept and isinstance(allowed, Exact) and allowed.any_nan.any():
+            return Expectation(allowed, replace(allowed, nan_bits=True), self.authority)
+        return one_set(allowed, self.authority)
 
     def _allowed(self) -> ValueSet:
         match self.known:

@@ -61,9 +61,10 @@ class Exact:
 
     Attributes:
         component: type of the elements.
-        bits: unsigned integers of the component's width, of any shape. A NaN stands for all NaNs.
+        bits: unsigned integers of the component's width, of any shape. A NaN stands for all NaNs, unless ``nan_bits``.
         either_zero: whether -0 and +0 are the same (facts.md C7: true unless SignedZeroInfNanPreserve, for computed floats).
         proof: of computed floats whose sums do not round, else None.
+        nan_bits: whether a NaN stands for itself alone.
     """
 
     KIND: ClassVar[str] = "exact"
@@ -72,6 +73,7 @@ class Exact:
     bits: np.ndarray
     either_zero: bool = False
     proof: Proof | None = None
+    nan_bits: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,11 +88,14 @@ class Exact:
     @property
     def any_nan(self) -> np.ndarray:
         """Return for which elements every NaN is right, bool."""
-        return _any_nan(self.component, self.choices)
+        return np.zeros(self.shape, bool) if self.nan_bits else _any_nan(self.component, self.choices)
 
     def contains(self, bits: np.ndarray) -> np.ndarray:
         """Return which of ``bits`` (of the shape of the elements) are in the set, bool."""
-        return _in_list(self.component, self.choices, self.either_zero, bits)
+        listed = self.component, self.choices, self.either_zero, bits
+        if self.nan_bits:
+            return np.asarray((bits == self.bits) | (_in_list(*listed) & ~is_nan(self.bits, self.component)))
+        return _in_list(*listed)
 
     def part(self, where: np.ndarray) -> Exact:
         """Return the elements for which ``where`` (bool, of the shape) holds, in one row: (1, 1, count). A proof of all is none of them."""

@@ -18,6 +18,7 @@ from generators.glsl.conversion import emit_convert
 from generators.glsl.declarations import declare, local_size
 from generators.glsl.elements import emit_length
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
+from generators.glsl.float_controls import execution_modes
 from generators.glsl.functions import emit_call
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
@@ -126,6 +127,9 @@ _FRAME = """\
 {% endfor %}
 
 layout({{ local_size }}) in;
+{% for mode in execution_modes %}
+{{ mode }}
+{% endfor %}
 {% for constant in declarations.constants %}
 {{ constant }}
 {% endfor %}
@@ -192,10 +196,12 @@ def emit(program: Program) -> str:
     shader = Shader(program, _emit_operation)
     declare_variables(shader)
     shader.emit(program.operations)
+    modes = execution_modes(shader)
     declarations = declare(shader)
     return _frame().render(
         extensions=sorted(shader.extensions),
         local_size=local_size(program),
+        execution_modes=modes,
         declarations=declarations,
         functions=list(shader.functions.values()),
         references=list(shader.references.values()),

@@ -15,6 +15,7 @@ from generators.program.control_flow import Arm, Branch, Carried, Condition, Exi
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.domains import check_domains
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
+from generators.program.float_controls import FloatControl
 from generators.program.functions import Argument, Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
@@ -53,7 +54,7 @@ class ProgramBuilder:
     """Collects the parts of one program. Methods that compute a value return it.
 
     Args:
-        scope, subgroups, shape: see Program.
+        scope, subgroups, shape, float_controls: see Program.
         workgroups: in x, or in x, y and z.
     """
 
@@ -63,11 +64,13 @@ class ProgramBuilder:
         subgroups: int = 1,
         workgroups: int | tuple[int, int, int] = 1,
         shape: WorkgroupShape = PLAIN,
+        float_controls: tuple[FloatControl, ...] = (),
     ) -> None:
         self._scope = scope
         self._subgroups = subgroups
         self._workgroups = (workgroups, 1, 1) if isinstance(workgroups, int) else workgroups
         self._shape = shape
+        self._float_controls = float_controls
         self._arrays: list[Array] = []
         self._operands: list[Operand] = []
         self._operations: list[Operation] = []
@@ -395,6 +398,7 @@ class ProgramBuilder:
             policy,
             self._shape,
             tuple(self._variables),
+            float_controls=self._float_controls,
         )
         check_domains(program)
         return program

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from generators.program.control_flow import flattened
+from generators.program.float_controls import FloatControl
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.operation import Operation
@@ -46,6 +47,7 @@ class Program:
         pipeline_cache: whether the pipeline goes through a pipeline cache's data and back before it runs.
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
         variables: every variable of Function or Private storage.
+        float_controls: execution modes of float arithmetic.
     """
 
     arrays: tuple[Array, ...]
@@ -60,6 +62,7 @@ class Program:
     label: str = ""
     others: tuple[Program, ...] = ()
     pipeline_cache: bool = False
+    float_controls: tuple[FloatControl, ...] = ()
 
     @property
     def workgroup_count(self) -> int:

@@ -56,6 +56,7 @@ class Module:
         self._globals: list[int] = []
         self._functions: list[int] = []
         self._once: dict[Hashable, int] = {}
+        self._modes: list[tuple[int, ...]] = []
 
     def new_id(self, name: str = "") -> int:
         """A fresh id, with an OpName if ``name`` is not empty."""
@@ -69,6 +70,10 @@ class Module:
     def require(self, *capabilities: Capability) -> None:
         """Declares capabilities, and their extensions with them."""
         self._capabilities.update(capabilities)
+
+    def execution_mode(self, mode: ExecutionMode, *literals: int) -> None:
+        """OpExecutionMode of the entry point."""
+        self._modes.append((mode, *literals))
 
     def member_name(self, type_: int, member: int, name: str) -> None:
         """OpMemberName."""
@@ -179,6 +184,8 @@ class Module:
             words += (6 << 16 | Op.ExecutionMode, main, ExecutionMode.LocalSize, *local_size)
         else:
             words += (6 << 16 | Op.ExecutionModeId, main, ExecutionMode.LocalSizeId, *local_size)
+        for mode in self._modes:
+            words += (len(mode) + 2 << 16 | Op.ExecutionMode, main, *mode)
         words += self._names
         words += self._decorations
         words += self._declarations

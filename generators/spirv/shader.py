@@ -27,6 +27,7 @@ from generators.spirv.declarations import (
     strided_pointer,
 )
 from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, StorageClass
+from generators.spirv.float_controls import emit_float_controls
 from generators.spirv.module import Module
 from generators.types import MemoryScope
 from generators.types import StorageClass as ArrayStorage
@@ -80,6 +81,7 @@ class Shader:
         self.module = Module(program.shape.version)
         self.program = program
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
+        emit_float_controls(self.module, program)
         self.variables: dict[str, int] = {}
         self.loops = []
         self._emit = emit

@@ -9,9 +9,13 @@ from cts.devices.device import MatrixRow
 from cts.devices.module_reading import read_needs
 from cts.devices.requirements import missing
 from cts.verdict.codes import Reason
+from generators.dispatch import kernel
 from generators.errors import GeneratorError
+from generators.kernel import Kernel
+from generators.spirv.emit import emit
 from generators.spirv.enumerants import Capability, Op
 from generators.types import MatrixOperands, Scope, StorageClass
+from tests.float_rows import Row
 
 EXACT = MatrixRow(8, 4, 16, "f16", "f16", "f32", "f32", False, 3)
 FLEXIBLE = MatrixRow(16, 8, 32, "f16", "f16", "f32", "f32", False, 3, flexible=True)
@@ -210,3 +214,43 @@ def test_a_subgroup_size_that_varies_and_cannot_be_required_is_named(features, m
 def test_a_subgroup_size_that_varies_and_can_be_required_is_no_obstacle(muladd, describe):
     limits = {"minSubgroupSize": 4, "maxSubgroupSize": 32, "requiredSubgroupSizeStages": 0x20}
     assert missing(muladd(8, 4, 16), describe(EXACT, features="subgroupSizeControl", limits=limits)) is None
+
+
+FLOATS = "shaderRoundingModeRTEFloat16 shaderRoundingModeRTZFloat32 shaderRoundingModeRTEFloat64"
+
+
+def under(modes: str) -> Kernel:
+    row = Row("move", "f16", modes, [1.0] * 8)
+    return kernel(row.program(), emit(row.program()))
+
+
+HALVES = MatrixRow(1, 8, 8, "f16", "f16", "f16", "f16", False, 3)
+
+
+def test_a_float_mode_needs_the_property_of_its_width(describe):
+    assert missing(under("rte16"), describe(HALVES, features=FLOATS)) is None
+    lack = missing(under("rtz16"), describe(HALVES, features=FLOATS))
+    assert code(lack) == "missing.property.shaderRoundingModeRTZFloat16"
+    assert code(missing(under("special32"), describe(HALVES, features=FLOATS))) == "missing.property.shaderSignedZeroInfNanPreserveFloat32"
+
+
+@pytest.mark.parametrize(
+    ("modes", "independence", "lacks"),
+    [
+        ("rte16 rtz32", 1, ""),
+        ("rte16 rtz32", 0, ""),
+        ("rte16 rtz32", 2, "missing.property.roundingModeIndependence"),
+        ("rte16 rte64", 2, ""),
+        ("rtz32", 2, ""),
+    ],
+)
+def test_widths_have_modes_of_their_own_where_the_device_says_so(modes, independence, lacks, describe):
+    description = describe(HALVES, features=FLOATS, limits={"roundingModeIndependence": independence})
+    assert code(missing(under(modes), description)) == lacks
+
+
+def test_only_32_bits_may_have_denormals_of_their_own(describe):
+    features = "shaderDenormPreserveFloat16 shaderDenormFlushToZeroFloat32 shaderDenormFlushToZeroFloat64"
+    description = describe(HALVES, features=features, limits={"denormBehaviorIndependence": 0})
+    assert missing(under("preserve16 flush32"), description) is None
+    assert code(missing(under("preserve16 flush64"), description)) == "missing.property.denormBehaviorIndependence"

@@ -9,6 +9,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Unsupported, Violation
 from cts.devices.embedded.elementwise import Function, apply, happens
+from cts.devices.embedded.float_modes import corrected
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.pointers import AddressPointer
 from cts.devices.embedded.spirv_types import MatrixType, Number, PointerType, Type, Vector
@@ -98,7 +99,7 @@ def _float_to_float(translation: Translation, words: Words) -> Run:
             number = np.clip(number.astype(np.float64), -largest, largest)
         return number.astype(to.dtype)[()]
 
-    return apply(translation, Op.FConvert, words, function)
+    return apply(translation, Op.FConvert, words, corrected(translation, Op.FConvert, to, function))
 
 
 def _quantize(translation: Translation, words: Words) -> Run:

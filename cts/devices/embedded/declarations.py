@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from cts.devices.embedded.constants import constant_value
 from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
+from cts.devices.embedded.float_modes import note_mode
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
 from cts.devices.embedded.spirv_types import MatrixType, PointerType, has_matrix, has_no_bytes
@@ -137,7 +138,10 @@ class _Declarations:
             self._interface = words[2 + length :]
 
     def _execution_mode(self, words: Words) -> None:
-        if words[0] == self._module.entry and words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
+        if words[0] != self._module.entry:
+            return
+        note_mode(self._module, words)
+        if words[1] in (ExecutionMode.LocalSize, ExecutionMode.LocalSizeId):
             self._local_size_words = (words[1] == ExecutionMode.LocalSizeId, words[2:5])
 
     def _import(self, words: Words) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.elementwise import Function, apply, happens
+from cts.devices.embedded.float_modes import corrected
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.spirv_types import Bool, MatrixType, Number, TensorLayoutType, TensorViewType, Type, Vector
 from cts.devices.embedded.translation import Handler, Translation, Words
@@ -223,7 +224,7 @@ _FLOAT: dict[Op, Make] = {
 def _arithmetic(op: Op, make: Make) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
         type_ = translation.number_of(translation.type_of[words[2]])
-        return apply(translation, op, words, make(translation.machine, type_))
+        return apply(translation, op, words, corrected(translation, op, type_, make(translation.machine, type_)))
 
     return handler
 
@@ -288,16 +289,18 @@ def _times_scalar(translation: Translation, words: Words) -> Run:
     type_ = translation.types[words[0]]
     composite, scalar = words[2:]
     if isinstance(type_, Vector):
-        return lambda: tuple(x * values[scalar] for x in values[composite])
+        times = corrected(translation, Op.VectorTimesScalar, translation.number_of(type_), operator.mul)
+        return lambda: tuple(times(x, values[scalar]) for x in values[composite])
     matrix = translation.matrix_type(composite, "KHR-ARI-05", "the operand of OpMatrixTimesScalar")
     mask = matrix.number.mask
+    times = corrected(translation, Op.MatrixTimesScalar, matrix.number, operator.mul)
 
     def run() -> Value:
         machine.active_instances(matrix.scope)
         factor = machine.uniform(values[scalar], matrix.scope, "the scalar")
         if isinstance(factor, np.ndarray):
             factor = factor[:, None, None]
-        product = values[composite] * factor
+        product = times(values[composite], factor)
         return product if matrix.number.is_float else product & mask
 
     return run

@@ -80,6 +80,7 @@ class Translation:
         fences: semantics of the memory barriers since the last control barrier.
         mapping: name of the mapping of matrix elements to invocations.
         capabilities: those that the module declares.
+        float_modes: execution modes of float arithmetic, each with its width in bits.
         faults: how the device is wrong.
     """
 
@@ -123,6 +124,7 @@ class Translation:
         self.instruction_sets: dict[int, str] = {}
         self.private_model = False
         self.capabilities: set[int] = set()
+        self.float_modes: set[tuple[int, int]] = set()
         self.space = AddressSpace()
         self.cells: dict[int, Any] = {}
         self.fences: dict[str, int] = {}

@@ -33,6 +33,8 @@ _LIMITS = frozenset(
         "maxComputeWorkgroupSubgroups",
         "subgroupSupportedStages",
         "subgroupSupportedOperations",
+        "denormBehaviorIndependence",
+        "roundingModeIndependence",
         "maxBufferSize",
         "maxMemoryAllocationSize",
         "maxCooperativeVectorComponents",

@@ -1,0 +1,139 @@
+"""Defects of execution modes: another rounding, denormals flushed or kept, special values lost, NaN changed by moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.evaluation import Substitute
+from cts.reference.evaluate import perform
+from cts.reference.state import State
+from cts.reference.values import CERTAIN, MatrixValue
+from generators.numerics.formats import denormals, encode, is_nan, largest_finite, sign_bit, values
+from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.float_controls import FloatControl, FloatMode, Modes, modes_of
+from generators.program.load_store import MatrixLoad
+from generators.program.program import Program
+from generators.types import ComponentType
+
+Computation = MatrixNegate | MatrixArithmetic | MatrixTimesScalar | MatrixConvert
+Bits = Callable[[np.ndarray, ComponentType], np.ndarray]
+
+_RTE, _RTZ = FloatMode.ROUNDING_MODE_RTE, FloatMode.ROUNDING_MODE_RTZ
+_PRESERVE, _FLUSH = FloatMode.DENORM_PRESERVE, FloatMode.DENORM_FLUSH_TO_ZERO
+
+
+def _result(operation: Computation | MatrixLoad) -> str:
+    return named(operation.result)
+
+
+def _with_modes(exchanged: Mapping[FloatMode, FloatMode]) -> Substitute:
+    """Perform the operation under other modes, with special values, which another direction of rounding may give."""
+
+    def step(state: State, operation: Computation) -> None:
+        controls = [replace(control, mode=exchanged.get(control.mode, control.mode)) for control in state.program.float_controls]
+        special = (FloatControl(FloatMode.SIGNED_ZERO_INF_NAN_PRESERVE, control.width) for control in state.program.float_controls)
+        program = replace(state.program, float_controls=tuple(dict.fromkeys((*controls, *special))))
+        perform(replace(state, program=program), operation)
+
+    return step
+
+
+def _quotients_kept(state: State, operation: MatrixArithmetic) -> None:
+    component = operation.result.type.component
+    left, right = (values(state.matrices[matrix.name].bits, component) for matrix in (operation.left, operation.right))
+    with np.errstate(all="ignore"):
+        quotient = encode(component, left / right)
+    state.matrices[operation.result.name] = MatrixValue(component, quotient)
+
+
+def _then(changed: Bits) -> Substitute:
+    """Perform the operation and change the bits of its result."""
+
+    def step(state: State, operation: Computation | MatrixLoad) -> None:
+        perform(state, operation)
+        value = state.matrices[operation.result.name]
+        bits = changed(value.bits, value.component)
+        state.matrices[operation.result.name] = replace(value, bits=bits, known=CERTAIN, computed=False, nan_kept=False)
+
+    return step
+
+
+def _zeros_positive(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    return np.where(bits == sign_bit(component), component.bits_dtype.type(0), bits)
+
+
+def _infinities_clamped(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    numbers = values(bits, component)
+    return np.where(np.isinf(numbers), encode(component, np.copysign(largest_finite(component), numbers)), bits)
+
+
+def _nan_is(number: float) -> Bits:
+    return lambda bits, component: np.where(is_nan(bits, component), encode(component, np.array(number)), bits)
+
+
+def _nan_quiet(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    quiet = component.bits_dtype.type(1 << component.precision - 2)
+    return np.where(is_nan(bits, component), bits | quiet, bits)
+
+
+def _denormals_zero(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    sign = component.bits_dtype.type(sign_bit(component))
+    return np.where(denormals(values(bits, component), component), bits & sign, bits)
+
+
+_LOST: Mapping[str, Bits] = {
+    "zero_sign_dropped": _zeros_positive,
+    "infinity_clamped": _infinities_clamped,
+    "nan_as_zero": _nan_is(0.0),
+    "nan_as_infinity": _nan_is(np.inf),
+}
+"""What becomes of results that SignedZeroInfNanPreserve is for."""
+
+_MOVED: Mapping[str, Bits] = {
+    "moved_zero_sign_dropped": _zeros_positive,
+    "moved_infinity_clamped": _infinities_clamped,
+    "moved_nan_as_zero": _nan_is(0.0),
+    "moved_nan_quieted": _nan_quiet,
+    "moved_nan_replaced": _nan_is(np.nan),
+}
+
+
+def _computations(program: Program) -> list[Computation]:
+    found: list[Computation] = []
+    for kind in (MatrixNegate, MatrixArithmetic, MatrixTimesScalar):
+        found += every(program.operations, kind)
+    found += [each for each in every(program.operations, MatrixConvert) if each.conversion is Conversion.F_TO_F]
+    return [each for each in found if each.result.type.component.is_float]
+
+
+def float_control_defects(program: Program) -> Iterator[Defect]:
+    """Yield the defects of execution modes of float arithmetic in ``program``."""
+    if not program.float_controls:
+        return
+    modes = {each: modes_of(program.float_controls, each.result.type.component) for each in _computations(program)}
+
+    def those(holds: Callable[[Modes], bool], but: str = "") -> list[Computation]:
+        return [each for each, found in modes.items() if holds(found) and getattr(each, "operator", "none") != but]
+
+    def of(name: str, operations: Sequence[Computation], step: Substitute) -> Iterator[Defect]:
+        return each_and_all(operations, f"float_modes.{name}", "result", _result, step)
+
+    yield from of("rounded_toward_zero", those(lambda m: m.rounding == "nearest", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    yield from of("rounded_to_nearest", those(lambda m: m.rounding == "toward_zero", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    exchanged = _with_modes({_PRESERVE: _FLUSH, _FLUSH: _PRESERVE})
+    yield from of("denormals_flushed", those(lambda m: m.denormals == "kept", "divide"), exchanged)
+    yield from of("denormals_kept", those(lambda m: m.denormals == "flushed", "divide"), exchanged)
+    quotients = [each for each in those(lambda m: m.denormals == "flushed") if getattr(each, "operator", "none") == "divide"]
+    yield from of("denormals_kept", quotients, _quotients_kept)
+    for name, changed in _LOST.items():
+        yield from of(name, those(lambda m: m.special), _then(changed))
+    loads = [each for each in every(program.operations, MatrixLoad) if each.result.type.component.is_float]
+    yield from each_and_all(loads, "float_modes.moved_denormals_flushed", "matrix", _result, _then(_denormals_zero))
+    special = [each for each in loads if modes_of(program.float_controls, each.result.type.component).special]
+    for name, changed in _MOVED.items():
+        yield from each_and_all(special, f"float_modes.{name}", "matrix", _result, _then(changed))

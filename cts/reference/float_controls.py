@@ -1,0 +1,259 @@
+"""Arithmetic of floats under execution modes (KHR-FC-*): what Vulkan's "Precision and Operation of SPIR-V Instructions" leaves of it.
+
+Each element has a set of results, made one by one: operands with and without their denormals, an exact result, its rounding in the
+directions that are left, and what may or must be flushed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from cts.reference.state import State
+from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue, Range
+from cts.verdict.expected import Authority
+from generators.errors import GeneratorError
+from generators.numerics.error_bounds import quotient_bounds
+from generators.numerics.formats import denormals, encode, largest_finite, smallest_normal, values
+from generators.numerics.rounding import nearest
+from generators.numerics.whole_units import Exact, exact, rounded
+from generators.program.float_controls import Modes, modes_of
+from generators.types import ComponentType
+
+_MOVED = Authority("KHR-FC-01", "F-KHR-33")
+_UNFLUSHED = Authority("KHR-FC-03")
+_SPECIAL, _FLUSHED, _PRESERVED = Authority("KHR-FC-02"), Authority("KHR-FC-04"), Authority("KHR-FC-05")
+_ROUNDED = {"nearest": Authority("KHR-FC-06"), "toward_zero": Authority("KHR-FC-07")}
+
+Results = Iterator[float]
+Combine = Callable[[float, float, Modes, ComponentType], Results]
+
+_DIVISION_ULP = 2.5
+
+
+def modes(state: State, component: ComponentType) -> Modes:
+    """Return what the program's execution modes say of ``component``."""
+    return modes_of(state.program.float_controls, component)
+
+
+def moved(state: State, value: MatrixValue) -> MatrixValue:
+    """Return a value that was only moved: with SignedZeroInfNanPreserve it keeps NaN, infinities and the signs of zeros (KHR-FC-01), and
+    in any case its denormals (KHR-FC-03)."""
+    component = value.component
+    if not state.program.float_controls or not component.is_float:
+        return value
+    numbers = values(value.bits, component)
+    if modes(state, component).special and not (np.isfinite(numbers) & (numbers != 0)).all():
+        return replace(value, nan_kept=True, authority=_MOVED)
+    return replace(value, authority=_UNFLUSHED) if denormals(numbers, component).any() else value
+
+
+def _authority(left: MatrixValue, results: np.ndarray, modes: Modes, fallback: Authority) -> Authority:
+    """Return what results rest on: the mode that they need most."""
+    component = left.component
+    numbers = values(left.bits, component)
+    if modes.special and not (np.isfinite(numbers) & (numbers != 0)).all():
+        return _SPECIAL
+    tiny = denormals(numbers, component).any() or (np.abs(results) < smallest_normal(component)).any()
+    if tiny and modes.denormals != "free":
+        return _FLUSHED if modes.denormals == "flushed" else _PRESERVED
+    return _ROUNDED.get(modes.rounding, fallback)
+
+
+def _readings(number: float, component: ComponentType, modes: Modes) -> tuple[float, ...]:
+    """Return what an operand may be taken for."""
+    if modes.denormals == "kept" or number == 0 or not abs(number) < smallest_normal(component):
+        return (number,)
+    return number, 0.0, -0.0
+
+
+def _results(value: Exact, component: ComponentType, modes: Modes) -> Results:
+    """Yield what an exact result other than zero may become, the most usual first.
+
+    Raises:
+        GeneratorError: it may be infinite, and nothing is promised of infinities.
+    """
+    known = rounded(component, value)
+    match modes.rounding:
+        case "nearest":
+            found = [known.nearest]
+        case "toward_zero":
+            found = [known.inner]
+        case "free":
+            found = [known.nearest, known.inner, known.outer]
+    if not modes.special and any(math.isinf(each) for each in found):
+        raise GeneratorError(
+            f"a result may overflow {component} without SignedZeroInfNanPreserve; make the operands smaller (facts.md C30)"
+        )
+    for each in found:
+        normal = abs(each) >= smallest_normal(component)
+        if normal or modes.denormals != "flushed":
+            yield each
+    if known.tiny and modes.denormals != "kept":
+        # Rounding does not save what is smaller than the smallest normal number before it.
+        yield math.copysign(0.0, value.count)
+        yield -math.copysign(0.0, value.count)
+
+
+def _sum(x: float, y: float, modes: Modes, component: ComponentType) -> Results:
+    if not (math.isfinite(x) and math.isfinite(y)):
+        yield x + y
+        return
+    total = exact(x) + exact(y)
+    if total.count:
+        yield from _results(total, component, modes)
+        return
+    yield x + y
+    if modes.rounding == "free" and math.copysign(1, x) != math.copysign(1, y):
+        # Only rounding toward minus infinity makes it negative (IEEE 754, 6.3), and that direction is free.
+        yield -0.0
+
+
+def _product(x: float, y: float, modes: Modes, component: ComponentType) -> Results:
+    if not (math.isfinite(x) and math.isfinite(y)) or x == 0 or y == 0:
+        yield x * y
+        return
+    yield from _results(exact(x) * exact(y), component, modes)
+
+
+_COMBINE: dict[str, Combine] = {"add": _sum, "multiply": _product}
+
+
+def _checked(value: MatrixValue, modes: Modes) -> np.ndarray:
+    """Return the elements of an operand.
+
+    Raises:
+        GeneratorError: it has no single value, or one of which nothing is promised.
+    """
+    if not isinstance(value.known, Certain):
+        raise GeneratorError("a float with several allowed values is the operand of arithmetic under execution modes; store it instead")
+    numbers = values(value.bits, value.component)
+    if not modes.special and not np.isfinite(numbers).all():
+        raise GeneratorError("an operand is NaN or infinite without SignedZeroInfNanPreserve, so that nothing is promised (facts.md C30)")
+    return numbers
+
+
+def _matrix(component: ComponentType, shape: tuple[int, ...], sets: list[list[float]], modes: Modes, authority: Authority) -> MatrixValue:
+    """Return the matrix whose elements are of ``sets``, each a list without repetition."""
+    most = max(map(len, sets))
+    columns = [encode(component, np.array([each[min(i, len(each) - 1)] for each in sets]).reshape(shape)) for i in range(most)]
+    known = Choice(tuple(columns[1:])) if most > 1 else CERTAIN
+    return MatrixValue(component, columns[0], computed=not modes.special, known=known, authority=authority)
+
+
+def _distinct(results: Results, modes: Modes) -> list[float]:
+    """Return different results. Zeros differ where their signs count."""
+    found: dict[tuple[float, float] | str, float] = {}
+    for each in results:
+        sign = math.copysign(1, each) if modes.special else 1.0
+        found.setdefault("nan" if math.isnan(each) else (each, sign), each)
+    return list(found.values())
+
+
+def combined(operator: str, left: MatrixValue, right: MatrixValue, modes: Modes, fallback: Authority) -> MatrixValue:
+    """Return ``left`` (operator) ``right`` of floats, element by element.
+
+    Args:
+        operator: ``add``, ``subtract``, ``multiply`` or ``divide``.
+        left, right: of one component type and shape.
+        modes: of that type.
+        fallback: what the results rest on where no mode binds them.
+
+    Raises:
+        GeneratorError: nothing is promised of an element, or no set describes what is.
+    """
+    component = left.component
+    numbers = _checked(left, modes), _checked(right, modes)
+    if operator == "divide":
+        return _quotient(component, *numbers, modes, fallback)
+    if operator == "subtract":
+        numbers = numbers[0], -numbers[1]
+    combine = _COMBINE["multiply" if operator == "multiply" else "add"]
+    known: dict[tuple[float, float, float, float], list[float]] = {}
+    sets = []
+    for x, y in zip(*(array.ravel().tolist() for array in numbers), strict=True):
+        key = (x, math.copysign(1, x), y, math.copysign(1, y))
+        if key not in known:
+            readings = product(_readings(x, component, modes), _readings(y, component, modes))
+            known[key] = _distinct((each for a, b in readings for each in combine(a, b, modes, component)), modes)
+        sets.append(known[key])
+    first = np.array([each[0] for each in sets])
+    if modes.special and not (np.isfinite(numbers[1]) & (numbers[1] != 0)).all():
+        fallback = authority = _SPECIAL
+    else:
+        authority = _authority(left, first, modes, fallback)
+    return _matrix(component, left.bits.shape, sets, modes, authority)
+
+
+def negated(value: MatrixValue, modes: Modes, fallback: Authority) -> MatrixValue:
+    """Return the floats with the other sign. Raises GeneratorError as ``combined``."""
+    component = value.component
+    sets = []
+    for number in _checked(value, modes).ravel().tolist():
+        found = [-each for each in _readings(number, component, modes)]
+        if modes.denormals == "flushed" and len(found) > 1:
+            found = found[1:]
+        sets.append(_distinct(iter(found), modes))
+    first = np.array([each[0] for each in sets])
+    return _matrix(component, value.bits.shape, sets, modes, _authority(value, first, modes, fallback))
+
+
+def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, modes: Modes, fallback: Authority) -> MatrixValue:
+    """Return floats converted to floats.
+
+    Args:
+        value: of at least 16 bits.
+        target: component type of the result, of at least 16 bits.
+        source_modes, modes: of the operand's and of the result's component type.
+        fallback: what the results rest on where no mode binds them.
+
+    Raises:
+        GeneratorError: as ``combined``, or the modes of both types differ, so that the text does not say which one binds (F-KHR-34).
+    """
+    both = value.component.has_arithmetic and target.has_arithmetic
+    if source_modes.special != modes.special or (both and source_modes != modes):
+        raise GeneratorError("the execution modes of a conversion's two widths differ, and which one binds is not said; give both the same")
+    sets = []
+    for number in _checked(value, modes).ravel().tolist():
+        found: list[float] = []
+        for each in _readings(number, value.component, source_modes):
+            if each == 0 or not math.isfinite(each):
+                found.append(each)
+            else:
+                found += _results(exact(each), target, modes)
+        sets.append(_distinct(iter(found), modes))
+    first = np.array([each[0] for each in sets])
+    return _matrix(target, value.bits.shape, sets, modes, _authority(value, first, modes, fallback))
+
+
+def _quotient(component: ComponentType, x: np.ndarray, y: np.ndarray, modes: Modes, fallback: Authority) -> MatrixValue:
+    """Return quotients: of special numbers by finite ones one value each, else within 2.5 ULP (facts.md C6).
+
+    DenormPreserve does not name OpFDiv, and no rounding mode is for what is not correctly rounded.
+    """
+    exponent = 14 if component.bits == 16 else 126
+    if not ((np.abs(y) >= 2.0**-exponent) & (np.abs(y) <= 2.0**exponent)).all():
+        raise GeneratorError(f"a divisor's magnitude is outside of [2^-{exponent}, 2^{exponent}], where nothing is promised (facts.md C6)")
+    special = ~np.isfinite(x) | (x == 0)
+    with np.errstate(all="ignore"):
+        quotient = x / y
+    if special.any():
+        if not special.all():
+            raise GeneratorError("a division has special dividends and ordinary ones, for which no set is made; draw either")
+        return MatrixValue(component, encode(component, quotient), computed=not modes.special, authority=_SPECIAL)
+    if denormals(x, component).any():
+        raise GeneratorError("a dividend of a division is denormal, and may be taken for zero; make it larger (facts.md C29)")
+    low, high = quotient_bounds(component, x, y, _DIVISION_ULP)
+    if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
+        raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
+    least, most = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    tiny = most < smallest_normal(component)
+    if ((least < smallest_normal(component)) & ~(tiny & (modes.denormals == "flushed"))).any():
+        raise GeneratorError("a quotient may be denormal or not, or be flushed or not; make it larger, or flush it (facts.md C29)")
+    low, high, quotient = (np.where(tiny, 0.0, each) for each in (low, high, quotient))
+    bits = encode(component, nearest(component, quotient))
+    return MatrixValue(component, bits, True, Range(low, high, quotient), authority=_FLUSHED if tiny.any() else fallback)

@@ -1,0 +1,248 @@
+"""float_controls: arithmetic, conversions and moves of floats under the execution modes of SPV_KHR_float_controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from generators.inputs import float_controls as inputs
+from generators.layouts.matrix_arrays import Tiles, matrix_sources, matrix_target, tiled
+from generators.layouts.placement import fills
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import USES, Scoped, layouts_of, parse_shape
+from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
+from generators.program.composites import CompositeConstruct, CompositeExtract, CopyObject
+from generators.program.conversion import Conversion
+from generators.program.float_controls import FloatControl, FloatMode
+from generators.program.program import Program, Subcase
+from generators.program.values import ArrayType, Matrix, MatrixType, Value
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
+
+Operation = Literal["move", "add", "subtract", "multiply", "divide", "negate", "times_scalar", "convert"]
+
+Way = Literal["direct", "copy", "variable", "array"]
+"""Nothing, OpCopyObject, OpStore to a variable and OpLoad, or OpCompositeConstruct of an array and OpCompositeExtract."""
+
+_FLOATS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "f64", "bf16")}
+_BINARY = ("add", "subtract", "multiply", "divide")
+_ROUNDED = ("add", "subtract", "multiply", "times_scalar", "convert")
+
+_ROUNDING = {"rte": FloatMode.ROUNDING_MODE_RTE, "rtz": FloatMode.ROUNDING_MODE_RTZ}
+_DENORMALS = {"preserve": FloatMode.DENORM_PRESERVE, "flush": FloatMode.DENORM_FLUSH_TO_ZERO}
+_OPPOSITE = {"rte": "rtz", "rtz": "rte", "preserve": "flush", "flush": "preserve"}
+_OTHER_WIDTH = {16: 32, 32: 16, 64: 32}
+
+
+def _converts(parameters: Parameters) -> bool:
+    return parameters.operation == "convert"
+
+
+def _moves(parameters: Parameters) -> bool:
+    return parameters.operation == "move"
+
+
+def _has_opposites(parameters: Parameters) -> bool:
+    return parameters.operation != "convert" and (parameters.rounding != "none" or parameters.denormals != "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Scoped):
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("component type of the matrices", labels=_FLOATS)
+    operation: Operation = parameter("what is computed")
+    to: ComponentType = parameter("component type of a conversion's result", default="f16", labels=_FLOATS, applies=_converts)
+    rounding: Literal["none", "rte", "rtz"] = parameter("RoundingModeRTE or RoundingModeRTZ for the widths of the matrices", default="none")
+    denormals: Literal["none", "preserve", "flush"] = parameter("DenormPreserve or DenormFlushToZero for these widths", default="none")
+    special: Literal["none", "preserve"] = parameter("SignedZeroInfNanPreserve for these widths", default="none")
+    others: Literal["none", "opposite"] = parameter("modes of a width that no matrix has", default="none", applies=_has_opposites)
+    use: Use = parameter("use of the matrices", default="acc", labels=USES)
+    shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
+    layouts: tuple[Layout, ...] = parameter("of loads and of stores", default="rc", decode=layouts_of(2))
+    way: Way = parameter("what a move goes through between its load and its store", default="direct", applies=_moves)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["between", "random", "denormals", "overflow", "special", "nan"] = parameter("how the operands are drawn")
+    part: int = parameter("which part of the patterns of NaN, or which scalar")
+
+
+def _target(parameters: Parameters) -> ComponentType:
+    return parameters.to if parameters.operation == "convert" else parameters.component
+
+
+def _narrows(parameters: Parameters) -> bool:
+    return parameters.operation == "convert" and parameters.to.precision < parameters.component.precision
+
+
+def _is_rounded(parameters: Parameters) -> bool:
+    """Tell whether a rounding mode binds results."""
+    if parameters.operation == "convert" and not _narrows(parameters):
+        return False
+    return parameters.rounding != "none" and parameters.operation in _ROUNDED and _target(parameters).has_arithmetic
+
+
+def _is_denormal(parameters: Parameters) -> bool:
+    """Tell whether a mode of denormals binds results, or must not bind moves."""
+    if not (parameters.component.has_arithmetic and _target(parameters).has_arithmetic):
+        return False
+    if parameters.operation == "divide" or (parameters.operation == "convert" and not _narrows(parameters)):
+        # DenormPreserve does not name OpFDiv. A denormal operand may be flushed by DenormFlushToZero, and its result is normal.
+        return parameters.denormals == ("flush" if parameters.operation == "divide" else "preserve")
+    return parameters.denormals != "none"
+
+
+def _binds(parameters: Parameters) -> bool:
+    """Tell whether each mode of a case says something of its results."""
+    if parameters.component is _target(parameters) and parameters.operation == "convert":
+        return False
+    if not parameters.component.has_arithmetic and parameters.operation not in ("move", "convert"):
+        return False
+    asked = (parameters.rounding != "none", parameters.denormals != "none", parameters.special != "none")
+    return any(asked) and (not asked[0] or _is_rounded(parameters)) and (not asked[1] or _is_denormal(parameters))
+
+
+def _pattern_fits(parameters: SubcaseParameters) -> bool:
+    """Tell whether a mode of the case decides results of the pattern."""
+    match parameters.pattern:
+        case "between" | "random":
+            return _is_rounded(parameters)
+        case "denormals":
+            return _is_denormal(parameters)
+        case "overflow":
+            return _is_rounded(parameters) and (parameters.rounding == "rtz" or parameters.special == "preserve")
+        case "special":
+            return parameters.special == "preserve"
+        case "nan":
+            return parameters.special == "preserve" and parameters.operation in ("move", "convert", "negate")
+
+
+def _part_fits(parameters: SubcaseParameters) -> bool:
+    """Tell whether the pattern has the part."""
+    parts = 1
+    if parameters.pattern == "nan" and parameters.operation == "move":
+        rows, columns = parameters.shape
+        parts = inputs.nan_parts(parameters.component, rows * columns)
+    elif parameters.operation == "times_scalar":
+        parts = {"special": 4, "denormals": 2, "between": 2}.get(parameters.pattern, 1)
+    return parameters.part < parts
+
+
+def _moves_special(parameters: Parameters) -> bool:
+    return parameters.operation == "move" and parameters.special == "preserve"
+
+
+def _computes_special(parameters: Parameters) -> bool:
+    return parameters.operation != "move" and parameters.special == "preserve"
+
+
+def _moves_denormals(parameters: Parameters) -> bool:
+    return parameters.operation == "move" and parameters.denormals != "none"
+
+
+def _flushes(parameters: Parameters) -> bool:
+    return parameters.operation != "move" and parameters.denormals == "flush"
+
+
+def _keeps(parameters: Parameters) -> bool:
+    return parameters.operation != "move" and parameters.denormals == "preserve"
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
+    "binds": _binds,
+    "pattern_fits": _pattern_fits,
+    "part_fits": _part_fits,
+    "moves_special": _moves_special,
+    "computes_special": _computes_special,
+    "moves_denormals": _moves_denormals,
+    "flushes": _flushes,
+    "keeps": _keeps,
+}
+
+
+def _controls(parameters: Parameters) -> tuple[FloatControl, ...]:
+    """Return the execution modes of a case. A conversion has them for both of its widths (F-KHR-34)."""
+    widths = sorted({parameters.component.bits, _target(parameters).bits})
+    found = []
+    for table, label in ((_ROUNDING, parameters.rounding), (_DENORMALS, parameters.denormals)):
+        if label != "none":
+            found += [FloatControl(table[label], width) for width in widths]
+            if parameters.others == "opposite":
+                found.append(FloatControl(table[_OPPOSITE[label]], _OTHER_WIDTH[parameters.component.bits]))
+    if parameters.special == "preserve":
+        found += [FloatControl(FloatMode.SIGNED_ZERO_INF_NAN_PRESERVE, width) for width in widths]
+    return tuple(found)
+
+
+def _tiles(parameters: Parameters, component: ComponentType, layout: Layout) -> Tiles:
+    type_ = MatrixType(component, parameters.scope, *parameters.shape, parameters.use)
+    return tiled(type_, layout, False, (parameters.instances, 1))
+
+
+def _moved(builder: ProgramBuilder, matrix: Matrix, way: Way) -> Matrix:
+    """Return ``matrix`` after bit-preserving operations."""
+    type_, result = matrix.type, Value("moved", matrix.type)
+    match way:
+        case "direct":
+            return matrix
+        case "copy":
+            builder.add(CopyObject(result, matrix))
+        case "variable":
+            variable = builder.variable("kept", type_)
+            builder.set(variable, (), matrix)
+            return builder.get_matrix("moved", variable)
+        case "array":
+            pair = Value("pair", ArrayType(type_, 2))
+            builder.add(CompositeConstruct(pair, (matrix, matrix)))
+            builder.add(CompositeExtract(result, pair, (1,)))
+    return result
+
+
+def _computed(builder: ProgramBuilder, parameters: Parameters, loaded: Mapping[str, Matrix]) -> Matrix:
+    """Return the result of the case's operation."""
+    left, operation = loaded["left"], parameters.operation
+    match operation:
+        case "move":
+            return _moved(builder, left, parameters.way)
+        case "negate":
+            return builder.negate("negated", left)
+        case "times_scalar":
+            return builder.times_scalar("scaled", left, builder.operand("scalar", parameters.component, "buffer"))
+        case "convert":
+            return builder.convert("converted", left, parameters.to, Conversion.F_TO_F)
+        case _:
+            return builder.elementwise("combined", operation, left, loaded["right"])
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: one operation on matrices that are loaded, and its result stored."""
+    builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, float_controls=_controls(parameters))
+    component, operation = parameters.component, parameters.operation
+    tiles = _tiles(parameters, component, parameters.layouts[0])
+    names = ("left", "right") if operation in _BINARY else ("left",)
+    sources = matrix_sources(builder, dict.fromkeys(names, tiles), StorageClass.STORAGE_BUFFER)
+    target = matrix_target(builder, "result", _tiles(parameters, _target(parameters), parameters.layouts[1]))
+    loaded = {name: source.load() for name, source in sources.items()}
+    target.store(_computed(builder, parameters, loaded))
+    target.finish(builder)
+    program = builder.build()
+
+    def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        shape = (program.instances, tiles.rows, tiles.columns)
+        pattern, part = parameters.pattern, parameters.part
+        if operation == "convert":
+            drawn = {"left": inputs.converted(component, parameters.to, pattern, part, shape, rng)}
+        else:
+            left, right = inputs.operands(component, operation, pattern, part, shape, rng)
+            drawn = {"left": left, "right": right}
+        scalars = {"scalar": int(drawn["right"].ravel()[0])} if operation == "times_scalar" else {}
+        return Subcase(name, {array: tiles.contents(drawn[array], rng) for array in sources} | fills(program, rng), scalars)
+
+    return Built(program, draw)

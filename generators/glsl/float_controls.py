@@ -1,0 +1,25 @@
+"""Execution modes of float arithmetic, which GLSL declares with GL_EXT_spirv_intrinsics alone: by numbers of SPIR-V."""
+
+from __future__ import annotations
+
+from generators.glsl.shader import Shader
+from generators.program.float_controls import FloatMode
+
+_NUMBERS = {
+    FloatMode.DENORM_PRESERVE: (4464, 4459),
+    FloatMode.DENORM_FLUSH_TO_ZERO: (4465, 4460),
+    FloatMode.SIGNED_ZERO_INF_NAN_PRESERVE: (4466, 4461),
+    FloatMode.ROUNDING_MODE_RTE: (4467, 4462),
+    FloatMode.ROUNDING_MODE_RTZ: (4468, 4463),
+}
+"""Capability and execution mode."""
+
+
+def execution_modes(shader: Shader) -> tuple[str, ...]:
+    """Return the declarations of the program's execution modes of float arithmetic, a line each."""
+    found = []
+    for control in shader.program.float_controls:
+        shader.extensions.add("GL_EXT_spirv_intrinsics")
+        capability, mode = _NUMBERS[control.mode]
+        found.append(f"spirv_execution_mode(capabilities = [{capability}], {mode}, {control.width});")
+    return tuple(found)

@@ -1,0 +1,175 @@
+"""The cases of float_controls show devices that ignore execution modes, and every kind of mistake in a way that can be told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cts.defects.evaluation import evaluate_defect
+from cts.defects.float_controls import float_control_defects
+from cts.defects.glossary import glossary
+from cts.devices.embedded.faults import Faults
+from cts.devices.embedded.float_modes import Corrections, corrections
+from cts.verdict.compare import compare_quality
+from cts.verdict.elements import scatter
+from cts.verdict.verdict import Verdict
+from generators.casebook import Tier, build, expand, find_case
+from generators.inputs.float_controls import nan_bits, nan_parts
+from generators.kernel import Outcome
+from generators.numerics.formats import is_nan
+from generators.spirv.enumerants import ExecutionMode, Op
+from generators.types import COMPONENT_TYPES
+from tests.broken_devices.doubles import Broken, judged
+from tests.families.blind_spots import is_shown, prepared
+from tests.suite import casebook, programs
+
+TIER: Tier = "smoke"
+PLAIN = str.maketrans("[]", "()")
+
+
+def case(operation, *parameters, component="f16"):
+    """Return a case's id; ``parameters`` stand in the order of ids."""
+    return "/".join((f"float_controls[component:{component}", f"operation:{operation}", *parameters)) + "]"
+
+
+def nothing(_):
+    return lambda translation, op, number: Corrections()
+
+
+def both(_):
+    return lambda translation, op, number: Corrections(True, True)
+
+
+IGNORED = (
+    case("add", "rounding:rtz"),
+    case("multiply", "rounding:rtz", component="f32"),
+    case("times_scalar", "rounding:rtz"),
+    case("convert", "rounding:rtz", component="f32"),
+    case("negate", "denormals:flush"),
+    case("divide", "denormals:flush", component="f32"),
+    case("subtract", "denormals:flush"),
+)
+OVERDONE = (
+    case("add", "rounding:rte"),
+    case("convert", "rounding:rte", component="f32"),
+    case("multiply", "denormals:preserve"),
+    case("convert", "denormals:preserve", component="f32"),
+)
+
+
+@pytest.mark.parametrize("case_id", [*IGNORED, *OVERDONE], ids=lambda text: text.translate(PLAIN))
+def test_a_device_that_keeps_the_modes_passes(case_id):
+    assert judged(case_id, Broken()).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("case_id", IGNORED, ids=lambda text: text.translate(PLAIN))
+def test_a_device_that_ignores_the_modes_fails(case_id):
+    assert judged(case_id, Broken(faults=Faults(operations={corrections: nothing}))).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("case_id", OVERDONE, ids=lambda text: text.translate(PLAIN))
+def test_a_device_that_always_truncates_and_flushes_fails(case_id):
+    assert judged(case_id, Broken(faults=Faults(operations={corrections: both}))).verdict is Verdict.FAIL
+
+
+def negated_by_subtraction(handler):
+    def instead(translation, words):
+        values, operand = translation.values, words[2]
+        return lambda: values[operand].dtype.type(0) - values[operand]
+
+    return instead
+
+
+def test_a_device_that_negates_by_subtraction_fails():
+    wrong = Broken(faults=Faults({Op.FNegate: negated_by_subtraction}))
+    assert judged(case("negate", "special:preserve"), wrong).verdict is Verdict.FAIL
+    assert judged(case("negate", "denormals:preserve"), wrong).verdict is Verdict.PASS
+
+
+def quieted(kernel, dispatch, outcome):
+    """Make every NaN quiet."""
+    bits = outcome.outputs["result"].view(np.uint16)
+    bits[:] = np.where(is_nan(bits, COMPONENT_TYPES["f16"]), bits | 0x200, bits)
+    return outcome
+
+
+def test_a_move_that_changes_nan_is_told_apart_and_no_failure():
+    moved = case("move", "special:preserve")
+    assert judged(moved, Broken(outcome=quieted)).verdict is not Verdict.FAIL
+    found = find_case(casebook(), moved)
+    at = {subcase.name: (want, before) for _, subcase, want, before in prepared(found, build(found).program)}
+    want, before = at["pattern:nan/part:0"]
+    outputs = {name: data.copy() for name, data in before.items()}
+    for placed in want.placed:
+        scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
+    assert not compare_quality(want, Outcome(outputs))
+    assert [mismatch.kind for mismatch in compare_quality(want, quieted(None, None, Outcome(outputs)))] == ["permitted, not expected"]
+    assert judged(case("negate", "special:preserve"), Broken(outcome=quieted)).verdict is Verdict.PASS
+
+
+def test_each_defect_changes_a_result_of_some_smoke_case():
+    """Not by data that the reference model refuses: by other results."""
+    wanted = {id_ for id_ in glossary().entries if id_.startswith("float_modes.")}
+    shown = set()
+    for found, program in programs("float_controls", TIER):
+        defects = [defect for defect in float_control_defects(program) if defect.id not in shown]
+        for at in prepared(found, program) if defects else ():
+            for defect in defects:
+                if defect.id not in shown and evaluates(defect, at) and is_shown(defect, at):
+                    shown.add(defect.id)
+    assert shown == wanted
+
+
+def evaluates(defect, at):
+    program, subcase, *_ = at
+    try:
+        evaluate_defect(program, subcase, defect.substitutes)
+    except Exception:
+        return False
+    return True
+
+
+def test_moves_have_every_nan_of_16_bits():
+    f16 = COMPONENT_TYPES["f16"]
+    rng = np.random.default_rng(0)
+    parts = nan_parts(f16, 64)
+    drawn = np.concatenate([nan_bits(f16, (1, 8, 8), part, rng).ravel() for part in range(parts)])
+    assert parts == 32
+    assert len(set(drawn.tolist())) == 2 * 1023
+    assert is_nan(drawn, f16).all()
+
+
+def test_moves_have_each_single_bit_of_wider_nans():
+    f32 = COMPONENT_TYPES["f32"]
+    drawn = nan_bits(f32, (1, 16, 16), 0, np.random.default_rng(0))
+    assert is_nan(drawn, f32).all()
+    assert {1 << bit for bit in range(22)} <= set((drawn & 0x7FFFFF).ravel().tolist())
+
+
+def test_a_subcase_of_every_mode_is_drawn():
+    patterns = {subcase.name for found in expand(casebook().family("float_controls"), TIER) for subcase in build(found).subcases()}
+    assert {name.split("/")[0] for name in patterns} == {
+        f"pattern:{name}" for name in ("between", "random", "denormals", "overflow", "special", "nan")
+    }
+
+
+def contrary(_):
+    """Truncate and flush wherever no mode forbids it."""
+
+    def instead(translation, op, number):
+        modes = {mode for mode, width in translation.float_modes if width == number.bits}
+        return Corrections(
+            truncates=op in ROUNDED and (ExecutionMode.RoundingModeRTE not in modes or number.component.name == "bf16"),
+            flushes=ExecutionMode.DenormPreserve not in modes or op is Op.FDiv,
+        )
+
+    return instead
+
+
+ROUNDED = (Op.FAdd, Op.FSub, Op.FMul, Op.FConvert, Op.MatrixTimesScalar)
+
+
+@pytest.mark.parametrize("found", expand(casebook().family("float_controls"), TIER), ids=lambda found: str(found.id).translate(PLAIN))
+def test_a_device_that_does_what_no_mode_forbids_passes(found):
+    device = Broken(faults=Faults(operations={corrections: contrary}))
+    assert judged(found.id, device).verdict is Verdict.PASS

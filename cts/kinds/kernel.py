@@ -12,6 +12,7 @@ import numpy as np
 from cts.devices.holder import DeviceHolder
 from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
+from cts.kinds.authorities import quoted
 from cts.kinds.kind import Judgement, Stopwatch, one_line
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
@@ -73,10 +74,12 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatc
             else:
                 warnings += [Failure(plan.subcases[index].name, mismatch) for mismatch in compare_quality(want, outcome)]
     policy = _policy(program, plan.expected)
-    if not wrong:
-        return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy, warnings=tuple(warnings))
-    with watch.step("diagnose"):
-        return _failed(plan, wrong, policy)
+    if wrong:
+        with watch.step("diagnose"):
+            return _failed(case, plan, wrong, policy)
+    if warnings:
+        return _warned(case, plan, warnings, policy)
+    return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy)
 
 
 @dataclass(frozen=True)
@@ -214,7 +217,23 @@ def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMa
     return maps[-1] if maps else None
 
 
-def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Judgement:
+def _warned(case: Case, plan: Arrangement, warnings: Sequence[Failure], policy: str) -> Judgement:
+    names = tuple(dict.fromkeys(warning.subcase for warning in warnings))
+    first = warnings[0].mismatch
+    blocks: list[str] = []
+    for name in names[:SHOWN_SUBCASES]:
+        blocks.append(f"subcase {name}:")
+        blocks.extend(format_mismatch(one.mismatch, (), quoted(one.mismatch, case)) for one in warnings if one.subcase == name)
+    if len(names) > SHOWN_SUBCASES:
+        blocks.append(f"and {len(names) - SHOWN_SUBCASES} more subcases: {', '.join(names[SHOWN_SUBCASES:])}")
+    blocks.append("The specification permits these values: nothing has failed.")
+    reason = f"{len(names)} of {len(plan.subcases)} subcases: {first.summary}"
+    code = Code.QUALITY_WARNING.of(first.position)
+    text = "\n".join(blocks)
+    return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), text, len(plan.subcases), policy, tuple(warnings))
+
+
+def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Judgement:
     # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
     diagnoses = _diagnoses(plan, wrong)
     blocks: list[str] = []
@@ -226,7 +245,8 @@ def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Ju
             blocks.append(f"subcase {name}:")
             # What explains a matrix does not explain a stray byte.
             blocks.extend(
-                format_mismatch(mismatch, [match.text for match in matches] if mismatch.matrix else ()) for mismatch in entry.mismatches
+                format_mismatch(mismatch, [match.text for match in matches] if mismatch.matrix else (), quoted(mismatch, case))
+                for mismatch in entry.mismatches
             )
         failures += [
             Failure(name, mismatch, matches, _map(plan, entry, mismatch) if place < len(diagnoses) else None)

@@ -209,14 +209,17 @@ class Authority:
     Attributes:
         requirement: id of the normative statement, for example ``KHR-MAD-04``; empty where no instruction of a specification made the
             values (code that only moves them).
-        position: id of what this suite holds where the documents are ambiguous; empty where nothing of that kind decides.
+        position: id of what this suite holds where the documents are ambiguous, and what is permitted depends on it; empty where nothing
+            of that kind decides.
+        quality: id of the position by which less is expected than is permitted; empty where the two are the same.
     """
 
     requirement: str = ""
     position: str = ""
+    quality: str = ""
 
     def __str__(self) -> str:
-        return " and ".join(filter(None, (self.requirement, self.position)))
+        return " and ".join(filter(None, (self.requirement, self.position, self.quality)))
 
 
 NO_AUTHORITY = Authority()

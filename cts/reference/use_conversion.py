@@ -58,8 +58,8 @@ def _transposed(bits: np.ndarray) -> np.ndarray:
 
 def _with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
     """Return ``value``, in which zero is allowed too where it is denormal (C17, C29), and where it is zero either one (C7, C16)."""
-    value = replace(value, authority=authority)
-    if not value.component.is_float or not isinstance(value.known, Certain | Choice):
+    value = replace(value, authority=replace(authority, quality=value.authority.quality))
+    if not value.component.is_float or value.permitted is not None or not isinstance(value.known, Certain | Choice):
         return value
     sign = value.component.bits_dtype.type(sign_bit(value.component))
     found = value.every_bits

@@ -93,6 +93,7 @@ class MatrixValue:
         history: the terms that a float result has summed so far.
         origins: numbers that conversions may take in place of the elements, of a float that a conversion has rounded.
         authority: what says that the elements are these.
+        permitted: what else the elements may be where more is permitted than expected; None where the two are the same.
     """
 
     component: ComponentType
@@ -102,6 +103,19 @@ class MatrixValue:
     history: History | None = None
     origins: tuple[Origin, ...] = ()
     authority: Authority = NO_AUTHORITY
+    permitted: Knowledge | None = None
+
+    def _check_operand(self) -> None:
+        if self.permitted is not None:
+            raise GeneratorError(
+                "a result of which the specification permits more than this suite expects is the operand of another operation, which would "
+                "be blamed for it; use data that are exact in the bits that must be kept"
+            )
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether the bits are all that the elements may be."""
+        return isinstance(self.known, Certain) and self.permitted is None
 
     @property
     def numbers(self) -> np.ndarray:
@@ -109,6 +123,16 @@ class MatrixValue:
 
         Raises:
             GeneratorError: the specification allows several values.
+        """
+        self._check_operand()
+        return self.addend
+
+    @property
+    def addend(self) -> np.ndarray:
+        """Return the elements as C of a float multiply-add, which goes on with what is permitted of them; else as ``numbers``.
+
+        Raises:
+            GeneratorError: a rule allows several values.
         """
         match self.known:
             case Certain():
@@ -124,8 +148,9 @@ class MatrixValue:
         """Return the allowed bits of each element, the most usual first.
 
         Raises:
-            GeneratorError: they are not a few.
+            GeneratorError: they are not a few, or more is permitted.
         """
+        self._check_operand()
         match self.known:
             case Certain():
                 return (self.bits,)
@@ -135,10 +160,13 @@ class MatrixValue:
 
     def expectation(self) -> Expectation:
         """Return what memory may hold after this matrix was stored."""
-        return one_set(self._allowed(), self.authority)
+        expected = self._allowed(self.known)
+        if self.permitted is None:
+            return one_set(expected, self.authority)
+        return Expectation(self._allowed(self.permitted), expected, self.authority)
 
-    def _allowed(self) -> ValueSet:
-        match self.known:
+    def _allowed(self, known: Knowledge) -> ValueSet:
+        match known:
             case Certain(proof=proof):
                 return Exact(self.component, self.bits, self.computed, proof)
             case Choice(others=others):
@@ -159,6 +187,7 @@ def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
         value,
         bits=value.bits[positions],
         known=_selected(value.known, positions),
+        permitted=None if value.permitted is None else _selected(value.permitted, positions),
         history=None if history is None else History(history.quantum[positions], history.magnitude[positions]),
         origins=tuple(replace(origin, bits=origin.bits[positions]) for origin in value.origins),
     )
@@ -207,8 +236,17 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
         any(value.computed for value in joined),
         _joined(joined, gathered),
         history,
-        authority=next((value.authority for value in joined if value.authority != NO_AUTHORITY), NO_AUTHORITY),
+        authority=_joined_authority(joined),
+        permitted=_joined_envelopes([value.permitted or value.known for value in joined], joined, gathered)
+        if any(value.permitted is not None for value in joined)
+        else None,
     )
+
+
+def _joined_authority(joined: Sequence[MatrixValue]) -> Authority:
+    """Return the first authority of some values, with the first position by which less is expected than permitted."""
+    first = next((value.authority for value in joined if value.authority != NO_AUTHORITY), NO_AUTHORITY)
+    return replace(first, quality=next((value.authority.quality for value in joined if value.authority.quality), ""))
 
 
 Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
@@ -218,8 +256,7 @@ Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
 def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
     """Return what is known of a value whose parts have an only value or an envelope."""
     if any(isinstance(value.known, Envelope) for value in joined):
-        found = [value.known if isinstance(value.known, Envelope) else _certain(value) for value in joined]
-        return Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
+        return _joined_envelopes([value.known for value in joined], joined, gathered)
     proofs = [value.known.proof if isinstance(value.known, Certain) else None for value in joined]
     if not any(proofs):
         return CERTAIN
@@ -229,9 +266,15 @@ def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
     return Certain(Proof(min(proof.precision for proof in proofs if proof is not None), gathered(margins)))
 
 
+def _joined_envelopes(known: Sequence[Knowledge], joined: Sequence[MatrixValue], gathered: Gathered) -> Envelope:
+    """Return one envelope of what is known of each of ``joined``, of whose elements some have an only value."""
+    found = [one if isinstance(one, Envelope) else _certain(value) for one, value in zip(known, joined, strict=True)]
+    return Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
+
+
 def _certain(value: MatrixValue) -> Envelope:
-    return Envelope(value.numbers, np.zeros(value.bits.shape), np.abs(value.numbers))
+    return Envelope(value.addend, np.zeros(value.bits.shape), np.abs(value.addend))
 
 
 def _single_term(value: MatrixValue) -> History:
-    return History(quantum_exponents(value.numbers), np.abs(value.numbers))
+    return History(quantum_exponents(value.addend), np.abs(value.addend))

@@ -312,3 +312,11 @@ class Expected:
 
     placed: tuple[Placed, ...]
     notes: tuple[str, ...] = field(default=())
+
+
+def as_expected(expected: Expected) -> Expected:
+    """Return what a dispatch may leave, where nothing but what is expected is permitted."""
+    return replace(
+        expected,
+        placed=tuple(replace(one, expectation=one_set(one.expected, one.expectation.authority)) for one in expected.placed),
+    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.inputs.whole_numbers import few, near, up_to
-from generators.numerics.exactness import accumulation_precision
+from generators.numerics.exactness import permitted_precision
 from generators.numerics.formats import encode, largest_whole
 from generators.types import ComponentType
 
@@ -66,7 +66,7 @@ def operands(chain: UseChain, instances: int, rng: np.random.Generator) -> Eleme
     }
     limit, found = largest_whole(converted), {}
     if second.is_float:
-        budget = (1 << accumulation_precision(converted, converted, second, second)) - 1
+        budget = (1 << permitted_precision(converted, converted, second, second)) - 1
         rest = min(budget // 2, largest_whole(second))
         term = max(1, (budget - rest) // (chain.depth * trips))
         limit = min(limit, max(1, math.isqrt(4 * term)))
@@ -88,7 +88,7 @@ def _scores(chain: UseChain, limit: int, shapes: dict[str, tuple[int, ...]], rng
     parts = 4 if first.is_float and not chain.converted.is_float else 1
     units = max(2, limit * parts)
     if first.is_float:
-        units = min(units, (1 << accumulation_precision(factor, factor, first, first)) - 1)
+        units = min(units, (1 << permitted_precision(factor, factor, first, first)) - 1)
     addend = units // 2
     # Q has few elements that are not zero, at other places in each row, so that K may have more than ones.
     terms = min(chain.q[1], max(1, min(4, (units - addend) // 2)))

@@ -111,7 +111,7 @@ def test_an_outcome_without_the_output_is_not_written() -> None:
 def test_the_ends_of_an_interval_are_allowed_and_the_next_values_are_not(end: str) -> None:
     program, subcase = float_case(exact=False)
     expected, before, outcome = perfect(program, subcase)
-    allowed = expected.placed[0].expected
+    allowed = expected.placed[0].permitted
     assert isinstance(allowed, Interval)
     limit = (allowed.low if end == "low" else allowed.high)[0, 0, 0]
     outward = -np.inf if end == "low" else np.inf

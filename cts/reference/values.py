@@ -30,20 +30,23 @@ class Choice:
     """A rule of the specification allows several values of each element.
 
     Attributes:
-        others: what is allowed besides the bits of the value, each unsigned and of their shape; at least one.
+        others: what is allowed besides the bits of the value, each unsigned and of their shape; at least one, or ``free``.
+        free: where anything at all is allowed, bool; None for nowhere.
     """
 
     others: tuple[np.ndarray, ...]
+    free: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Range:
-    """A rule of the specification allows all values from ``low`` to ``high``; ``center`` is the true one. Float64, (instances, rows,
-    columns)."""
+    """A rule of the specification allows all values from ``low`` to ``high``; ``center`` is the true one. (instances, rows, columns) of
+    float64, or of integers that are read as ``signed`` says."""
 
     low: np.ndarray
     high: np.ndarray
     center: np.ndarray
+    signed: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,12 @@ class MatrixValue:
     authority: Authority = NO_AUTHORITY
     permitted: Knowledge | None = None
 
-    def _check_operand(self) -> None:
+    def check_operand(self) -> None:
+        """Refuse elements that an operation takes and would be blamed for.
+
+        Raises:
+            GeneratorError: more is permitted of them than expected.
+        """
         if self.permitted is not None:
             raise GeneratorError(
                 "a result of which the specification permits more than this suite expects is the operand of another operation, which would "
@@ -124,7 +132,7 @@ class MatrixValue:
         Raises:
             GeneratorError: the specification allows several values.
         """
-        self._check_operand()
+        self.check_operand()
         return self.addend
 
     @property
@@ -150,7 +158,28 @@ class MatrixValue:
         Raises:
             GeneratorError: they are not a few, or more is permitted.
         """
-        self._check_operand()
+        self.check_operand()
+        return self.expected_bits
+
+    @property
+    def free(self) -> np.ndarray:
+        """Return where anything at all is permitted, bool; then the rest has ``expected_bits``.
+
+        Raises:
+            GeneratorError: more is permitted than expected, and not anything.
+        """
+        if isinstance(self.permitted, Choice) and self.permitted.free is not None:
+            return self.permitted.free
+        self.check_operand()
+        return np.zeros(self.bits.shape, bool)
+
+    @property
+    def expected_bits(self) -> tuple[np.ndarray, ...]:
+        """Return the bits that are expected of each element, the most usual first.
+
+        Raises:
+            GeneratorError: they are not a few.
+        """
         match self.known:
             case Certain():
                 return (self.bits,)
@@ -169,10 +198,10 @@ class MatrixValue:
         match known:
             case Certain(proof=proof):
                 return Exact(self.component, self.bits, self.computed, proof)
-            case Choice(others=others):
-                return OneOf(self.component, (self.bits, *others), self.computed)
-            case Range(low=low, high=high, center=center):
-                return Interval(self.component, self.bits, low, high, center)
+            case Choice(others=others, free=free):
+                return OneOf(self.component, (self.bits, *others), self.computed, free)
+            case Range(low=low, high=high, center=center, signed=signed):
+                return Interval(self.component, self.bits, low, high, center, signed=signed)
             case Envelope(center=center, bound=bound, magnitude=magnitude):
                 # The subtraction rounds: one step outward keeps the ends honest.
                 low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))
@@ -199,10 +228,10 @@ def _selected(known: Knowledge, positions: np.ndarray) -> Knowledge:
             return known
         case Certain(proof=Proof(precision=precision, margin_bits=margin_bits)):
             return Certain(Proof(precision, margin_bits[positions]))
-        case Choice(others=others):
-            return Choice(tuple(other[positions] for other in others))
-        case Range(low=low, high=high, center=center):
-            return Range(low[positions], high[positions], center[positions])
+        case Choice(others=others, free=free):
+            return Choice(tuple(other[positions] for other in others), None if free is None else free[positions])
+        case Range(low=low, high=high, center=center, signed=signed):
+            return Range(low[positions], high[positions], center[positions], signed)
         case Envelope(center=center, bound=bound, magnitude=magnitude):
             return Envelope(center[positions], bound[positions], magnitude[positions])
     raise AssertionError(known)
@@ -218,8 +247,8 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
     """
     if len(parts) == 1:
         return parts[0][1]
-    if any(isinstance(value.known, Choice | Range) for _, value in parts):
-        raise GeneratorError("arms of a branch give floats that may round either way; use exact data")
+    if any(isinstance(known, Choice | Range) for _, value in parts for known in (value.known, value.permitted)):
+        raise GeneratorError("arms of a branch give numbers of which a rule permits several; use exact data")
     order = np.argsort(np.concatenate([where for where, _ in parts]))
     joined = [value for _, value in parts]
 

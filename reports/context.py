@@ -177,6 +177,10 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
             f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of every case",
             detail,
         )
+    if warned := summary.verdicts.get(Verdict.QUALITY_WARNING, 0):
+        beside = f", and {count(known, 'case')} failed as known of this driver" if known else ""
+        title = f"{count(passed, 'case')} passed and {count(warned, 'case')} gave what is permitted and not expected{beside}"
+        return "good", title, detail
     if known:
         return "good", f"{count(passed, 'case')} passed, and nothing failed but {count(known, 'case')} as known of this driver", detail
     return "good", f"All {count(passed, 'case')} that the device supports passed", detail

@@ -33,7 +33,7 @@ def junit(results: Sequence[CaseResult], context: Context) -> str:
     """Return the document.
 
     Failed, crashed, timed out and lost cases are ``failure``, and so are unexpected passes; the suite's own errors are ``error``; what the
-    device does not support, and known failures, are ``skipped``.
+    device does not support, and known failures, are ``skipped``. Quality warnings pass, and have their message as output.
     """
     families: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results:
@@ -80,6 +80,10 @@ def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
     reason = printable(result.reason)
     if result.verdict in SKIPPED:
         ET.SubElement(case, "skipped", type=result.verdict, message=_coded(result.code, _of_known(result.known, reason)))
+    elif result.verdict is Verdict.QUALITY_WARNING:
+        # Of a test that passes the format knows only what it printed.
+        text = printable(result.message[:_MESSAGE_CHARACTERS] if whole else "") or reason
+        ET.SubElement(case, "system-out").text = f"{result.verdict}: {_coded(result.code, reason)}\n{text}"
     elif result.verdict in EXPLAINED:
         tag = "error" if result.verdict is Verdict.ERROR else "failure"
         element = ET.SubElement(case, tag, type=result.verdict, message=_coded(result.code, reason))

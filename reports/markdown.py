@@ -30,7 +30,7 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
         "\n".join(f"* **{heading}:** {_code(text) if heading == 'Command' else _text(text)}" for heading, text in context.facts.items())
     )
     if causes:
-        parts.append("### What failed")
+        parts.append("### What did not pass")
         parts += [_cause(cause) for cause in causes[:LISTED_CAUSES]]
         if len(causes) > LISTED_CAUSES:
             parts.append(f"… and {count(len(causes) - LISTED_CAUSES, 'more cause')} in `index.html`.")

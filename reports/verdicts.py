@@ -37,7 +37,10 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
             "Unexpected pass", "?", "The case passed, and the known failures of the driver say that it fails: their list is out of date."
         ),
         Verdict.KNOWN_FAIL: Wording("Known fail", "~", "The driver failed as its list of known failures says; the reason says how."),
-        Verdict.PASS: Wording("Pass", "✓", "All that came back is what the specification allows."),
+        Verdict.QUALITY_WARNING: Wording(
+            "Quality warning", "△", "What came back is what the specification permits, and not all of it what this suite expects."
+        ),
+        Verdict.PASS: Wording("Pass", "✓", "All that came back is what this suite expects."),
         Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
     }
 )
@@ -46,10 +49,10 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
 BAD = (Verdict.FAIL, Verdict.CRASH, Verdict.DEVICE_LOST, Verdict.TIMEOUT, Verdict.FLAKY)
 """The verdicts that speak against the device."""
 
-EXPLAINED = (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR, Verdict.UNEXPECTED_PASS)
+EXPLAINED = (*BAD, Verdict.RESOURCE_ERROR, Verdict.ERROR, Verdict.UNEXPECTED_PASS, Verdict.QUALITY_WARNING)
 """The verdicts that get a page of their own."""
 
-COUNTED = (*BAD, Verdict.UNEXPECTED_PASS, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR, Verdict.ERROR)
+COUNTED = (*BAD, Verdict.QUALITY_WARNING, Verdict.UNEXPECTED_PASS, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR, Verdict.ERROR)
 """The verdicts whose numbers every report says first."""
 
 NUMBERS: Mapping[str, str] = MappingProxyType(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,19 @@ def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform
         substitutes.get(operation, otherwise)(state, operation)
 
     return performed
+
+
+def _expecting(performed: Perform) -> Perform:
+    """Return what does operations as ``performed``, and forgets what is permitted and not expected: one defect has one outcome."""
+
+    def expecting(state: State, operation: Operation) -> None:
+        performed(state, operation)
+        name = getattr(getattr(operation, "result", None), "name", "")
+        value = state.matrices.get(name)
+        if value is not None and value.permitted is not None:
+            state.matrices[name] = replace(value, permitted=None)
+
+    return expecting
 
 
 @dataclass
@@ -64,7 +77,7 @@ def evaluate_defect(program: Program, subcase: Subcase, substitutes: Mapping[Ope
     Raises:
         GeneratorError, LookupError, ValueError: it cannot be told, or the defect leaves memory.
     """
-    strict = initial_state(program, subcase, substituting(substitutes))
+    strict = initial_state(program, subcase, _expecting(substituting(substitutes)))
     state = LenientState(**vars(strict))
     if beyond is not None:
         state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}

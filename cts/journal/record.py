@@ -22,9 +22,9 @@ from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, 
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import CaseResult
 
-SCHEMA = 3
-"""Version of the lines. Schemas 1 and 2 have no parameters; schema 1 has neither header lines nor codes, calls known failures
-``expected_fail``, and says what explains a failure in words alone."""
+SCHEMA = 4
+"""Version of the lines. Schemas 1 to 3 have no quality warnings; schemas 1 and 2 have no parameters; schema 1 has neither header lines nor
+codes, calls known failures ``expected_fail``, and says what explains a failure in words alone."""
 
 MOST_BYTES = 16 << 20
 """Length of a line. A longer one is not read: JSON takes up to 25 times its size when it is."""

@@ -12,12 +12,13 @@ import numpy as np
 from cts.devices.device import Device
 from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
+from cts.kinds.authorities import quoted
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
 from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
-from cts.verdict.expected import Expected
+from cts.verdict.expected import Expected, as_expected
 from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
@@ -64,18 +65,21 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> 
             watch.steps[name] = watch.steps.get(name, 0.0) + seconds
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
-        warnings: list[Failure] = []
+        warned: list[WrongSubcase] = []
         for index, (one, want, before, outcome) in enumerate(zip(plan.programs, plan.expected, plan.before, outcomes, strict=True)):
             mismatches = compare(one, want, before, outcome)
             if mismatches:
                 wrong.append(WrongSubcase(index, outcome, mismatches))
-            else:
-                warnings += [Failure(plan.subcases[index].name, mismatch) for mismatch in compare_quality(want, outcome)]
+            elif unexpected := compare_quality(want, outcome):
+                warned.append(WrongSubcase(index, outcome, unexpected))
     policy = _policy(program, plan.expected)
-    if not wrong:
-        return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy, warnings=tuple(warnings))
-    with watch.step("diagnose"):
-        return _failed(plan, wrong, policy)
+    if wrong:
+        with watch.step("diagnose"):
+            return _failed(case, plan, wrong, policy)
+    if warned:
+        with watch.step("diagnose"):
+            return _warned(case, plan, warned, policy)
+    return Judgement(Verdict.PASS, subcases=len(outcomes), policy=policy)
 
 
 @dataclass(frozen=True)
@@ -213,7 +217,38 @@ def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMa
     return maps[-1] if maps else None
 
 
-def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Judgement:
+def _warned(case: Case, plan: Arrangement, warned: Sequence[WrongSubcase], policy: str) -> Judgement:
+    blocks, failures, diagnoses = _told(case, replace(plan, expected=tuple(map(as_expected, plan.expected))), warned, "more subcases")
+    first = warned[0].mismatches[0]
+    blocks.append("The specification permits these values: nothing has failed.")
+    reason = f"{len(warned)} of {len(plan.subcases)} subcases: {first.summary}" + _first_match(diagnoses)
+    code = Code.QUALITY_WARNING.of(first.position)
+    return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
+
+
+def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Judgement:
+    blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases")
+    reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}" + _first_match(diagnoses)
+    if policy:
+        blocks.append(f"This verdict rests on a policy of the suite: {policy}")
+    kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
+    code = next(code.of() for kind, code in CODES.items() if kind in kinds)
+    return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
+
+
+def _first_match(diagnoses: Sequence[Sequence[Match]]) -> str:
+    return f"; matches: {diagnoses[0][0].text}" if diagnoses[0] else ""
+
+
+def _told(
+    case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], more: str
+) -> tuple[list[str], tuple[Failure, ...], list[tuple[Match, ...]]]:
+    """Return paragraphs about subcases that are not as they should be, what the journal keeps of them, and what explains the first ones.
+
+    Args:
+        plan: whose ``expected`` is what the subcases should be.
+        more: how the subcases are called that are not explained.
+    """
     # A diagnosis evaluates many mutants of the program: the first failing subcases tell what there is to tell.
     diagnoses = _diagnoses(plan, wrong)
     blocks: list[str] = []
@@ -225,19 +260,14 @@ def _failed(plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str) -> Ju
             blocks.append(f"subcase {name}:")
             # What explains a matrix does not explain a stray byte.
             blocks.extend(
-                format_mismatch(mismatch, [match.text for match in matches] if mismatch.matrix else ()) for mismatch in entry.mismatches
+                format_mismatch(mismatch, [match.text for match in matches] if mismatch.matrix else (), quoted(mismatch, case))
+                for mismatch in entry.mismatches
             )
         failures += [
             Failure(name, mismatch, matches, _map(plan, entry, mismatch) if place < len(diagnoses) else None)
             for mismatch in entry.mismatches
         ]
-    reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}"
-    reason += f"; matches: {diagnoses[0][0].text}" if diagnoses[0] else ""
     if len(wrong) > SHOWN_SUBCASES:
         rest = ", ".join(plan.subcases[entry.index].name for entry in wrong[SHOWN_SUBCASES:])
-        blocks.append(f"and {len(wrong) - SHOWN_SUBCASES} more failing subcases: {rest}")
-    if policy:
-        blocks.append(f"This verdict rests on a policy of the suite: {policy}")
-    kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
-    code = next(code.of() for kind, code in CODES.items() if kind in kinds)
-    return Judgement(Verdict.FAIL, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, tuple(failures))
+        blocks.append(f"and {len(wrong) - SHOWN_SUBCASES} {more}: {rest}")
+    return blocks, tuple(failures), diagnoses

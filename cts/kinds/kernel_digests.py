@@ -49,3 +49,5 @@ def _allowed(allowed: ValueSet) -> Iterator[bytes]:
         case Exact() | OneOf():
             for bits in allowed.choices:
                 yield array_bytes(bits)
+            if isinstance(allowed, OneOf) and allowed.free is not None:
+                yield array_bytes(allowed.free)

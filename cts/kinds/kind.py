@@ -54,8 +54,7 @@ class Judgement:
 
     Attributes:
         verdict, code, reason, message, subcases, policy: as in CaseResult.
-        failures: what is not permitted.
-        warnings: what is permitted and not expected, of a case that passes.
+        failures: what is not permitted; of a quality warning, what is permitted and not expected.
     """
 
     verdict: Verdict
@@ -65,7 +64,6 @@ class Judgement:
     subcases: int = 0
     policy: str = ""
     failures: tuple[Failure, ...] = ()
-    warnings: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True)

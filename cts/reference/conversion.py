@@ -9,6 +9,8 @@ one before has rounded may skip that rounding (C5), but not a truncation to inte
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cts.reference import float_controls
@@ -24,6 +26,9 @@ from generators.types import ComponentType
 
 CONVERTED = Authority("KHR-CVT-01")
 
+NO_INFINITY = "F-KHR-23"
+"""Position on which it rests that a number beyond the range of the result is rounded as any other."""
+
 _READS_SIGNED = (Conversion.S_TO_F, Conversion.S_TO_S)
 
 Bits = tuple[np.ndarray, ...]
@@ -37,7 +42,8 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
         GeneratorError: the result is undefined, nothing is promised of an element, or a float is known by an envelope only.
     """
     found: list[np.ndarray] = []
-    for bits in value.every_bits:
+    before = value.free
+    for bits in value.expected_bits:
         found += _convert(bits, value.component, target, conversion, saturating)
     for origin in value.origins:
         found += _from_origin(origin, target, conversion, saturating)
@@ -46,9 +52,23 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     origins: tuple[Origin, ...] = ()
     if target.is_float and others:
         signed = conversion in _READS_SIGNED
-        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in value.every_bits))
+        origins = (*value.origins, *(Origin(value.component, bits, signed) for bits in value.expected_bits))
     known = Choice(tuple(others.values())) if others else CERTAIN
-    return MatrixValue(target, found[0], target.is_float, known, origins=origins, authority=CONVERTED)
+    converted = MatrixValue(target, found[0], target.is_float, known, origins=origins, authority=CONVERTED)
+    beyond = before | _overflows(value, target, conversion)
+    if not beyond.any():
+        return converted
+    permitted = Choice(tuple(others.values()), beyond)
+    return replace(converted, permitted=permitted, authority=replace(CONVERTED, quality=NO_INFINITY))
+
+
+def _overflows(value: MatrixValue, target: ComponentType, conversion: Conversion) -> np.ndarray:
+    """Return which elements are beyond the largest float of ``target``. Whatever it makes of them, Vulkan lets an implementation assume
+    that there are no infinities (C30); of 8-bit floats SPV_EXT_float8 says what becomes of them (C13)."""
+    if not target.is_float or is_float8(target):
+        return np.zeros(value.bits.shape, bool)
+    numbers = values(value.bits, value.component) if value.component.is_float else _numbers(value.bits, value.component, conversion)
+    return np.asarray(np.abs(numbers.astype(np.float64)) > largest_finite(target))
 
 
 def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:

@@ -6,7 +6,7 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.reference.trees import is_defined
-from cts.reference.values import Certain, MatrixValue
+from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
@@ -53,7 +53,7 @@ def _get(state: State, variable: Variable, path: Path) -> MatrixValue:
     if not is_defined(found):
         raise GeneratorError(f"components of variable {variable.name} are used before they are written; store a whole matrix first")
     assert isinstance(found, MatrixValue)
-    if not isinstance(found.known, Certain):
+    if not found.is_certain:
         raise GeneratorError(f"components of variable {variable.name} are not proved exact; update matrices that were loaded")
     return found
 

@@ -152,5 +152,5 @@ def outcome(state: State) -> Expected:
     state.run(program.operations)
     written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
     placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))
-    judged_by_policy = any(isinstance(p.permitted, Interval) and p.permitted.envelope is not None for p in placed)
+    judged_by_policy = any(isinstance(p.expected, Interval) and p.expected.envelope is not None for p in placed)
     return Expected(placed, (ENVELOPE_NOTE,) if judged_by_policy else ())

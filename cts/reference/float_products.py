@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cts.reference.values import Certain, Envelope, MatrixValue
 from cts.verdict.expected import Authority, Proof
 from generators.errors import GeneratorError
-from generators.numerics.error_bounds import envelope
-from generators.numerics.exactness import History, exactness
+from generators.numerics.error_bounds import envelope, hull
+from generators.numerics.exactness import Exactness, History, exactness, factors_fit, permitted_precision
 from generators.numerics.formats import encode, largest_finite
 from generators.numerics.rounding import nearest
 from generators.numerics.summation import exact_sum
@@ -16,15 +18,21 @@ from generators.types import ComponentType
 
 PRODUCT, ROUNDED_PRODUCT = Authority("KHR-MAD-03"), Authority("KHR-MAD-04")
 
+FACTORS, SUMS = "F-KHR-25", "F-KHR-26"
+"""Positions on which it rests that factors have all bits of their types, and sums those of C and Result."""
+
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType) -> MatrixValue:
     """``a`` x ``b`` + ``c`` for floats (KHR-MAD-03, KHR-MAD-04).
+
+    Expected is the exact value where every sum is exact in the narrowest plausible accumulation, and else the suite's envelope. Permitted
+    is what any order, grouping and rounding of factors, products and sums to the bits that must be kept can give.
 
     Raises:
         GeneratorError: an operand is not finite, or a sum within its bound may overflow: nothing is promised then (facts.md C30).
     """
     types = (a.component, b.component, c.component, result)
-    left, right, addend = a.numbers, b.numbers, c.numbers
+    left, right, addend = a.numbers, b.numbers, c.addend
     before = c.known.bound if isinstance(c.known, Envelope) else np.zeros(addend.shape)
     proof = exactness(left, right, addend, types, c.history)
     center, lost = exact_sum(left, right, addend, proof)
@@ -32,9 +40,47 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     proved = proof.exact & (before == 0)
     if proved.all():
         known = Certain(Proof(proof.precision, proof.margin_bits))
-        return MatrixValue(result, encode(result, center), True, known, history, authority=PRODUCT)
+        value = MatrixValue(result, encode(result, center), True, known, history, authority=PRODUCT)
+        return _with_permitted(value, (left, right, addend), types, c, center, lost)
     magnitude, bound = envelope(left, right, addend, proof, center, lost, before)
     if (np.maximum(magnitude, np.abs(center)) + bound > largest_finite(result)).any():
         raise GeneratorError(f"a sum of a float multiply-add may overflow {result}; make the operands smaller (facts.md C30)")
     bits = encode(result, nearest(result, center))
-    return MatrixValue(result, bits, True, Envelope(center, bound, magnitude), history, authority=ROUNDED_PRODUCT)
+    value = MatrixValue(result, bits, True, Envelope(center, bound, magnitude), history, authority=ROUNDED_PRODUCT)
+    return _with_permitted(value, (left, right, addend), types, c, center, lost)
+
+
+def _with_permitted(
+    value: MatrixValue,
+    operands: tuple[np.ndarray, np.ndarray, np.ndarray],
+    types: tuple[ComponentType, ComponentType, ComponentType, ComponentType],
+    c: MatrixValue,
+    center: np.ndarray,
+    lost: np.ndarray,
+) -> MatrixValue:
+    """Return the result with what is permitted of it, where that is more than what is expected.
+
+    Args:
+        value: the result with what is expected.
+        operands: the numbers of A, B and C. ``types``: theirs and the result's. ``c``: C itself.
+        center, lost: as of generators.numerics.error_bounds.hull.
+    """
+    left, right, addend = operands
+    before = c.permitted.bound if isinstance(c.permitted, Envelope) else np.zeros(center.shape)
+    precision = permitted_precision(*types)
+    proof = exactness(left, right, addend, types, c.history, precision)
+    fit = factors_fit(left, right, precision)
+    proof = replace(proof, exact=proof.exact & fit)
+    if (proof.exact & (before == 0)).all():
+        return value
+    magnitude, bound = hull(left, right, addend, proof, center, lost, before)
+    if isinstance(value.known, Envelope):
+        bound = np.maximum(bound, value.known.bound)
+    quality = FACTORS if _only_factors_round(left, right, addend, proof, fit) and not before.any() else SUMS
+    return replace(value, permitted=Envelope(center, bound, magnitude), authority=replace(value.authority, position=SUMS, quality=quality))
+
+
+def _only_factors_round(left: np.ndarray, right: np.ndarray, addend: np.ndarray, proof: Exactness, fit: np.ndarray) -> bool:
+    """Tell whether every element that is not exact in the bits that must be kept is one product, whose factors do not fit them."""
+    terms = (left != 0).astype(np.float64) @ (right != 0).astype(np.float64) + (addend != 0)
+    return bool((proof.exact | (~fit & (terms <= 1))).all())

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from cts.reference.values import MatrixValue
+from cts.reference.values import MatrixValue, Range
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.numerics.formats import integers
 from generators.types import ComponentType, MatrixOperands
 
 WRAPPED, SATURATED = Authority("KHR-MAD-06"), Authority("KHR-MAD-08")
+
+CLAMPED_ONCE = "F-KHR-12"
+"""Position on which it rests that only the last addition clamps."""
 
 _FLOAT64_INTEGERS = 1 << 53
 
@@ -46,8 +51,18 @@ def _product(a: np.ndarray, b: np.ndarray, signed_a: bool, signed_b: bool) -> np
     return np.asarray(a @ b)
 
 
-def _saturated(a: np.ndarray, b: np.ndarray, c: np.ndarray, flags: MatrixOperands, result: ComponentType) -> np.ndarray:
-    """``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64."""
+def _saturated(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, flags: MatrixOperands, result: ComponentType, before: Range | None
+) -> tuple[np.ndarray, Range | None]:
+    """Return ``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64, and what is permitted, if that is more.
+
+    An implementation that clamps after each term, or after groups of them, may lose what lies beyond an end and come back from that end by
+    all terms of the other sign.
+
+    Args:
+        a, b, c: extended to 64 bits.
+        before: what is permitted of C, where that is more than C.
+    """
     signed_a, signed_b = bool(flags & MatrixOperands.A_SIGNED), bool(flags & MatrixOperands.B_SIGNED)
     signed = bool(flags & MatrixOperands.RESULT_SIGNED)
     low, high = (-(1 << (result.bits - 1)), (1 << (result.bits - 1)) - 1) if signed else (0, (1 << result.bits) - 1)
@@ -70,7 +85,17 @@ def _saturated(a: np.ndarray, b: np.ndarray, c: np.ndarray, flags: MatrixOperand
     if product.size and (((product + total) // 2).max() > high or ((product - total) // 2).min() < low):
         raise GeneratorError("the product of a saturating multiply-add may overflow, which is undefined; make A or B smaller (KHR-MAD-10)")
     clamped = np.clip(product + addend, low, high)
-    return clamped.view(np.uint64) if clamped.dtype == np.int64 else np.asarray(clamped % (1 << 64)).astype(np.uint64)
+    least, most = (addend, addend) if before is None else (before.low.astype(number), before.high.astype(number))
+    rises, falls = (product + total) // 2, (total - product) // 2
+    lowest, highest = np.clip(product + least, low, high), np.clip(product + most, low, high)
+    lowest = np.where(most + rises > high, np.minimum(lowest, high - falls), lowest)
+    highest = np.where(least - falls < low, np.maximum(highest, low + rises), highest)
+    permitted = None
+    if (lowest != highest).any():
+        read = np.dtype(f"{'i' if signed else 'u'}{result.bytes}")
+        permitted = Range(np.clip(lowest, low, high).astype(read), np.clip(highest, low, high).astype(read), clamped.astype(read), signed)
+    bits = clamped.view(np.uint64) if clamped.dtype == np.int64 else np.asarray(clamped % (1 << 64)).astype(np.uint64)
+    return bits, permitted
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, flags: MatrixOperands) -> MatrixValue:
@@ -79,12 +104,16 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     Raises:
         GeneratorError: a saturating one that the specification leaves undefined.
     """
+    for operand in (a, b):
+        operand.check_operand()
     left = extend(a, bool(flags & MatrixOperands.A_SIGNED))
     right = extend(b, bool(flags & MatrixOperands.B_SIGNED))
     addend = extend(c, bool(flags & MatrixOperands.C_SIGNED))
     if flags & MatrixOperands.SATURATING_ACCUMULATION:
-        total = _saturated(left, right, addend, flags, result)
-    else:
-        total = _product(left, right, bool(flags & MatrixOperands.A_SIGNED), bool(flags & MatrixOperands.B_SIGNED)) + addend
-    authority = SATURATED if flags & MatrixOperands.SATURATING_ACCUMULATION else WRAPPED
-    return MatrixValue(result, total.astype(result.bits_dtype), authority=authority)
+        before = c.permitted if isinstance(c.permitted, Range) else None
+        total, permitted = _saturated(left, right, addend, flags, result, before)
+        authority = SATURATED if permitted is None else replace(SATURATED, quality=CLAMPED_ONCE)
+        return MatrixValue(result, total.astype(result.bits_dtype), authority=authority, permitted=permitted)
+    c.check_operand()
+    total = _product(left, right, bool(flags & MatrixOperands.A_SIGNED), bool(flags & MatrixOperands.B_SIGNED)) + addend
+    return MatrixValue(result, total.astype(result.bits_dtype), authority=WRAPPED)

@@ -11,7 +11,7 @@ from cts.reference.memory import Memory, part_of, stored
 from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import Addresses, addresses
-from cts.reference.values import Certain, MatrixValue
+from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode
 from generators.program.functions import Function
@@ -110,7 +110,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
         before = state.matrices.get(operation.before.name)
         if before is None:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep those of {operation.before.name}, which are undefined")
-        if not isinstance(before.known, Certain):
+        if not before.is_certain:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed
     state.matrices[operation.result.name] = MatrixValue(type_.component, bits, computed)

@@ -45,10 +45,12 @@ def transpose(state: State, operation: Transpose) -> None:
     if source.use_value is not Use.ACCUMULATOR or target != expected:
         raise GeneratorError(f"{operation.result.name}: a transposition is from an accumulator to B, rows for columns (CM2-TR-01)")
     value = state.matrices[operation.matrix.name]
-    bits, *others = (_transposed(bits) for bits in value.every_bits)
+    free = _transposed(value.free) if value.free.any() else None
+    bits, *others = (_transposed(bits) for bits in value.expected_bits)
     known = Choice(tuple(others)) if others else CERTAIN
     origins = tuple(replace(origin, bits=_transposed(origin.bits)) for origin in value.origins)
-    transposed = MatrixValue(value.component, bits, value.computed, known, origins=origins)
+    permitted = None if free is None else Choice(tuple(others), free)
+    transposed = MatrixValue(value.component, bits, value.computed, known, origins=origins, permitted=permitted, authority=value.authority)
     state.matrices[operation.result.name] = _with_flushed(transposed, TRANSPOSED)
 
 
@@ -58,15 +60,19 @@ def _transposed(bits: np.ndarray) -> np.ndarray:
 
 def _with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
     """Return ``value``, in which zero is allowed too where it is denormal (C17, C29), and where it is zero either one (C7, C16)."""
-    value = replace(value, authority=authority)
+    value = replace(value, authority=replace(authority, quality=value.authority.quality))
     if not value.component.is_float or not isinstance(value.known, Certain | Choice):
         return value
+    if value.permitted is not None and not isinstance(value.permitted, Choice):
+        return value
     sign = value.component.bits_dtype.type(sign_bit(value.component))
-    found = value.every_bits
+    found = value.expected_bits
     if any(((bits & ~sign) == 0).any() for bits in found):
         value = replace(value, computed=True)
     tiny = [denormals(values(bits, value.component), value.component) for bits in found]
     if not np.any(tiny):
         return value
     flushed = tuple(np.where(where, bits & sign, bits) for bits, where in zip(found, tiny, strict=True) if where.any())
-    return replace(value, known=Choice((*found[1:], *flushed)), computed=True)
+    every = (*found[1:], *flushed)
+    permitted = replace(value.permitted, others=every) if isinstance(value.permitted, Choice) else None
+    return replace(value, known=Choice(every), computed=True, permitted=permitted)

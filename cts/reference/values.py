@@ -30,20 +30,23 @@ class Choice:
     """A rule of the specification allows several values of each element.
 
     Attributes:
-        others: what is allowed besides the bits of the value, each unsigned and of their shape; at least one.
+        others: what is allowed besides the bits of the value, each unsigned and of their shape; at least one, or ``free``.
+        free: where anything at all is allowed, bool; None for nowhere.
     """
 
     others: tuple[np.ndarray, ...]
+    free: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Range:
-    """A rule of the specification allows all values from ``low`` to ``high``; ``center`` is the true one. Float64, (instances, rows,
-    columns)."""
+    """A rule of the specification allows all values from ``low`` to ``high``; ``center`` is the true one. (instances, rows, columns) of
+    float64, or of integers that are read as ``signed`` says."""
 
     low: np.ndarray
     high: np.ndarray
     center: np.ndarray
+    signed: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class MatrixValue:
         origins: numbers that conversions may take in place of the elements, of a float that a conversion has rounded.
         authority: what says that the elements are these.
         nan_kept: whether a NaN should keep its bits: the elements were only moved (F-KHR-33).
+        permitted: what else the elements may be where more is permitted than expected; None where the two are the same.
     """
 
     component: ComponentType
@@ -104,6 +108,24 @@ class MatrixValue:
     origins: tuple[Origin, ...] = ()
     authority: Authority = NO_AUTHORITY
     nan_kept: bool = False
+    permitted: Knowledge | None = None
+
+    def check_operand(self) -> None:
+        """Refuse elements that an operation takes and would be blamed for.
+
+        Raises:
+            GeneratorError: more is permitted of them than expected.
+        """
+        if self.permitted is not None:
+            raise GeneratorError(
+                "a result of which the specification permits more than this suite expects is the operand of another operation, which would "
+                "be blamed for it; use data that are exact in the bits that must be kept"
+            )
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether the bits are all that the elements may be."""
+        return isinstance(self.known, Certain) and self.permitted is None
 
     @property
     def numbers(self) -> np.ndarray:
@@ -111,6 +133,16 @@ class MatrixValue:
 
         Raises:
             GeneratorError: the specification allows several values.
+        """
+        self.check_operand()
+        return self.addend
+
+    @property
+    def addend(self) -> np.ndarray:
+        """Return the elements as C of a float multiply-add, which goes on with what is permitted of them; else as ``numbers``.
+
+        Raises:
+            GeneratorError: a rule allows several values.
         """
         match self.known:
             case Certain():
@@ -126,6 +158,28 @@ class MatrixValue:
         """Return the allowed bits of each element, the most usual first.
 
         Raises:
+            GeneratorError: they are not a few, or more is permitted.
+        """
+        self.check_operand()
+        return self.expected_bits
+
+    @property
+    def free(self) -> np.ndarray:
+        """Return where anything at all is permitted, bool; then the rest has ``expected_bits``.
+
+        Raises:
+            GeneratorError: more is permitted than expected, and not anything.
+        """
+        if isinstance(self.permitted, Choice) and self.permitted.free is not None:
+            return self.permitted.free
+        self.check_operand()
+        return np.zeros(self.bits.shape, bool)
+
+    @property
+    def expected_bits(self) -> tuple[np.ndarray, ...]:
+        """Return the bits that are expected of each element, the most usual first.
+
+        Raises:
             GeneratorError: they are not a few.
         """
         match self.known:
@@ -137,19 +191,21 @@ class MatrixValue:
 
     def expectation(self) -> Expectation:
         """Return what memory may hold after this matrix was stored."""
-        allowed = self._allowed()
-        if self.nan_kept and isinstance(allowed, Exact) and allowed.any_nan.any():
-            return Expectation(allowed, replace(allowed, nan_bits=True), self.authority)
-        return one_set(allowed, self.authority)
+        expected = self._allowed(self.known)
+        if self.permitted is not None:
+            return Expectation(self._allowed(self.permitted), expected, self.authority)
+        if self.nan_kept and isinstance(expected, Exact) and expected.any_nan.any():
+            return Expectation(expected, replace(expected, nan_bits=True), self.authority)
+        return one_set(expected, self.authority)
 
-    def _allowed(self) -> ValueSet:
-        match self.known:
+    def _allowed(self, known: Knowledge) -> ValueSet:
+        match known:
             case Certain(proof=proof):
                 return Exact(self.component, self.bits, self.computed, proof)
-            case Choice(others=others):
-                return OneOf(self.component, (self.bits, *others), self.computed)
-            case Range(low=low, high=high, center=center):
-                return Interval(self.component, self.bits, low, high, center)
+            case Choice(others=others, free=free):
+                return OneOf(self.component, (self.bits, *others), self.computed, free)
+            case Range(low=low, high=high, center=center, signed=signed):
+                return Interval(self.component, self.bits, low, high, center, signed=signed)
             case Envelope(center=center, bound=bound, magnitude=magnitude):
                 # The subtraction rounds: one step outward keeps the ends honest.
                 low = np.where(bound == 0, center, np.nextafter(center - bound, -np.inf))
@@ -164,6 +220,7 @@ def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
         value,
         bits=value.bits[positions],
         known=_selected(value.known, positions),
+        permitted=None if value.permitted is None else _selected(value.permitted, positions),
         history=None if history is None else History(history.quantum[positions], history.magnitude[positions]),
         origins=tuple(replace(origin, bits=origin.bits[positions]) for origin in value.origins),
     )
@@ -175,10 +232,10 @@ def _selected(known: Knowledge, positions: np.ndarray) -> Knowledge:
             return known
         case Certain(proof=Proof(precision=precision, margin_bits=margin_bits)):
             return Certain(Proof(precision, margin_bits[positions]))
-        case Choice(others=others):
-            return Choice(tuple(other[positions] for other in others))
-        case Range(low=low, high=high, center=center):
-            return Range(low[positions], high[positions], center[positions])
+        case Choice(others=others, free=free):
+            return Choice(tuple(other[positions] for other in others), None if free is None else free[positions])
+        case Range(low=low, high=high, center=center, signed=signed):
+            return Range(low[positions], high[positions], center[positions], signed)
         case Envelope(center=center, bound=bound, magnitude=magnitude):
             return Envelope(center[positions], bound[positions], magnitude[positions])
     raise AssertionError(known)
@@ -194,8 +251,8 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
     """
     if len(parts) == 1:
         return parts[0][1]
-    if any(isinstance(value.known, Choice | Range) for _, value in parts):
-        raise GeneratorError("arms of a branch give floats that may round either way; use exact data")
+    if any(isinstance(known, Choice | Range) for _, value in parts for known in (value.known, value.permitted)):
+        raise GeneratorError("arms of a branch give numbers of which a rule permits several; use exact data")
     order = np.argsort(np.concatenate([where for where, _ in parts]))
     joined = [value for _, value in parts]
 
@@ -212,8 +269,17 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
         any(value.computed for value in joined),
         _joined(joined, gathered),
         history,
-        authority=next((value.authority for value in joined if value.authority != NO_AUTHORITY), NO_AUTHORITY),
+        authority=_joined_authority(joined),
+        permitted=_joined_envelopes([value.permitted or value.known for value in joined], joined, gathered)
+        if any(value.permitted is not None for value in joined)
+        else None,
     )
+
+
+def _joined_authority(joined: Sequence[MatrixValue]) -> Authority:
+    """Return the first authority of some values, with the first position by which less is expected than permitted."""
+    first = next((value.authority for value in joined if value.authority != NO_AUTHORITY), NO_AUTHORITY)
+    return replace(first, quality=next((value.authority.quality for value in joined if value.authority.quality), ""))
 
 
 Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
@@ -223,8 +289,7 @@ Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
 def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
     """Return what is known of a value whose parts have an only value or an envelope."""
     if any(isinstance(value.known, Envelope) for value in joined):
-        found = [value.known if isinstance(value.known, Envelope) else _certain(value) for value in joined]
-        return Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
+        return _joined_envelopes([value.known for value in joined], joined, gathered)
     proofs = [value.known.proof if isinstance(value.known, Certain) else None for value in joined]
     if not any(proofs):
         return CERTAIN
@@ -234,9 +299,15 @@ def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:
     return Certain(Proof(min(proof.precision for proof in proofs if proof is not None), gathered(margins)))
 
 
+def _joined_envelopes(known: Sequence[Knowledge], joined: Sequence[MatrixValue], gathered: Gathered) -> Envelope:
+    """Return one envelope of what is known of each of ``joined``, of whose elements some have an only value."""
+    found = [one if isinstance(one, Envelope) else _certain(value) for one, value in zip(known, joined, strict=True)]
+    return Envelope(gathered([e.center for e in found]), gathered([e.bound for e in found]), gathered([e.magnitude for e in found]))
+
+
 def _certain(value: MatrixValue) -> Envelope:
-    return Envelope(value.numbers, np.zeros(value.bits.shape), np.abs(value.numbers))
+    return Envelope(value.addend, np.zeros(value.bits.shape), np.abs(value.addend))
 
 
 def _single_term(value: MatrixValue) -> History:
-    return History(quantum_exponents(value.numbers), np.abs(value.numbers))
+    return History(quantum_exponents(value.addend), np.abs(value.addend))

@@ -86,7 +86,7 @@ class Alone:
             result = self._settings.known.judged(result, find_case(self._casebook, aside.id))
             if self._journal is not None:
                 self._journal.append(result)
-            session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start))
+            session.config.hook.pytest_runtest_logreport(report=make_report(aside.nodeid, result, start, self._settings.passing))
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
 

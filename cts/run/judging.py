@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -133,7 +133,7 @@ class Judging:
         if self._journal is not None:
             self._check_parent()
             self._journal.append(result)
-        report = make_report(item.nodeid, result, start)
+        report = make_report(item.nodeid, result, start, settings.passing)
         if self._send_records:
             setattr(report, RECORD, encode(result))
         item.ihook.pytest_runtest_logreport(report=report)
@@ -158,20 +158,21 @@ class Judging:
             self._journal.close()
 
 
-def make_report(nodeid: str, result: CaseResult, start: float) -> pytest.TestReport:
+def make_report(nodeid: str, result: CaseResult, start: float, passing: Collection[Verdict] = PASSING) -> pytest.TestReport:
     """Return the one report of a judgement. Messages stand alone: no traceback of ours explains a device's failure.
 
     Args:
         nodeid: of the case.
         result: what became of it.
         start: seconds since the epoch when judging began; it ended now.
+        passing: the verdicts that do not make the run fail.
     """
     path = nodeid.partition("::")[0]
     longrepr: str | tuple[str, int, str] | None = None
     outcome: Literal["passed", "failed", "skipped"] = "passed"
     if result.verdict in (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR):
         outcome, longrepr = "skipped", (path, 0, result.reason)
-    elif result.verdict not in PASSING:
+    elif result.verdict not in passing:
         outcome, longrepr = "failed", failure_text(result)
     report = pytest.TestReport(
         nodeid,

@@ -23,7 +23,7 @@ from cts.run.progress import Progress, word
 from cts.run.report_writer import report_writer
 from cts.run.session import Settings
 from cts.run.set_aside import SetAside
-from cts.run.tally import PASSING, Digest, Tally, phrase
+from cts.run.tally import Digest, Tally, phrase
 from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.errors import CtsError
@@ -36,6 +36,7 @@ UNEXPLAINED = "cts_unexplained"
 
 _CATEGORIES = {
     Verdict.PASS: "passed",
+    Verdict.QUALITY_WARNING: "quality warnings",
     Verdict.KNOWN_FAIL: "known failures",
     Verdict.NOT_SUPPORTED: "not supported",
     Verdict.RESOURCE_ERROR: "out of memory",
@@ -255,7 +256,7 @@ class Overview:
             self._keep(line)
         self._counted.add((_id(report.nodeid), digest.attempt))
         self._tally.add(digest)
-        bad = digest.verdict not in PASSING
+        bad = digest.verdict not in self._settings.passing
         if bad:
             self._explain(report, digest)
         if self._progress is not None:
@@ -309,12 +310,12 @@ class Overview:
 
     def _exit_code(self, exitstatus: int) -> int:
         """Return the run's exit code, where pytest would end with ``exitstatus``."""
-        now, before = self._tally, self._before
+        now, before, passing = self._tally, self._before, self._settings.passing
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and before.total:
             exitstatus = pytest.ExitCode.OK
         if exitstatus != pytest.ExitCode.OK:
             return exitstatus
-        if before.bad or now.bad or self._findings or self._found_before():
+        if before.bad(passing) or now.bad(passing) or self._findings or self._found_before():
             return pytest.ExitCode.TESTS_FAILED
         if now.total < self._selected:
             return INCOMPLETE
@@ -381,6 +382,10 @@ class Overview:
             out.line(f"known failures of the driver, by golden/known_failures/{self._settings.known.file}:")
         for (verdict, known), count in sorted(tally.known.items()):
             out.line(f"  {count:6d}  {word(verdict).lower()}: {known}", yellow=verdict is Verdict.UNEXPECTED_PASS)
+        if tally.quality:
+            out.line("permitted by the specification, and not what this suite expects; by position:", yellow=True)
+            for position, count in sorted(tally.quality.items()):
+                out.line(f"  {count:6d}  {position or 'no position'}", yellow=True)
         if tally.compiling:
             out.line(f"{tally.compiling} of the timeouts were while a pipeline was made, which breaks no rule", yellow=True)
         for finding in self._findings:

@@ -50,6 +50,7 @@ _OPTIONS = (
     "open_pause",
     "isolation",
     "no_known_failures",
+    "fail_on_quality",
 )
 
 
@@ -97,6 +98,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "no-known-failures",
         "count what golden/known_failures lists for the driver like every other failure",
+        action="store_true",
+    )
+    add(
+        "fail-on-quality",
+        "exit with 1 where something came back that the specification permits and this suite does not expect (quality_warning)",
         action="store_true",
     )
     add("isolation", "auto, on or off: whether a child process holds the device (default: auto, that is on for Vulkan)", metavar="WHEN")
@@ -198,6 +204,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     settings = checked_settings(options)
     if not options["no_known_failures"]:
         settings = replace(settings, known=known_failures(root, casebook, settings.description.driver))
+    settings = replace(settings, fail_on_quality=bool(options["fail_on_quality"]))
     version = suite_version()
 
     reports: Path | None = None

@@ -10,7 +10,9 @@ from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
 from cts.front_ends import FrontEnd
 from cts.judges import JudgeSpec, open_judge
+from cts.run.tally import PASSING, STRICTLY_PASSING
 from cts.verdict.known_failures import NONE_KNOWN, KnownFailures
+from cts.verdict.verdict import Verdict
 from generators.casebook import Tier
 
 
@@ -29,6 +31,7 @@ class Settings:
         repeat: how often each case is judged.
         fallback: see cts.judges.Choice.
         known: known failures of the driver; none where they are not wanted.
+        fail_on_quality: whether a quality warning makes the run fail.
     """
 
     tier: Tier
@@ -42,6 +45,12 @@ class Settings:
     repeat: int = 1
     fallback: str = ""
     known: KnownFailures = NONE_KNOWN
+    fail_on_quality: bool = False
+
+    @property
+    def passing(self) -> frozenset[Verdict]:
+        """Return the verdicts that do not make the run fail."""
+        return STRICTLY_PASSING if self.fail_on_quality else PASSING
 
 
 def open_holder(settings: Settings, findings: list[Finding] | None = None) -> DeviceHolder:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 from cts.devices.device import Step
-from cts.verdict.codes import Reason
+from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import CaseResult, Verdict
 
-PASSING = frozenset({Verdict.PASS, Verdict.KNOWN_FAIL, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
-"""Verdicts that do not make a run fail. A device out of memory says nothing of its conformance."""
+PASSING = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.KNOWN_FAIL, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
+"""Verdicts that do not make a run fail, unless ``--fail-on-quality`` asks for it. A device out of memory says nothing of its
+conformance."""
+
+STRICTLY_PASSING = PASSING - {Verdict.QUALITY_WARNING}
+"""The same with ``--fail-on-quality``."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Tally:
     missing: Counter[Reason] = field(default_factory=Counter)
     known: Counter[tuple[Verdict, str]] = field(default_factory=Counter)
     """By verdict and id of the known failure."""
+    quality: Counter[str] = field(default_factory=Counter)
+    """Quality warnings by id of the position that expects something else."""
     compiling: int = 0
     """Timeouts while a pipeline was made, which break no rule."""
     seconds: float = 0.0
@@ -84,6 +90,8 @@ class Tally:
             self.missing[Reason(digest.code, digest.reason)] += 1
         if digest.verdict in (Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS):
             self.known[digest.verdict, digest.known] += 1
+        if digest.verdict is Verdict.QUALITY_WARNING:
+            self.quality[digest.code.removeprefix(Code.QUALITY_WARNING).removeprefix(".")] += 1
         if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:
             self.compiling += 1
         self.seconds += digest.seconds
@@ -100,10 +108,9 @@ class Tally:
         """Cases of which something is known: those that the device supports, and has memory for."""
         return self.total - self.verdicts[Verdict.NOT_SUPPORTED] - self.verdicts[Verdict.RESOURCE_ERROR]
 
-    @property
-    def bad(self) -> int:
-        """Cases that make the run fail."""
-        return sum(count for verdict, count in self.verdicts.items() if verdict not in PASSING)
+    def bad(self, passing: Collection[Verdict] = PASSING) -> int:
+        """Count the cases that make the run fail, where ``passing`` are the verdicts that do not."""
+        return sum(count for verdict, count in self.verdicts.items() if verdict not in passing)
 
     def phrase(self) -> str:
         """For example ``"120 pass, 3 fail, 8 not_supported"``; ``"none"`` if nothing was counted."""

@@ -23,6 +23,7 @@ class Code(enum.StrEnum):
     MISSING_ROW = "missing.row"
     MISSING_GLSL = "missing.glsl"
     MISSING_JUDGE = "missing.judge"
+    QUALITY_WARNING = "quality_warning"
     FAIL_VALUE = "fail.value"
     FAIL_UNWRITTEN = "fail.unwritten"
     FAIL_PADDING = "fail.padding"
@@ -78,6 +79,9 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.MISSING_ROW: Meaning("the device lists no property row for a matrix or a multiply-add", "`type` or `muladd`"),
         Code.MISSING_GLSL: Meaning("GLSL cannot say what the case does (with `--front-end glsl`)"),
         Code.MISSING_JUDGE: Meaning("the device judges no cases of this kind", "the kind: `kernel`, `static` or `query`"),
+        Code.QUALITY_WARNING: Meaning(
+            "an element has a value that the specification permits and this suite does not expect", "the position that expects another"
+        ),
         Code.FAIL_VALUE: Meaning("an element has a value that it may not have"),
         Code.FAIL_UNWRITTEN: Meaning("an element was not written"),
         Code.FAIL_PADDING: Meaning("bytes between elements were overwritten"),

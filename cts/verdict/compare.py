@@ -26,6 +26,7 @@ CODES: Mapping[Kind, Code] = MappingProxyType(
         "padding overwritten": Code.FAIL_PADDING,
         "wrong value": Code.FAIL_VALUE,
         "not written": Code.FAIL_UNWRITTEN,
+        "permitted, not expected": Code.QUALITY_WARNING,
     }
 )
 """The code of a case that has a mismatch of a kind; the first one counts where it has several. A wrong value may be just what the element
@@ -110,7 +111,7 @@ def _mismatch(kind: Kind, placed: Placed, allowed: ValueSet, got: np.ndarray, wr
         failing_matrix(placed.component, in_matrix, placed.in_matrix(allowed.bits), placed.in_matrix(got)),
         str(proof or ""),
         authority.requirement,
-        authority.position,
+        authority.quality if kind == "permitted, not expected" else authority.position,
     )
 
 
@@ -198,12 +199,13 @@ def _restore(contents: np.ndarray, old: np.ndarray, placed: Placed) -> None:
     scatter(contents, placed.offsets, gather(old, placed.offsets, placed.component))
 
 
-def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = ()) -> str:
+def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: Sequence[str] = ()) -> str:
     """Several lines for people: what is wrong, the first wrong elements with both sides, and what would explain it.
 
     Args:
         mismatch: of compare.
         diagnosis: words of cts.diagnosis.diagnose.diagnose.
+        quotes: what the expectation rests on, with its text; where there are none, ids say it.
     """
     lines = [mismatch.summary]
     listed = mismatch.elements[:_LISTED]
@@ -216,7 +218,7 @@ def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = ()) -> str:
     if mismatch.grounds:
         lines.append(f"  {mismatch.grounds}")
     authority = Authority(mismatch.requirement, mismatch.position)
-    if authority != NO_AUTHORITY:
-        lines.append(f"  required by {authority}")
+    words = quotes or ((str(authority),) if authority != NO_AUTHORITY else ())
+    lines.extend(f"  {'required by' if place == 0 else 'and'} {quote}" for place, quote in enumerate(words))
     lines.extend(f"  matches: {explanation}" for explanation in diagnosis)
     return "\n".join(lines)

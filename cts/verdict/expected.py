@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from generators.errors import GeneratorError
-from generators.numerics.formats import is_nan, sign_bit, values
+from generators.numerics.formats import integers, is_nan, sign_bit, values
 from generators.types import ComponentType
 
 
@@ -110,6 +110,7 @@ class OneOf:
         component: type of the elements.
         choices: bits, unsigned, all of one shape, the most usual first. A NaN stands for all NaNs.
         either_zero: as of Exact.
+        free: where any bits at all are in the set, bool; None for nowhere.
     """
 
     KIND: ClassVar[str] = "alternatives"
@@ -117,6 +118,7 @@ class OneOf:
     component: ComponentType
     choices: tuple[np.ndarray, ...]
     either_zero: bool = False
+    free: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,11 +133,13 @@ class OneOf:
     @property
     def any_nan(self) -> np.ndarray:
         """Return for which elements every NaN is right, bool."""
-        return _any_nan(self.component, self.choices)
+        found = _any_nan(self.component, self.choices)
+        return found if self.free is None else found | self.free
 
     def contains(self, bits: np.ndarray) -> np.ndarray:
         """Return which of ``bits`` (of the shape of the elements) are in the set, bool."""
-        return _in_list(self.component, self.choices, self.either_zero, bits)
+        inside = _in_list(self.component, self.choices, self.either_zero, bits)
+        return inside if self.free is None else inside | self.free
 
 
 @dataclass(frozen=True)
@@ -153,13 +157,14 @@ class ErrorBound:
 
 @dataclass(frozen=True)
 class Interval:
-    """A range of numbers for each element of a float type; never NaN.
+    """A range of numbers for each element; never NaN.
 
     Attributes:
         component: type of the elements.
         bits: those nearest to the true value, unsigned.
-        low, high: the ends, inclusive, float64, of the shape of ``bits``.
-        center: the true value, float64.
+        low, high: the ends, inclusive, of the shape of ``bits``: float64 for floats, the integers that are read for integers.
+        center: the true value, of the same type.
+        signed: how integers are read; None for floats.
         envelope: of an interval that is the suite's policy; None where the specification itself gives the interval.
     """
 
@@ -171,6 +176,7 @@ class Interval:
     high: np.ndarray
     center: np.ndarray
     envelope: ErrorBound | None = None
+    signed: bool | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -184,7 +190,7 @@ class Interval:
 
     def contains(self, bits: np.ndarray) -> np.ndarray:
         """Return which of ``bits`` (of the shape of the elements) are in the set, bool."""
-        number = values(bits, self.component)
+        number = values(bits, self.component) if self.signed is None else integers(bits, self.component, self.signed)
         # NaN compares false and is never inside.
         return np.asarray((number >= self.low) & (number <= self.high))
 
@@ -214,14 +220,17 @@ class Authority:
     Attributes:
         requirement: id of the normative statement, for example ``KHR-MAD-04``; empty where no instruction of a specification made the
             values (code that only moves them).
-        position: id of what this suite holds where the documents are ambiguous; empty where nothing of that kind decides.
+        position: id of what this suite holds where the documents are ambiguous, and what is permitted depends on it; empty where nothing
+            of that kind decides.
+        quality: id of the position by which less is expected than is permitted; empty where the two are the same.
     """
 
     requirement: str = ""
     position: str = ""
+    quality: str = ""
 
     def __str__(self) -> str:
-        return " and ".join(filter(None, (self.requirement, self.position)))
+        return " and ".join(filter(None, (self.requirement, self.position, self.quality)))
 
 
 NO_AUTHORITY = Authority()
@@ -314,3 +323,11 @@ class Expected:
 
     placed: tuple[Placed, ...]
     notes: tuple[str, ...] = field(default=())
+
+
+def as_expected(expected: Expected) -> Expected:
+    """Return what a dispatch may leave, where nothing but what is expected is permitted."""
+    return replace(
+        expected,
+        placed=tuple(replace(one, expectation=one_set(one.expected, one.expectation.authority)) for one in expected.placed),
+    )

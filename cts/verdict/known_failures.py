@@ -133,12 +133,13 @@ class KnownFailures:
         A case that failed as an entry says is a ``known_fail``; one that passed, although every entry that names it says that it fails, is
         an ``unexpected_pass``. Whatever else happened stays as it is.
         """
-        if result.verdict is not Verdict.PASS and result.verdict not in FAILING:
+        passed = result.verdict in (Verdict.PASS, Verdict.QUALITY_WARNING)
+        if not passed and result.verdict not in FAILING:
             return result
         entries = self.entries_of(case, result.front_end)
         if not entries:
             return result
-        if result.verdict is Verdict.PASS:
+        if passed:
             return result if any("pass" in entry.ends for entry in entries) else _unexpected(result, entries[0])
         known = next((entry for entry in entries if entry.foresees(result)), None)
         return result if known is None else _known(result, known)

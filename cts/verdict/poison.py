@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from cts.verdict.elements import byte_offsets, scatter
-from cts.verdict.expected import Expected, ValueSet
+from cts.verdict.expected import Expected, OneOf, ValueSet
 from generators.errors import GeneratorError
 from generators.program.program import Program, Subcase
 from generators.types import StorageClass
@@ -35,7 +35,11 @@ def poison(allowed: ValueSet) -> np.ndarray:
         if not taken.any():
             return bits
         bits = np.where(taken, bits.dtype.type(replacement), bits)
-    if not allowed.contains(bits).any():
+    taken = allowed.contains(bits)
+    if isinstance(allowed, OneOf) and allowed.free is not None:
+        # Where everything is permitted, the complement is at least not what is expected.
+        bits, taken = np.where(allowed.free, ~allowed.bits, bits), taken & ~allowed.free
+    if not taken.any():
         return bits
     raise GeneratorError("an element allows so many values that none is left for poison; make its data tighter")
 

@@ -14,11 +14,13 @@ from cts.verdict.sizes import Count, Ordinal, Seconds
 class Verdict(enum.StrEnum):
     """What became of a case. ``error`` is the suite's own fault; the others speak of the device.
 
+    ``quality_warning`` is a case with values that the specification permits and this suite does not expect, and with no others wrong.
     ``resource_error`` is a device out of memory, also alone; ``flaky`` is a case whose runs alone disagree.
     ``known_fail`` is a failure that golden/known_failures lists for the driver; ``unexpected_pass`` is a pass where it lists a failure.
     """
 
     PASS = "pass"
+    QUALITY_WARNING = "quality_warning"
     KNOWN_FAIL = "known_fail"
     UNEXPECTED_PASS = "unexpected_pass"
     FAIL = "fail"
@@ -63,7 +65,8 @@ class CaseResult:
         seconds: wall time of the case: total, and by step (``emit``, ``expect``, ``device``, ``compare``, and what the device
             tells of itself, for example ``pipeline``).
         policy: why the verdict rests on a policy of the suite; empty if it rests on the specification alone.
-        failures: of a failed case, what is not permitted, in the order of its subcases.
+        failures: of a failed case, what is not permitted, in the order of its subcases; of a quality warning, what is permitted and not
+            expected.
         positions: ids of what the suite holds where documents are ambiguous, on which verdicts of the family rest.
         step: where the device failed, by the name of a cts.devices.device.Step; empty where no step did.
         attempt: which of the judgements that ``--repeat`` asks for this is, from 1 up.

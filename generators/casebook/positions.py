@@ -32,6 +32,12 @@ class Position:
     position: str
     because: str
 
+    @property
+    def words(self) -> str:
+        """Return question, answer and reason in one sentence."""
+        between = "" if self.question.endswith("?") else ":"
+        return f"{self.question}{between} {self.position}, because {self.because}"
+
 
 def load_positions(root: Path) -> Mapping[str, Position]:
     """Every position by its id, in the order of the file; none where there is no file.

@@ -3,7 +3,8 @@
 Exact data are integers times a power of two: every product and every c is a multiple of one quantum q, and the sum of all
 absolute values stays below 2**p q, where p is the narrowest accumulation that is plausible. Then every partial sum in every
 order is representable, and every implementation with at least p bits returns the exact value (facts.md C31).
-The results use the top bits of that budget and odd low bits, so that a sum kept in a narrower type shows.
+The results use the top bits of that budget and odd low bits, so that a sum kept in a narrower type shows. By default p is what every
+implementation must keep (F-KHR-26); ``full`` data need all bits of C and Result.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generators.inputs.whole_numbers import budget, few, near, up_to
-from generators.numerics.exactness import accumulation_precision
+from generators.inputs.whole_numbers import budget, few, full_budget, near, up_to
+from generators.numerics.exactness import accumulation_precision, permitted_precision
 from generators.numerics.rounding import to_bits
 from generators.property_rows import PropertyRow
-from generators.types import ComponentType
+from generators.types import COMPONENT_TYPES, ComponentType
 
 
 @dataclass(frozen=True)
@@ -80,24 +81,42 @@ def _integers(chain: Chain, rng: np.random.Generator, most: int) -> tuple[np.nda
     return a, b
 
 
-def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (0, 0)) -> Operands:
-    """Draw operands whose results are near the end of the accumulation's width, with odd low bits; a and b scaled by powers of two."""
+def exact(chain: Chain, rng: np.random.Generator, exponents: tuple[int, int] = (0, 0), full: bool = False) -> Operands:
+    """Draw operands whose results are near the end of the accumulation's width, with odd low bits; a and b scaled by powers of two.
+
+    ``full``: for all bits of C and Result, else for those that must be kept.
+    """
     row = chain.row
-    most = budget(row)
+    most = full_budget(row) if full else budget(row)
     largest_c = min(most // 2, 1 << row.c.precision)
     a, b = _integers(chain, rng, most - largest_c)
     c = near(largest_c, chain.shapes[2], rng)
-    return Operands(_scaled(a, exponents[0], row.a), _scaled(b, exponents[1], row.b), _scaled(c, sum(exponents), row.c))
+    return _operands(row, (a, b, c), (exponents[0] + _exponent(most), exponents[1] + _exponent(most)))
 
 
-def cancelling_exact(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Draw operands of which c is the negated sum of the products but for a small odd rest: a sum that drops low bits on the way shows in
-    all of the result."""
+def cancelling_exact(chain: Chain, rng: np.random.Generator, full: bool = False) -> Operands:
+    """Draw operands of which c is the negated sum of the products and a small odd rest: a sum that drops low bits on the way
+    shows in all of the result.
+
+    ``full``: as of ``exact``.
+    """
     row = chain.row
-    a, b = _integers(chain, rng, max(1, min(budget(row) // 2 - 8, (1 << row.c.precision) - 8)))
+    most = full_budget(row) if full else budget(row)
+    a, b = _integers(chain, rng, max(1, min(most // 2 - 8, (1 << row.c.precision) - 8)))
     total = chain.repeats * np.einsum("ismk,iskn->imn", a, b)
     c = -total + 2 * rng.integers(-3, 3, total.shape) + 1
-    return Operands(_scaled(a, 0, row.a), _scaled(b, 0, row.b), _scaled(c, 0, row.c))
+    return _operands(row, (a, b, c), (_exponent(most), _exponent(most)))
+
+
+def _exponent(most: int) -> int:
+    """Return the power of two that A and B each are scaled by, where the magnitudes of all terms add up to ``most``: a sum of 24 bits that
+    is kept in f16, which is permitted (F-KHR-26), neither overflows nor is denormal."""
+    return -5 if most.bit_length() == COMPONENT_TYPES["f32"].precision else 0
+
+
+def _operands(row: PropertyRow, numbers: tuple[np.ndarray, np.ndarray, np.ndarray], exponents: tuple[int, int]) -> Operands:
+    a, b, c = numbers
+    return Operands(_scaled(a, exponents[0], row.a), _scaled(b, exponents[1], row.b), _scaled(c, sum(exponents), row.c))
 
 
 def _normal_values(component: ComponentType, count: int, rng: np.random.Generator, exponent_range: tuple[int, int]) -> np.ndarray:
@@ -116,11 +135,12 @@ def _reachable(row: PropertyRow, side: ComponentType) -> tuple[int, int]:
     return max(low_side, low_result, low_c), min(high_side, high_result, high_c)
 
 
-def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
+def identity(chain: Chain, rng: np.random.Generator, which: str, full: bool = False) -> Operands:
     """Draw operands of which one has a single one (or, permuted, plus or minus one) in each row or column, so that the other comes through.
 
     ``which``: ``"a"`` for A an identity matrix and B distinct values, ``"b"`` the reverse, ``"permutation"`` for A a signed
-    permutation matrix. c is zero. A result is a single product: exact in any accumulation that holds the type.
+    permutation matrix. c is zero. A result is a single product: exact in any accumulation that holds the type. ``full``: with all bits of
+    the type, as far as C and Result have them, else with those that must be kept.
     """
     row = chain.row
     shape_a, shape_b, shape_c = chain.shapes
@@ -134,7 +154,8 @@ def identity(chain: Chain, rng: np.random.Generator, which: str) -> Operands:
         order = rng.permutation(max(row.m, row.k))[: row.m] % row.k
         ones[..., np.arange(row.m), order] = rng.choice(np.array([-1.0, 1.0]), row.m)
     values = _normal_values(other, int(np.prod(shape_other)), rng, _reachable(row, other)).reshape(shape_other)
-    precision = min(other.precision, row.result.precision, accumulation_precision(row.a, row.b, row.c, row.result))
+    kept = accumulation_precision if full else permitted_precision
+    precision = min(other.precision, row.result.precision, kept(row.a, row.b, row.c, row.result))
     if precision < other.precision:
         values = to_bits(values, precision, np.trunc)
     a, b = (ones, values) if which != "b" else (values, ones)

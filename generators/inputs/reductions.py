@@ -16,15 +16,17 @@ def _signed(magnitudes: np.ndarray, signs: str, rng: np.random.Generator) -> np.
     return -magnitudes if signs == "negative" else magnitudes
 
 
-def summands(component: ComponentType, shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator) -> np.ndarray:
-    """Draw multiples of one unit, not zero, whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units.
-    Where there are more elements than units, the others are zero, other ones for each draw.
+def summands(
+    component: ComponentType, shape: tuple[int, ...], group: int, signs: str, rng: np.random.Generator, largest: int | None = None
+) -> np.ndarray:
+    """Draw multiples of one unit, not zero, whose sum over any ``group`` of them is exact: the magnitudes add up to at most 2^p units,
+    and each is at most ``largest``. Where there are more elements than units, the others are zero, other ones for each draw.
 
     Returns:
         float64 of ``shape``.
     """
     budget = 1 << component.precision
-    most = budget // group
+    most = budget // group if largest is None else min(budget // group, largest)
     if most >= 1:
         whole = rng.integers(1, most, shape, endpoint=True).astype(np.float64)
     else:

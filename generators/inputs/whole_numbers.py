@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from generators.numerics.exactness import accumulation_precision
+from generators.numerics.exactness import accumulation_precision, permitted_precision
 from generators.property_rows import PropertyRow
 
 
 def budget(row: PropertyRow) -> int:
-    """Return what the magnitudes of all terms of a sum of a float ``row`` may add up to: every partial sum is then a whole number that the
-    narrowest accumulation holds."""
+    """Return what the magnitudes of all terms of a sum of a float ``row`` may add up to: every partial sum is then a whole number of as
+    many bits as every implementation must keep, and one value is permitted."""
+    return (1 << permitted_precision(row.a, row.b, row.c, row.result)) - 1
+
+
+def full_budget(row: PropertyRow) -> int:
+    """Return the same for all bits of the narrowest plausible accumulation: sums need bits that an implementation may leave out."""
     return (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
 
 

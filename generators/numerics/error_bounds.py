@@ -3,7 +3,7 @@
 The specification gives no bound for a float multiply-add (KHR-MAD-04, facts.md C1). The envelope is a policy of this suite:
 |D - x| <= (K + 1) * 2**(1 - p) * S + ulp(x), plus what flushing denormals may remove; S = sum |a*b| + |c|, p the bits of the
 narrowest plausible accumulation. It holds for any order, any tree, any blocked alignment and any direction of rounding with
-p bits.
+p bits. What a multiply-add is permitted to give has a hull of its own, which holds factors and products that are rounded, too.
 """
 
 from __future__ import annotations
@@ -45,6 +45,29 @@ def envelope(
     """
     magnitude = proof.magnitude + before
     bound = before + lost + (a.shape[-1] + 1) * 2.0 ** (1 - proof.precision) * magnitude + _flushed(a, b, c, proof)
+    bound = bound + ulp(proof.types[3], np.abs(center) + bound)
+    return magnitude, np.where(proof.exact & (before == 0), 0.0, bound)
+
+
+def hull(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness, center: np.ndarray, lost: np.ndarray, before: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return S and the bound of |D - ``center``| for D = ``a`` x ``b`` + ``c`` with factors, products and sums each rounded to the bits of
+    ``proof``, in any direction, order and grouping; float64, (..., M, N).
+
+    A term takes part in a rounding of each factor, one of their product, and at most one for each further term that is not zero: with n
+    such terms it changes by no more than (1 + u)**(n + 3) - 1 of itself, u = 2**(1 - p). One ULP of the result's type and what flushing
+    denormals may take are added.
+
+    Args:
+        a, b, c, center, lost: as of ``envelope``.
+        proof: the exactness in the bits that must be kept. Where it proves the sum and ``before`` is 0, the bound is 0.
+        before: the bound of ``c``.
+    """
+    terms = (a != 0).astype(np.float64) @ (b != 0).astype(np.float64) + (c != 0)
+    magnitude = proof.magnitude + before
+    relative = np.expm1((terms + 3) * np.log1p(2.0 ** (1 - proof.precision)))
+    bound = before + lost + relative * magnitude + _flushed(a, b, c, proof)
     bound = bound + ulp(proof.types[3], np.abs(center) + bound)
     return magnitude, np.where(proof.exact & (before == 0), 0.0, bound)
 

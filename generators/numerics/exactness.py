@@ -23,6 +23,10 @@ NO_TERM = 8192
 FP8_ACCUMULATION = 14
 """Bits of the narrowest accumulator known for 8-bit float inputs: one with 13 fraction bits, whatever the result's type."""
 
+PERMITTED_PRECISION, PERMITTED_PRECISION_OF_BFLOAT16 = 11, 8
+"""Bits of significand to which factors, products and sums of a multiply-add may be rounded: fewer than that nobody calls A x B + C. The
+second is for those of which A, B or Result is bf16."""
+
 _LARGEST_BLOCK = 1 << 22
 """Terms for which quanta are computed one by one; beyond, one quantum serves a row of A and a column of B."""
 
@@ -67,6 +71,28 @@ def accumulation_precision(a: ComponentType, b: ComponentType, c: ComponentType,
     return min(precision, FP8_ACCUMULATION) if min(a.bits, b.bits) == 8 else precision
 
 
+def permitted_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
+    """Significand bits that a multiply-add of these float types must keep of factors, products and sums, whatever its types have."""
+    has_bfloat16 = any(component.name == "bf16" for component in (a, b, result))
+    least = PERMITTED_PRECISION_OF_BFLOAT16 if has_bfloat16 else PERMITTED_PRECISION
+    return min(least, accumulation_precision(a, b, c, result))
+
+
+def factors_fit(a: np.ndarray, b: np.ndarray, precision: int) -> np.ndarray:
+    """Return for which elements of ``a`` x ``b`` every factor of a product that is not zero has at most ``precision`` significant bits;
+    bool, (..., M, N)."""
+    wide_a, wide_b = (_significant_bits(factor) > precision for factor in (a, b))
+    if not wide_a.any() and not wide_b.any():
+        return np.ones((*a.shape[:-1], b.shape[-1]), bool)
+    present_a, present_b = (a != 0).astype(np.float64), (b != 0).astype(np.float64)
+    return np.asarray(wide_a.astype(np.float64) @ present_b + present_a @ wide_b.astype(np.float64) == 0)
+
+
+def _significant_bits(values: np.ndarray) -> np.ndarray:
+    _, exponent = np.frexp(values)
+    return np.asarray(np.where(values == 0, 0, exponent - quantum_exponents(values).astype(np.int32)))
+
+
 def quantum_exponents(values: np.ndarray) -> np.ndarray:
     """Exponent of the largest power of two that divides each value, int16; NO_TERM for zero. ``values`` are finite."""
     fraction, exponent = np.frexp(np.asarray(values, np.float64))
@@ -98,6 +124,7 @@ def exactness(
     c: np.ndarray,
     types: Types,
     history: History | None = None,
+    precision: int | None = None,
 ) -> Exactness:
     """What can be proved of ``a`` x ``b`` + ``c``.
 
@@ -106,6 +133,7 @@ def exactness(
         types: component types of A, B, C and Result, all floats.
         history: of a ``c`` that is itself the sum of earlier products, so that the proof holds for the whole chain; its magnitude is
             at least |c|, its quantum divides c.
+        precision: bits of the accumulation; by default those of the narrowest plausible one.
 
     Raises:
         GeneratorError: a value is NaN or infinite, for which the specification promises nothing (facts.md C30).
@@ -118,7 +146,7 @@ def exactness(
             "a multiply-add has NaN, infinity or an overflowing sum among its operands; use finite, smaller values (facts.md C30)"
         )
     result = types[3]
-    precision = accumulation_precision(*types)
+    precision = accumulation_precision(*types) if precision is None else precision
     quantum = np.minimum(product_quanta(a, b), quantum_exponents(c) if history is None else history.quantum)
     with np.errstate(divide="ignore"):
         margin_bits = np.where(magnitude == 0, np.inf, precision + quantum - np.log2(magnitude))

@@ -111,7 +111,7 @@ def test_an_outcome_without_the_output_is_not_written() -> None:
 def test_the_ends_of_an_interval_are_allowed_and_the_next_values_are_not(end: str) -> None:
     program, subcase = float_case(exact=False)
     expected, before, outcome = perfect(program, subcase)
-    allowed = expected.placed[0].expected
+    allowed = expected.placed[0].permitted
     assert isinstance(allowed, Interval)
     limit = (allowed.low if end == "low" else allowed.high)[0, 0, 0]
     outward = -np.inf if end == "low" else np.inf
@@ -251,7 +251,7 @@ def test_places_that_are_not_aligned_to_the_element_are_compared_too() -> None:
 def quality_case(got: int) -> tuple[Program, Expected, dict[str, np.ndarray], Outcome]:
     """An f16 that may be 1 or its neighbour above and should be 1, and an outcome that has the bits ``got``."""
     one, above = (np.array([[[bits]]], np.uint16) for bits in (0x3C00, 0x3C01))
-    expectation = Expectation(OneOf(F16, (one, above)), Exact(F16, one), Authority("KHR-MAD-04", "F-CM2-4"))
+    expectation = Expectation(OneOf(F16, (one, above)), Exact(F16, one), Authority("KHR-MAD-04", quality="F-CM2-4"))
     expected = Expected((Placed("d_out", np.array([[[0]]]), expectation, "d"),))
     program, subcase = store_program({**PLACE, "type": "f16", "pointee": "f16", "first": 0}, np.ones((1, 1), np.uint16), 2)
     before = initial_contents(program, subcase, expected)

@@ -16,6 +16,7 @@ from cts.diagnosis.diagnose import diagnose
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.elements import scatter
+from cts.verdict.expected import as_expected
 from cts.verdict.failure import Fit, Match
 from generators.kernel import Outcome
 from generators.program.builder import ProgramBuilder
@@ -198,8 +199,9 @@ def float_diagnosis(outcome: np.ndarray) -> list[Match]:
     expected, before, _ = perfect(case.program, case.subcase)
     assert expected.placed[0].expected.KIND == "exact"
     received = Outcome({"d_out": as_bytes(outcome.astype(np.float32))})
-    assert compare(case.program, expected, before, received)
-    return list(diagnose(case.program, case.subcase, expected, before, received))
+    wanted = as_expected(expected)
+    assert compare(case.program, wanted, before, received)
+    return list(diagnose(case.program, case.subcase, wanted, before, received))
 
 
 def test_a_sum_kept_in_bfloat16() -> None:

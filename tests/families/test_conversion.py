@@ -70,7 +70,7 @@ def right(matrix, operation):
 
 def the_other_neighbour(matrix, operation):
     value = convert_value(matrix, operation.result.type.component, operation.conversion, operation.saturating)
-    return value.every_bits[min(1, len(value.every_bits) - 1)]
+    return value.expected_bits[min(1, len(value.expected_bits) - 1)]
 
 
 def by_the_types(matrix, operation):

@@ -4,9 +4,12 @@ import pytest
 
 from cts.defects.evaluation import evaluate_defect
 from cts.diagnosis.diagnose import known_defects
+from cts.reference.evaluate import evaluate
+from cts.verdict.compare import compare, compare_quality
+from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.types import Layout
-from tests.families.evidence import chosen, seen, unseen
+from tests.families.evidence import chosen, outcome_of, parts, seen, unseen
 from tests.suite import casebook
 
 LOAD_STORE = (
@@ -66,13 +69,13 @@ def wanted(id_, **parameters):
             wanted("load_store.stride_rounded_down", access="loaded"),
         ),
         (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.without_c")),
-        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed", type="f16")),
-        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="f16")),
-        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed", type="bf16")),
-        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="bf16")),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed", type="bf16")),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="bf16")),
+        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed", type="e4m3")),
+        (muladd("16x16x16.bf16.bf16.f32.f32", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="e4m3")),
         (muladd("16x8x16.f16.f16.f16.f16", "exact"), wanted("multiply_add.sum_narrowed", type="bf16")),
         (muladd("16x8x16.f16.f16.f16.f16", "exact"), wanted("multiply_add.sum_narrowed_c_last", type="bf16")),
-        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.c_rounded", type="f16")),
+        (muladd("16x16x16.f16.f16.f32.f32", "exact"), wanted("multiply_add.c_rounded", type="bf16")),
         (muladd("16x16x16.s8.u8.s32.s32", "wrap"), wanted("multiply_add.sign_ignored", operand="A")),
         (muladd("16x16x16.u8.s8.s32.s32", "wrap"), wanted("multiply_add.sign_ignored", operand="B")),
         (muladd("16x16x16.u8.u8.s32.s32", "wrap"), wanted("multiply_add.sign_assumed")),
@@ -111,6 +114,23 @@ def test_the_data_show_the_defect(case_id, defect):
     found = seen(case_id, id_, **parameters)
     assert found
     assert not unseen(found)
+
+
+@pytest.mark.parametrize(
+    ("row", "narrow"), [("16x16x16.f16.f16.f32.f32", "f16"), ("16x16x16.bf16.bf16.f32.f32", "bf16"), ("8x8x16.f16.f16.f32.f32", "f16")]
+)
+@pytest.mark.parametrize("id_", ["multiply_add.sum_narrowed", "multiply_add.sum_narrowed_c_last", "multiply_add.c_rounded"])
+def test_a_sum_of_fewer_bits_is_permitted_and_not_expected(row, narrow, id_):
+    program, subcases = parts(muladd(row, "exact"))
+    for defect in chosen(known_defects(program), id_, type=narrow):
+        warned = 0
+        for subcase in subcases:
+            expected = evaluate(program, subcase)
+            before = initial_contents(program, subcase, expected)
+            outcome = outcome_of(program, evaluate_defect(program, subcase, defect.substitutes), before)
+            assert not compare(program, expected, before, outcome), subcase.name
+            warned += bool(compare_quality(expected, outcome))
+        assert warned
 
 
 def test_a_stride_kept_in_16_bits_is_not_one_that_is_ignored():

@@ -67,6 +67,11 @@ UNSEEN = (
     _nobody(_of("multiply_add", "denormals_flushed"), "an implementation may take them for zero (facts.md C29)"),
     _nobody(_of("tensor_access", "in_bounds_mirrored"), "a coordinate in bounds is its own mirror image"),
     _nobody(
+        _of("multiply_add", "sum_rounded", "sum_narrowed", "sum_narrowed_c_last", "c_rounded"),
+        "f64 in f32 is permitted, and not expected (F-KHR-26)",
+        type="f32",
+    ),
+    _nobody(
         _of("tensor_access", "in_bounds_mirrored_to_first"),
         "dimensions of one element hang NVIDIA's devices: tensor_clamp has them in the nightly tier, which shows it",
     ),

@@ -27,7 +27,7 @@ def value(component: str, bits) -> MatrixValue:
 
 
 def allowed_sets(result: MatrixValue) -> list[set[int]]:
-    return [{int(bits) for bits in column} for column in zip(*(a.ravel() for a in result.every_bits), strict=True)]
+    return [{int(bits) for bits in column} for column in zip(*(a.ravel() for a in result.expected_bits), strict=True)]
 
 
 def number(component: ComponentType, bits: int, signed: bool) -> Fraction:
@@ -165,6 +165,16 @@ def test_what_lies_beyond_the_largest_value(source, bits, target, saturating, wa
     assert [{b & 0x7F if target == "e4m3" and b & 0x7F == 0x7F else b for b in got} for got in allowed_sets(result)] == wanted
 
 
+def test_of_what_lies_beyond_the_largest_value_anything_is_permitted_except_of_8_bit_floats():
+    converted = convert_value(value("f32", [0x477FE100, 0x3F800000]), TYPES["f16"], Conversion.F_TO_F)
+    expectation = converted.expectation()
+    for bits in (0x7E00, 0x0000, 0x7C00, 0x1234):
+        assert expectation.permitted.contains(np.full((1, 1, 2), bits, np.uint16)).tolist() == [[[True, False]]]
+    assert expectation.expected.contains(np.full((1, 1, 2), 0x7E00, np.uint16)).tolist() == [[[False, False]]]
+    assert expectation.authority.quality == "F-KHR-23"
+    assert convert_value(value("f32", [0x43F00000]), TYPES["e4m3"], Conversion.F_TO_F).permitted is None
+
+
 def test_any_nan_is_allowed_where_the_text_says_nan_and_nowhere_else():
     allowed = convert_value(value("f32", [0x43F00000, 0x43000000]), TYPES["e4m3"], Conversion.F_TO_F).expectation().expected
     assert allowed.contains(np.array([[[0xFF, 0x70]]], np.uint8)).tolist() == [[[True, True]]]
@@ -203,4 +213,4 @@ def test_a_value_of_several_possible_bits_can_be_converted_on_but_not_multiplied
     for operands in ((tie, one, one), (one, tie, one), (one, one, tie)):
         with pytest.raises(GeneratorError, match="several allowed values"):
             multiply_add(*operands, TYPES["f16"], None)
-    assert convert_value(one, TYPES["f32"], Conversion.F_TO_F).every_bits[1:] == ()
+    assert convert_value(one, TYPES["f32"], Conversion.F_TO_F).expected_bits[1:] == ()

@@ -77,16 +77,16 @@ def test_multiply_add(vector: dict[str, Any]) -> None:
     expected = evaluate(case.program, case.subcase)
     (placed,) = expected.placed
     if "rows" in result:
-        assert isinstance(placed.permitted, Exact)
-        assert placed.permitted.bits[0].tolist() == as_bits(result["rows"], component).tolist()
+        assert isinstance(placed.expected, Exact)
+        assert placed.expected.bits[0].tolist() == as_bits(result["rows"], component).tolist()
     for value in result.get("allowed", []):
-        assert single(placed.permitted, value).all(), value
+        assert single(placed.expected, value).all(), value
     for value in result.get("refused", []):
-        assert not single(placed.permitted, value).any(), value
+        assert not single(placed.expected, value).any(), value
     if all(values.shape[2].bit_count() == 1 for values in (a, b, c)):
         # Rows of other lengths have no alignment (KHR-ALIGN-01), which the device asks for.
-        got = outcome(case.program, case.subcase, expected)[0].view(component.bits_dtype).reshape(placed.permitted.shape)
-        assert placed.permitted.contains(got).all()
+        got = outcome(case.program, case.subcase, expected)[0].view(component.bits_dtype).reshape(placed.expected.shape)
+        assert placed.expected.contains(got).all()
 
 
 @pytest.mark.parametrize("vector", vectors("load_store.yaml", "loads"))
@@ -156,21 +156,21 @@ def test_conversion(vector: dict[str, Any]) -> None:
     component = COMPONENT_TYPES[vector["types"][1]]
     expected = evaluate(program, subcase)
     (placed,) = expected.placed
-    permitted = placed.permitted
-    assert not isinstance(permitted, Interval)
+    allowed = placed.expected
+    assert not isinstance(allowed, Interval)
     for place, listed in enumerate(vector["to"]):
         wanted = set(as_bits([listed], component)[0].tolist())
-        assert {int(choice[0, 0, place]) for choice in permitted.choices} == wanted, vector["from"][place]
+        assert {int(choice[0, 0, place]) for choice in allowed.choices} == wanted, vector["from"][place]
     for value in vector.get("refused", ()):
         bits = as_bits([[value]], component)[0, 0]
-        inside = permitted.contains(np.full_like(permitted.bits, bits))[0, 0]
+        inside = allowed.contains(np.full_like(allowed.bits, bits))[0, 0]
         assert [bool(found) for found in inside] == [
-            bits in as_bits([listed], component) or (is_nan(bits, component) and bool(permitted.any_nan[0, 0, place]))
+            bits in as_bits([listed], component) or (is_nan(bits, component) and bool(allowed.any_nan[0, 0, place]))
             for place, listed in enumerate(vector["to"])
         ]
         assert not inside.all(), value
-    got = outcome(program, subcase, expected)[0].view(component.bits_dtype).reshape(permitted.shape)
-    assert permitted.contains(got).all()
+    got = outcome(program, subcase, expected)[0].view(component.bits_dtype).reshape(allowed.shape)
+    assert allowed.contains(got).all()
 
 
 def test_every_vector_has_a_derivation_and_requirements() -> None:

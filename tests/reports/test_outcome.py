@@ -85,6 +85,7 @@ def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
         example.record("a[5]", "known_fail", known="wide-strides", code="crash.pipeline", reason="64-bit strides crash the compiler"),
         example.record("a[6]", "known_fail", known="wide-strides", code="crash.pipeline", reason="64-bit strides crash the compiler"),
         example.record("a[7]", "unexpected_pass", known="wide-strides", code="unexpected_pass"),
+        example.record("a[8]", "quality_warning", code="quality_warning.F-KHR-25", message="subcase first:\n  permitted"),
     ]
     reports = written(*records)
     assert json.loads(reports["summary.json"])["headline"]["numbers"] == {
@@ -93,6 +94,7 @@ def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
         "device_lost": 0,
         "timeout": 1,
         "flaky": 1,
+        "quality_warning": 1,
         "unexpected_pass": 1,
         "known_fail": 2,
         "resource_error": 1,
@@ -109,10 +111,14 @@ def test_the_numbers_stand_apart_also_where_they_are_0(written, example):
     ]
     elements = {case.get("name"): case[0] for case in ET.fromstring(reports["junit.xml"]).iter("testcase") if len(case)}
     assert (elements["a[5]"].tag, elements["a[7]"].tag) == ("skipped", "failure")
+    assert elements["a[8]"].tag == "system-out"
+    assert elements["a[8]"].text == "quality_warning: quality_warning.F-KHR-25: because of quality_warning\nsubcase first:\n  permitted"
+    assert properties(reports["junit.xml"])["cases_quality_warning"] == "1"
+    assert "Quality warning: **1**" in reports["summary.md"]
     assert elements["a[5]"].get("message") == "crash.pipeline: known failure wide-strides: 64-bit strides crash the compiler"
 
 
-@pytest.mark.parametrize(("verdict", "level"), [("known_fail", "good"), ("unexpected_pass", "unsure")])
+@pytest.mark.parametrize(("verdict", "level"), [("known_fail", "good"), ("quality_warning", "good"), ("unexpected_pass", "unsure")])
 def test_a_known_failure_is_no_bad_news_and_an_unexpected_pass_is_none_to_be_sure_of(example, tmp_path, verdict, level):
     run = read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]", verdict)], **ENDED))
     assert headline(summarise(run.results), context(run)).level == level

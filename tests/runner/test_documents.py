@@ -14,6 +14,7 @@ import pytest
 from cts.cli import VERBS
 from cts.defects.evaluation import evaluate_defect
 from cts.diagnosis.diagnose import diagnose, known_defects
+from cts.kinds.authorities import quoted
 from cts.kinds.kernel import Arrangement, arrange
 from cts.verdict.compare import compare, format_mismatch
 from cts.verdict.elements import scatter
@@ -180,7 +181,7 @@ def test_the_example_by_hand_is_the_data_of_its_case(example):
     assert f"down to 2 | {written(cut)} | {sum(cut)} |" in text
 
 
-def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(example):
+def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(book, example):
     program, plan, index = example
     subcase, expected, before = plan.subcases[index], plan.expected[index], plan.before[index]
     narrowed = (defect for defect in known_defects(program) if defect.id == "multiply_add.sum_narrowed")
@@ -190,5 +191,6 @@ def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(example
         scatter(contents[placed.array], placed.offsets, placed.expected.bits)
     outcome = Outcome({"d": contents["d"]})
     (mismatch,) = compare(program, expected, before, outcome)
-    shown = format_mismatch(mismatch, [match.text for match in diagnose(program, subcase, expected, before, outcome)])
+    matches = [match.text for match in diagnose(program, subcase, expected, before, outcome)]
+    shown = format_mismatch(mismatch, matches, quoted(mismatch, find_case(book, EXAMPLE)))
     assert f"```\n{shown}\n```" in (DOCS / "numerics.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs.patterns import counted_bytes
-from generators.inputs.whole_numbers import budget, up_to
+from generators.inputs.whole_numbers import budget, full_budget, up_to
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
@@ -138,7 +138,8 @@ def _odd(value: float) -> tuple[int, int]:
 
 
 def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterations: int) -> Limits | None:
-    """Return integers so small that every sum is exact in every order; None if there are none.
+    """Return integers so small that every sum is exact in every order, if possible in the bits that a multiply-add must keep; None if there
+    are none.
 
     Everything is counted in one quantum: products are integers times two to the sum of the factors' exponents, and so is C.
 
@@ -148,7 +149,12 @@ def limits(row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterat
         null: whether the constructed operands are null instead.
         iterations: how many multiply-adds follow each other.
     """
-    most = budget(row)
+    kept = _limits_within(budget(row), row, fillings, null, iterations)
+    return kept or _limits_within(full_budget(row), row, fillings, null, iterations)
+
+
+def _limits_within(most: int, row: PropertyRow, fillings: Mapping[str, Filling], null: bool, iterations: int) -> Limits | None:
+    """Return what ``limits`` does, where the magnitudes of all terms may add up to ``most``."""
     terms = row.k * iterations
     magnitude, exponent = {"a": 0, "b": 0, "c": 0}, {"a": 0, "b": 0}
     for name in ("a", "b"):

@@ -33,12 +33,13 @@ ENVELOPE = (
 Pattern = Callable[[Chain, np.random.Generator], Operands]
 
 _PATTERNS: Mapping[str, Pattern] = {
-    "full_width": products.exact,
-    "scaled": partial(products.exact, exponents=(-3, -1)),
-    "cancel": products.cancelling_exact,
-    "identity_a": partial(products.identity, which="a"),
-    "identity_b": partial(products.identity, which="b"),
-    "permutation": partial(products.identity, which="permutation"),
+    "kept_width": products.exact,
+    "full_width": partial(products.exact, full=True),
+    "scaled": partial(products.exact, exponents=(-3, -1), full=True),
+    "cancel": partial(products.cancelling_exact, full=True),
+    "identity_a": partial(products.identity, which="a", full=True),
+    "identity_b": partial(products.identity, which="b", full=True),
+    "permutation": partial(products.identity, which="permutation", full=True),
     "general": products.general,
     "cancelling": products.cancelling_general,
     "random": integers.wrapping,

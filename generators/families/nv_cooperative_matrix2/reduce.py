@@ -12,6 +12,7 @@ import numpy as np
 from generators.element_functions.functions import Combination, combining
 from generators.inputs.reductions import elements_for, integers, summands
 from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out, matrix_source, tight
+from generators.numerics.exactness import permitted_precision
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -332,9 +333,16 @@ def _elements(parameters: SubcaseParameters, count: int, rng: np.random.Generato
             return elements_for(component, shape, parameters.function, group, parameters.signs, rng)
         # Twice the size of a group leaves room for the differences from an extreme, and for the sum with a product.
         group = _LOOP_GROUP if form == "loop" else 2 * group
-        return summands(component, shape, group, parameters.signs, rng).astype(component.dtype)
+        largest = _largest_term(component) if form == "product" else None
+        return summands(component, shape, group, parameters.signs, rng, largest).astype(component.dtype)
 
     return _in_groups((count, *parameters.shape), ReduceMode.ROW_AND_COLUMN if whole else parameters.mode, draw)
+
+
+def _largest_term(result: ComponentType) -> int:
+    """Return how large a product and a C may be for their sum to be exact in the bits that a multiply-add must keep."""
+    component = _PRODUCTS[result][0]
+    return (1 << permitted_precision(component, component, result, result)) // 2 - 1
 
 
 def _factors(
@@ -353,7 +361,7 @@ def _factors(
     # Half of what a group may sum up to; C has the other half.
     groups = {ReduceMode.ROW: columns, ReduceMode.COLUMN: rows, ReduceMode.TWO_BY_TWO: 4}
     group = groups.get(parameters.mode, rows * columns)
-    b = summands(component, (count, depth, columns), 2 * group, "mixed", rng)
+    b = summands(component, (count, depth, columns), 2 * group, "mixed", rng, _largest_term(parameters.component))
     return numbers.astype(component.dtype), b.astype(component.dtype)
 
 

@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 
 from generators.engine_kernels.parts import GAPS, KernelWriter, LoopParameters, opened, sliced, transposing
-from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions, powers_kept
+from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST, SCALE, SpreadFunctions
 from generators.inputs import kernels
 from generators.inputs.whole_numbers import any_signs, few
 from generators.layouts.matrix_arrays import MatrixArray, matrix_out, matrix_scratch, tight
 from generators.layouts.tensors import shared_tensor
+from generators.numerics.exactness import PERMITTED_PRECISION, permitted_precision
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped
@@ -28,6 +29,9 @@ from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, ScalarValue, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import ClampMode, Layout, ReduceMode, Use
+
+_FEW = 0.12
+"""Share of the values that are not zero, where few bits must be kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,19 +273,33 @@ class _Attention:
         """Draw scores that are small whole numbers: weights are powers of two, and every sum is exact in any order."""
         row = self.row
         shapes = {name: tensor.sizes for name, tensor in self.tensors.items()}
-        most = 1 << max(0, (row.result.precision - 2 * powers_kept(row.result) - 6) // 2) if row.result.is_float else 100
+        # Scores that differ less have weights that differ less.
+        keys = 1 if _keeps_few_bits(row) else 2
         numbers = {
             "q": _sparse_queries(row, shapes["q"], rng),
-            "k": rng.integers(-2, 2, shapes["k"], endpoint=True),
-            "v": kernels.signed_whole(shapes["v"], most, row.b, rng),
+            "k": rng.integers(-keys, keys, shapes["k"], endpoint=True),
+            "v": self._values(shapes["v"], rng),
         }
         inputs = {which: self.tensors[which].contents(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
         return Subcase(name, inputs, self.writer.operands)
 
+    def _values(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+        """Draw values: any of integers; of floats so few and small ones that sums of them with their weights fit the bits that a
+        multiply-add must keep."""
+        row = self.row
+        if not row.result.is_float:
+            return kernels.signed_whole(shape, 100, row.b, rng)
+        return kernels.signed_whole(shape, 1, row.b, rng) * (rng.random(shape) < (_FEW if _keeps_few_bits(row) else 1))
+
+
+def _keeps_few_bits(row: PropertyRow) -> bool:
+    """Tell whether a multiply-add of floats may keep so few bits that most weights and values must be zero for exact sums."""
+    return row.result.is_float and permitted_precision(row.a, row.b, row.c, row.result) < PERMITTED_PRECISION
+
 
 def _sparse_queries(row: PropertyRow, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Draw queries of three numbers that are not zero, for scores that differ by a few powers of two."""
-    chosen = few(3, shape, rng)
+    """Draw queries of few numbers that are not zero, for scores that differ by a few powers of two."""
+    chosen = few(1 if _keeps_few_bits(row) else 3, shape, rng)
     return any_signs(chosen * (SCALE if row.result.is_float else 1), rng)
 
 

@@ -13,7 +13,7 @@ from generators.families.nv_cooperative_matrix2.tensor_block.parameters import P
 from generators.families.nv_cooperative_matrix2.tensor_block.tensors import block_of, blocked_tensor, slice_of
 from generators.layouts.block_decoders import Decoder, block_type, decode_function
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
-from generators.layouts.matrix_arrays import matrix_in, matrix_out
+from generators.layouts.matrix_arrays import matrix_contents, matrix_in, matrix_out
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.program.builder import ProgramBuilder
@@ -25,6 +25,10 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
 
 _MOST_BYTES = 1 << 18
+
+_LARGEST = 31
+"""Magnitude of whole numbers, of which a few add up exactly in the bits that a multiply-add must keep."""
+
 _MULTIPLIED = tuple(COMPONENT_TYPES[name] for name in ("f16", "bf16", "s8", "u8"))
 
 
@@ -129,7 +133,7 @@ def build(parameters: Parameters) -> Built:
             if pattern != "small":
                 return pattern_contents(array, component, pattern, rng)
             # Whole numbers, whose products add up exactly.
-            return np.resize(_whole_numbers(component, array.bytes // component.bytes, 63, rng), array.bytes)
+            return np.resize(_whole_numbers(component, array.bytes // component.bytes, _LARGEST, rng), array.bytes)
         data = rng.integers(0, 256, array.bytes, np.uint8)
         if isinstance(decode, BlockFormat):
             begins = [(source.first + i * source.pitch) * array.pointee.bytes for i in range(builder.instances)]
@@ -145,23 +149,49 @@ def build(parameters: Parameters) -> Built:
             elif array.name == "table":
                 inputs["table"] = TABLE.view(np.uint8).copy()
             elif array.name in ("other", "addend"):
-                limit = 63 if array.name == "other" else 100_000
-                inputs[array.name] = _whole_numbers(array.pointee.component, array.count, limit, rng)
+                type_ = array.pointee.component
+                if not component.is_float:
+                    inputs[array.name] = _whole_numbers(type_, array.count, _LARGEST if array.name == "other" else 100_000, rng)
+                elif array.name == "addend":
+                    inputs[array.name] = _whole_numbers(type_, array.count, _LARGEST, rng)
+                else:
+                    inputs[array.name] = _selecting(_other_type(parameters.matrix_type), builder.instances, rng)
         return Subcase(name, inputs, dict(writer.operands))
 
     return Built(builder.build(), draw)
 
 
-def _multiply(builder: ProgramBuilder, matrix: Matrix) -> None:
-    """Multiply with a matrix of the other use and add a third one. The other has the width that devices have: eight if the matrix has
+def _other_type(type_: MatrixType) -> MatrixType:
+    """Return the type of the matrix that one of ``type_`` is multiplied with. It has the width that devices have: eight if the matrix has
     eight rows or columns inside, else 16."""
+    rows, columns = type_.shape
+    inner = columns if type_.use is Use.A else rows
+    free = 8 if inner == 8 else 16
+    if type_.use is Use.A:
+        return MatrixType(type_.component, type_.scope, inner, free, Use.B)
+    return MatrixType(type_.component, type_.scope, free, inner, Use.A)
+
+
+def _selecting(type_: MatrixType, instances: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a matrix of ``_other_type``, uint8, in each instance: 1 or -1 at few places of each line, and each element that it is
+    multiplied with is taken once for each line of the result."""
+    inner, free = (type_.shape[0], type_.shape[1]) if type_.use is Use.B else (type_.shape[1], type_.shape[0])
+    lines = np.zeros((instances, inner, free))
+    for line in lines:
+        places = np.arange(max(inner, free)) % inner
+        line[places, rng.permutation(free)[np.arange(len(places)) % free]] = rng.choice(np.array([-1.0, 1.0]), len(places))
+    numbers = lines if type_.use is Use.B else lines.transpose(0, 2, 1)
+    return matrix_contents(type_, np.ascontiguousarray(numbers).astype(type_.component.dtype))
+
+
+def _multiply(builder: ProgramBuilder, matrix: Matrix) -> None:
+    """Multiply with a matrix of the other use and add a third one."""
     rows, columns = matrix.type.shape
     component, scope = matrix.type.component, matrix.type.scope
     is_a = matrix.type.use is Use.A
-    inner, outer = (columns, rows) if is_a else (rows, columns)
-    free = 8 if inner == 8 else 16
-    m, n = (outer, free) if is_a else (free, outer)
-    other_type = MatrixType(component, scope, inner, n, Use.B) if is_a else MatrixType(component, scope, m, inner, Use.A)
+    inner = columns if is_a else rows
+    other_type = _other_type(matrix.type)
+    m, n = (rows, other_type.shape[1]) if is_a else (other_type.shape[0], columns)
     total = _sum_type(component)
     other = matrix_in(builder, "other", other_type)
     addend_type = MatrixType(total, scope, m, n, Use.ACCUMULATOR)

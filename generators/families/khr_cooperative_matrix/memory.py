@@ -18,6 +18,7 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
+from generators.program.control_flow import Condition
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
@@ -30,12 +31,17 @@ _WORKGROUPS = 3
 """Workgroups of a dispatch in which the last one reads what all have written."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
+_REACH: Mapping[str, MemoryScope] = MappingProxyType(
+    {"subgroup": MemoryScope.SUBGROUP, "divided": MemoryScope.SUBGROUP, "dispatch": MemoryScope.QUEUE_FAMILY}
+)
+"""The least scope that a form's accesses must reach, where it is not the workgroup."""
 _EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
 
 
 Form = Literal[
     "subgroup",
     "workgroup",
+    "divided",
     "dispatch",
     "plain_to_matrix",
     "matrix_to_plain",
@@ -150,7 +156,7 @@ class Parts:
         if not extra:
             return None
         made = MemoryAccess.MAKE_POINTER_AVAILABLE if write else MemoryAccess.MAKE_POINTER_VISIBLE
-        scope = {"subgroup": MemoryScope.SUBGROUP, "dispatch": MemoryScope.QUEUE_FAMILY}.get(self.parameters.form, MemoryScope.WORKGROUP)
+        scope = _REACH.get(self.parameters.form, MemoryScope.WORKGROUP)
         return MemoryOperand(extra | MemoryAccess.NON_PRIVATE_POINTER | made, scope=scope)
 
     def stride(self, layout: Layout) -> ScalarValue:
@@ -177,6 +183,23 @@ def _between_instances(parts: Parts, scope: MemoryScope) -> None:
     last = parts.parameters.instances - 1
     read = parts.begin("other", last, -1) if scope is MemoryScope.WORKGROUP else at
     parts.store(parts.load("read", handed, read, parts.read), target, at, parts.read)
+
+
+def _divided(parts: Parts) -> None:
+    """Store a matrix and load it again after a subgroup barrier, in the first subgroup alone; then all subgroups store their matrices."""
+    source, handed, target = parts.source(), parts.handed(), parts.target()
+    after = parts.array("after", StorageClass.STORAGE_BUFFER, "output")
+    builder, at = parts.builder, parts.place("own")
+    matrix = parts.load("written", source, at, parts.written)
+    assert parts.instance is not None, "memory: the constraints must exclude this case"
+    with builder.arm() as first:
+        parts.store(matrix, handed, at, parts.written)
+        builder.barrier(MemoryScope.SUBGROUP, parts.handover)
+        parts.store(parts.load("read", handed, at, parts.read), target, at, parts.read)
+    with builder.arm() as others:
+        parts.store(matrix, target, at, parts.written)
+    builder.branch(Condition(parts.instance, "equal", builder.literal(0)), first, others)
+    parts.store(matrix, after, at, parts.written)
 
 
 def _dispatch(parts: Parts) -> None:
@@ -254,6 +277,7 @@ _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
     {
         "subgroup": lambda parts: _between_instances(parts, MemoryScope.SUBGROUP),
         "workgroup": lambda parts: _between_instances(parts, MemoryScope.WORKGROUP),
+        "divided": _divided,
         "dispatch": _dispatch,
         "plain_to_matrix": _plain_to_matrix,
         "matrix_to_plain": lambda parts: _matrix_to_plain(parts, around=False),

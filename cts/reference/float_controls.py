@@ -133,7 +133,7 @@ def _checked(value: MatrixValue, modes: Modes) -> np.ndarray:
         raise GeneratorError("a float with several allowed values is the operand of arithmetic under execution modes; store it instead")
     numbers = values(value.bits, value.component)
     if not modes.special and not np.isfinite(numbers).all():
-        raise GeneratorError("an operand is NaN or infinite without SignedZeroInfNanPreserve, so that nothing is promised (facts.md C30)")
+        raise GeneratorError("an operand is NaN or infinite without SignedZeroInfNanPreserve: nothing is promised (facts.md C30)")
     return numbers
 
 
@@ -212,7 +212,7 @@ def converted(value: MatrixValue, target: ComponentType, source_modes: Modes, mo
         fallback: what the results rest on where no mode binds them.
 
     Raises:
-        GeneratorError: as ``combined``, or the modes of both types differ, so that the text does not say which one binds (F-KHR-34).
+        GeneratorError: as ``combined``, or the modes of both types differ, and the text does not say which one binds (F-KHR-34).
     """
     both = value.component.has_arithmetic and target.has_arithmetic
     if source_modes.special != modes.special or (both and source_modes != modes):

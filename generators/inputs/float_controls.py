@@ -28,26 +28,26 @@ def _signs(shape: Shape, rng: np.random.Generator) -> np.ndarray:
 
 
 def _full(component: ComponentType, shape: Shape, rng: np.random.Generator, low: int = 2, high: int = 6) -> np.ndarray:
-    """Numbers of both signs with full significands, from 2**low to below 2**high."""
+    """Draw numbers of both signs with full significands, from 2**low to below 2**high."""
     p = component.precision
     digits = rng.integers(1 << p - 1, 1 << p, shape).astype(np.float64)
     return np.asarray(np.ldexp(digits, rng.integers(low, high, shape) - (p - 1)) * _signs(shape, rng))
 
 
 def _step(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
-    """The distance to the next number away from zero, of normal numbers."""
+    """Return the distance to the next number away from zero, of normal numbers."""
     _, exponent = np.frexp(numbers)
     return np.asarray(np.ldexp(1.0, exponent - component.precision))
 
 
 def _units(component: ComponentType, shape: Shape, rng: np.random.Generator, low: int, high: int) -> np.ndarray:
-    """Multiples of the smallest denormal by whole numbers from ``low`` to below ``high``, of both signs."""
+    """Draw multiples of the smallest denormal by whole numbers from ``low`` to below ``high``, of both signs."""
     smallest = smallest_normal(component) * 2.0 ** (1 - component.precision)
     return np.asarray(rng.integers(low, high, shape) * smallest * _signs(shape, rng))
 
 
 def _denormal(component: ComponentType, shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    """Denormals of every size."""
+    """Draw denormals of every size."""
     bits = rng.integers(1, component.precision, shape)
     smallest = smallest_normal(component) * 2.0 ** (1 - component.precision)
     digits = rng.integers(1, 1 << component.precision - 1, shape) >> (component.precision - 1 - bits)
@@ -62,8 +62,11 @@ def _mixed(choices: list[np.ndarray], rng: np.random.Generator) -> Pair:
 
 
 def nan_bits(component: ComponentType, shape: Shape, part: int, rng: np.random.Generator) -> np.ndarray:
-    """Bits of NaN: of 16 bits every pattern in turn, over as many parts as that takes; of wider types each single bit of the payload, all
-    and none of the others, quiet and signaling, of both signs, and random ones."""
+    """Return bits of NaN.
+
+    Of 16 bits it is every pattern in turn, over as many parts as that takes. Of wider types it is each single bit of the payload, quiet
+    and signaling, all bits, both signs, and random payloads.
+    """
     payload_bits = component.precision - 1
     top = ((1 << component.bits - 1 - payload_bits) - 1) << payload_bits
     count = int(np.prod(shape))
@@ -88,7 +91,7 @@ def nan_parts(component: ComponentType, elements: int) -> int:
 
 
 def _special_bits(component: ComponentType, shape: Shape, rng: np.random.Generator, ordinary: bool = True) -> np.ndarray:
-    """Bits of zeros, infinities and NaN of both signs, and of some numbers if ``ordinary``."""
+    """Draw bits of zeros, infinities and NaN of both signs, and of some numbers if ``ordinary``."""
     numbers = [0.0, -0.0, np.inf, -np.inf]
     bits = encode(component, np.array(numbers + ([1.5, -1.5, 3.0, -2.0] if ordinary else [])))
     table = np.concatenate([bits, bits[:4], nan_bits(component, (4,), 0, rng)])

@@ -50,7 +50,7 @@ def note_mode(translation: Translation, words: Words) -> None:
 
 @dataclass(frozen=True)
 class Corrections:
-    """What is done to a result: ``truncates`` rounds it toward zero, ``flushes`` makes denormals zero."""
+    """Say how a result changes: ``truncates`` rounds it toward zero, ``flushes`` makes denormals zero."""
 
     truncates: bool = False
     flushes: bool = False

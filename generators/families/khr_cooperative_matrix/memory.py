@@ -189,7 +189,7 @@ def _divided(parts: Parts) -> None:
     """Store a matrix and load it again after a subgroup barrier, in the first subgroup alone; then all subgroups store their matrices."""
     source, handed, target = parts.source(), parts.handed(), parts.target()
     after = parts.array("after", StorageClass.STORAGE_BUFFER, "output")
-    builder, at = parts.builder, parts.place("own")
+    builder, at = parts.builder, parts.begin("own")
     matrix = parts.load("written", source, at, parts.written)
     assert parts.instance is not None, "memory: the constraints must exclude this case"
     with builder.arm() as first:

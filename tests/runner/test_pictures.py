@@ -172,7 +172,7 @@ def test_the_page_of_a_failure_shows_the_wrong_elements(casebook):
     defect = next(defect for defect in tensor_view_defects(program) if defect.id == "tensor_view.clip_offset_not_subtracted")
     outcome = outcome_of(program, evaluate_defect(program, plan.subcases[0], defect.substitutes), plan.before[0])
     mismatches = compare(program, plan.expected[0], plan.before[0], outcome)
-    (failure,) = _failed(plan, [WrongSubcase(0, outcome, mismatches)], "").failures
+    (failure,) = _failed(one, plan, [WrongSubcase(0, outcome, mismatches)], "").failures
     drawn = parsed(failing_array(failure).tensor)
     assert drawn.get("id") == "tensor0"
     assert sum(path.get("class") == "x" for path in drawn.iter(f"{SVG}path")) == 2 * failure.mismatch.count

@@ -93,9 +93,9 @@ def quieted(kernel, dispatch, outcome):
     return outcome
 
 
-def test_a_move_that_changes_nan_is_told_apart_and_no_failure():
+def test_a_move_that_changes_nan_is_a_quality_warning():
     moved = case("move", "special:preserve")
-    assert judged(moved, Broken(outcome=quieted)).verdict is not Verdict.FAIL
+    assert judged(moved, Broken(outcome=quieted)).verdict is Verdict.QUALITY_WARNING
     found = find_case(casebook(), moved)
     at = {subcase.name: (want, before) for _, subcase, want, before in prepared(found, build(found).program)}
     want, before = at["pattern:nan/part:0"]
@@ -107,9 +107,13 @@ def test_a_move_that_changes_nan_is_told_apart_and_no_failure():
     assert judged(case("negate", "special:preserve"), Broken(outcome=quieted)).verdict is Verdict.PASS
 
 
+PERMITTED = {"float_modes.moved_nan_quieted", "float_modes.moved_nan_replaced"}
+"""Defects that give what is permitted and not expected."""
+
+
 def test_each_defect_changes_a_result_of_some_smoke_case():
     """Not by data that the reference model refuses: by other results."""
-    wanted = {id_ for id_ in glossary().entries if id_.startswith("float_modes.")}
+    wanted = {id_ for id_ in glossary().entries if id_.startswith("float_modes.")} - PERMITTED
     shown = set()
     for found, program in programs("float_controls", TIER):
         defects = [defect for defect in float_control_defects(program) if defect.id not in shown]

@@ -72,6 +72,10 @@ UNSEEN = (
         type="f32",
     ),
     _nobody(
+        _of("float_modes", "moved_nan_quieted", "moved_nan_replaced"),
+        "a moved NaN of other bits is permitted, and not expected (F-KHR-33)",
+    ),
+    _nobody(
         _of("tensor_access", "in_bounds_mirrored_to_first"),
         "dimensions of one element hang NVIDIA's devices: tensor_clamp has them in the nightly tier, which shows it",
     ),

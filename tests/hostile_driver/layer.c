@@ -53,6 +53,8 @@ static uint32_t current_shader;
 static bool lost;
 static long lost_everywhere;
 static const struct fault lost_fault = {.action = "lost"};
+static VkDevice open_device;
+static PFN_vkDeviceWaitIdle wait_idle;
 
 static void complain(const char *format, ...) {
     va_list arguments;
@@ -312,6 +314,11 @@ static bool answer_of(const struct fault *fault, VkResult *result) {
     return true;
 }
 
+/* A lost device runs nothing any more, so what it used may be freed at once. The driver below still runs what was submitted. */
+static void end_submitted_work(void) {
+    if (wait_idle) wait_idle(open_device);
+}
+
 /* ---- calls ---- */
 
 struct call {
@@ -340,6 +347,7 @@ static struct call *calls;
         VkResult result;                                                                                                                   \
         if (fault) perform(fault);                                                                                                         \
         if (fault && answer_of(fault, &result)) {                                                                                          \
+            if (result == VK_ERROR_DEVICE_LOST) end_submitted_work();                                                                      \
             clear;                                                                                                                         \
             return result;                                                                                                                 \
         }                                                                                                                                  \
@@ -399,7 +407,14 @@ RESULT_CALL(vkCreateComputePipelines,
 VOID_CALL(vkCmdBindPipeline, (VkCommandBuffer buffer, VkPipelineBindPoint point, VkPipeline pipeline), (buffer, point, pipeline))
 VOID_CALL(vkCmdDispatch, (VkCommandBuffer buffer, uint32_t x, uint32_t y, uint32_t z), (buffer, x, y, z))
 VOID_CALL(vkGetDeviceQueue, (VkDevice device, uint32_t family, uint32_t index, VkQueue *queue), (device, family, index, queue))
-VOID_CALL(vkDestroyDevice, (VkDevice device, const VkAllocationCallbacks *allocator), (device, allocator))
+static VKAPI_ATTR void VKAPI_CALL our_vkDestroyDevice(VkDevice device, const VkAllocationCallbacks *allocator);
+CALL(vkDestroyDevice)
+static VKAPI_ATTR void VKAPI_CALL our_vkDestroyDevice(VkDevice device, const VkAllocationCallbacks *allocator) {
+    const struct fault *fault = due("vkDestroyDevice", -1);
+    if (fault) perform(fault);
+    wait_idle = NULL;
+    NEXT(vkDestroyDevice)(device, allocator);
+}
 VOID_CALL(vkDestroyInstance, (VkInstance instance, const VkAllocationCallbacks *allocator), (instance, allocator))
 
 #include "shaders_and_memory.h"
@@ -440,7 +455,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL our_vkCreateDevice(VkPhysicalDevice physic
     if (fault && answer_of(fault, &result)) return result;
     lost = false;
     lost_everywhere = count_together("lost", 0, 0);
-    return create(physical, info, allocator, device);
+    result = create(physical, info, allocator, device);
+    if (result != VK_SUCCESS) return result;
+    open_device = *device;
+    wait_idle = (PFN_vkDeviceWaitIdle)next_device_address(open_device, "vkDeviceWaitIdle");
+    return result;
 }
 
 static struct call *find(const char *name) {

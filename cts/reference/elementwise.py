@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cts.reference import float_controls
+from cts.reference.quotients import DIVISION_ULP, check_divisors, quotients
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
 from cts.verdict.expected import Authority
@@ -22,8 +23,6 @@ from generators.types import COMPONENT_TYPES, ComponentType
 BY_ELEMENTS = Authority("KHR-ARI-02")
 
 _FLOATS_ONLY, _INTEGERS_ONLY = ("divide",), ("signed_divide", "unsigned_divide")
-
-_DIVISION_ULP = 2.5
 
 
 def _finite(numbers: np.ndarray) -> np.ndarray:
@@ -89,26 +88,19 @@ def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
     SPV_KHR_bfloat16)."""
     component = left.component
     (x, *_), (y, *_) = _readings(left, False), _readings(right, False)
-    exponent = 14 if component.bits == 16 else 126
-    if (np.abs(y) < 2.0**-exponent).any() or (np.abs(y) > 2.0**exponent).any():
-        raise GeneratorError(f"a divisor's magnitude is outside of [2^-{exponent}, 2^{exponent}], where nothing is promised (facts.md C6)")
-    with np.errstate(all="ignore"):
-        quotient = x / y
-        low, high = quotient_bounds(component, x, y, _DIVISION_ULP)
-    tiny = np.minimum(np.abs(low), np.abs(high)) < smallest_normal(component)
-    if (tiny | denormals(x, component)).any():
+    check_divisors(component, y)
+    found = quotients(component, x, y)
+    if ((found.least < smallest_normal(component)) | denormals(x, component)).any():
         raise GeneratorError("a quotient or dividend of a float division is zero or may be denormal; make it larger (facts.md C29)")
-    if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
-        raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
     if component is COMPONENT_TYPES["bf16"]:
         single = COMPONENT_TYPES["f32"]
-        lowest, highest = quotient_bounds(single, x, y, _DIVISION_ULP)
+        lowest, highest = quotient_bounds(single, x, y, DIVISION_ULP)
         singles = neighbours(single, lowest)[1], neighbours(single, highest)[0]
-        low, high = rounded_by_bfloat16(*neighbours(component, quotient), singles)
+        low, high = rounded_by_bfloat16(*neighbours(component, found.rounded), singles)
         others = () if (low == high).all() else (encode(component, high),)
         return MatrixValue(component, encode(component, low), True, Choice(others) if others else CERTAIN, authority=BY_ELEMENTS)
-    bits = encode(component, nearest(component, quotient))
-    return MatrixValue(component, bits, True, Range(low, high, quotient), authority=BY_ELEMENTS)
+    bits = encode(component, nearest(component, found.rounded))
+    return MatrixValue(component, bits, True, Range(found.low, found.high, found.rounded), authority=BY_ELEMENTS)
 
 
 def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np.ndarray:

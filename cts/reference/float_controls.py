@@ -13,12 +13,12 @@ from itertools import product
 
 import numpy as np
 
+from cts.reference.quotients import check_divisors, quotients
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue, Range
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
-from generators.numerics.error_bounds import quotient_bounds
-from generators.numerics.formats import denormals, encode, largest_finite, smallest_normal, values
+from generators.numerics.formats import denormals, encode, smallest_normal, values
 from generators.numerics.rounding import nearest
 from generators.numerics.whole_units import Exact, exact, rounded
 from generators.program.float_controls import Modes, modes_of
@@ -31,8 +31,6 @@ _ROUNDED = {"nearest": Authority("KHR-FC-06"), "toward_zero": Authority("KHR-FC-
 
 Results = Iterator[float]
 Combine = Callable[[float, float, Modes, ComponentType], Results]
-
-_DIVISION_ULP = 2.5
 
 
 def modes(state: State, component: ComponentType) -> Modes:
@@ -235,25 +233,20 @@ def _quotient(component: ComponentType, x: np.ndarray, y: np.ndarray, modes: Mod
 
     DenormPreserve does not name OpFDiv, and no rounding mode is for what is not correctly rounded.
     """
-    exponent = 14 if component.bits == 16 else 126
-    if not ((np.abs(y) >= 2.0**-exponent) & (np.abs(y) <= 2.0**exponent)).all():
-        raise GeneratorError(f"a divisor's magnitude is outside of [2^-{exponent}, 2^{exponent}], where nothing is promised (facts.md C6)")
+    check_divisors(component, y)
     special = ~np.isfinite(x) | (x == 0)
-    with np.errstate(all="ignore"):
-        quotient = x / y
     if special.any():
         if not special.all():
             raise GeneratorError("a division has special dividends and ordinary ones, for which no set is made; draw either")
+        with np.errstate(all="ignore"):
+            quotient = x / y
         return MatrixValue(component, encode(component, quotient), computed=not modes.special, authority=_SPECIAL)
     if denormals(x, component).any():
         raise GeneratorError("a dividend of a division is denormal, and may be taken for zero; make it larger (facts.md C29)")
-    low, high = quotient_bounds(component, x, y, _DIVISION_ULP)
-    if (np.maximum(np.abs(low), np.abs(high)) > largest_finite(component)).any():
-        raise GeneratorError(f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
-    least, most = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
-    tiny = most < smallest_normal(component)
-    if ((least < smallest_normal(component)) & ~(tiny & (modes.denormals == "flushed"))).any():
+    found = quotients(component, x, y)
+    tiny = found.most < smallest_normal(component)
+    if ((found.least < smallest_normal(component)) & ~(tiny & (modes.denormals == "flushed"))).any():
         raise GeneratorError("a quotient may be denormal or not, or be flushed or not; make it larger, or flush it (facts.md C29)")
-    low, high, quotient = (np.where(tiny, 0.0, each) for each in (low, high, quotient))
+    low, high, quotient = (np.where(tiny, 0.0, each) for each in (found.low, found.high, found.rounded))
     bits = encode(component, nearest(component, quotient))
     return MatrixValue(component, bits, True, Range(low, high, quotient), authority=_FLUSHED if tiny.any() else fallback)

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-
 from cts.verdict.failure import Mismatch
 from generators.casebook import Case
-from generators.casebook.positions import Position, load_positions
-from generators.casebook.requirements import Requirement, load_requirements
-
-
-@cache
-def _statements(folder: Path) -> tuple[Mapping[str, Requirement], Mapping[str, Position]]:
-    return load_requirements(folder), load_positions(folder)
 
 
 def quoted(mismatch: Mismatch, case: Case) -> tuple[str, ...]:
@@ -24,13 +13,13 @@ def quoted(mismatch: Mismatch, case: Case) -> tuple[str, ...]:
         mismatch: those elements.
         case: what they are of; its casebook has the texts. An id that the casebook does not have stands alone.
     """
-    requirements, positions = _statements(case.definition.path.absolute().parent.parent)
+    statements = case.definition.statements
     lines = []
     if mismatch.requirement:
-        known = requirements.get(mismatch.requirement)
+        known = statements.requirements.get(mismatch.requirement)
         said = f': "{known.text}" ({known.specification}, {known.place})' if known else ""
         lines.append(f"{mismatch.requirement}{said}")
     if mismatch.position:
-        held = positions.get(mismatch.position)
+        held = statements.positions.get(mismatch.position)
         lines.append(f"{mismatch.position}, a position of this suite" + (f": {held.words}" if held else ""))
     return tuple(lines)

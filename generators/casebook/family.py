@@ -43,6 +43,19 @@ class Product:
     place: str
 
 
+@dataclass(frozen=True)
+class Statements:
+    """What the casebook's ids stand for.
+
+    Attributes:
+        requirements: by id.
+        positions: by id.
+    """
+
+    requirements: Mapping[str, Requirement]
+    positions: Mapping[str, Position]
+
+
 @dataclass(frozen=True, eq=False)
 class Family:
     """The cases of one behaviour.
@@ -60,6 +73,7 @@ class Family:
         subcase_parameters: of the dispatches of each case.
         constraints: on all these parameters.
         products: whose union is the full tier.
+        statements: what ids of requirements and positions stand for.
     """
 
     name: str
@@ -74,6 +88,7 @@ class Family:
     subcase_parameters: tuple[Parameter, ...]
     constraints: tuple[ConstraintText, ...]
     products: tuple[Product, ...]
+    statements: Statements
 
     @cached_property
     def declared(self) -> DeclaredTypes:
@@ -226,4 +241,5 @@ def load_family(
         subcase_parameters=subcase_parameters,
         constraints=(*applying(declarations(types.subcase)), *(reader.constraint(item) for item in constraints)),
         products=products,
+        statements=Statements(requirements, positions),
     )

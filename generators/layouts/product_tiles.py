@@ -51,6 +51,11 @@ class ProductTiles:
     c: dict[str, Tiles]
     d: dict[str, Tiles]
 
+    @property
+    def given(self) -> dict[str, Tiles]:
+        """Tiles of all operands, A, B and C, by name of the array."""
+        return self.a | self.b | self.c
+
 
 _GRID = {"accumulators": (("0", "1"), ("0", "1"))}
 

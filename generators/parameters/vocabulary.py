@@ -44,6 +44,12 @@ class Scoped:
         return self.subgroups if self.scope is Scope.SUBGROUP else 1
 
 
+FULL_SUBGROUPS: Mapping[str, bool | None] = MappingProxyType({"if_possible": None, "required": True, "not_required": False})
+"""Whether a pipeline requires full subgroups; ``if_possible`` where the device has the feature."""
+
+SUBGROUP_SIZES: Mapping[str, int | None] = MappingProxyType({"device": None} | {str(size): size for size in (4, 8, 16, 32, 64, 128)})
+"""The subgroup size that a pipeline requires; ``device`` requires none."""
+
 STORAGE_CLASSES: Mapping[str, StorageClass] = MappingProxyType({storage.value: storage for storage in StorageClass})
 SOURCE_NAMES = Literal["literal", "specialization", "push_constant", "buffer"]
 """Where an operand comes from."""

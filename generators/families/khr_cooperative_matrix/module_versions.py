@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import integers, products
-from generators.inputs.patterns import index_coded, random_bits
+from generators.inputs.patterns import Pattern, pattern_bits
 from generators.inputs.products import Chain
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, matrix_out, matrix_sources, matrix_targets, tiled
 from generators.layouts.placement import fills
@@ -17,7 +17,7 @@ from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.layouts.tensor_writer import TensorWriter, slice_step
 from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped
+from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, Scoped
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
@@ -28,8 +28,6 @@ from generators.program.values import Matrix, TensorLayoutType, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, StorageClass
 
-_FULL: Mapping[str, bool | None] = {"if_possible": None, "required": True, "not_required": False}
-_SUBGROUP_SIZES: Mapping[str, int | None] = {"device": None} | {str(size): size for size in (8, 16, 32, 64)}
 _VERSIONS: Mapping[str, Version] = {f"1.{minor}": (1, minor) for minor in (3, 4, 5, 6)}
 _LAYOUTS = (Layout.ROW_MAJOR, Layout.COLUMN_MAJOR, Layout.COLUMN_MAJOR, Layout.ROW_MAJOR)
 
@@ -54,8 +52,8 @@ class Parameters(Scoped):
     work: Work = parameter("what the shader does", default="copy")
     version: Version = parameter("the version of SPIR-V that the module has", default="1.6", labels=_VERSIONS)
     local_size: LocalSize = parameter("how the module states the local size", default="x_constant")
-    full: bool | None = parameter("whether the pipeline requires full subgroups", default="if_possible", labels=_FULL)
-    subgroup_size: int | None = parameter("the subgroup size that the pipeline requires", default="device", labels=_SUBGROUP_SIZES)
+    full: bool | None = parameter("whether the pipeline requires full subgroups", default="if_possible", labels=FULL_SUBGROUPS)
+    subgroup_size: int | None = parameter("the subgroup size that the pipeline requires", default="device", labels=SUBGROUP_SIZES)
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
 
 
@@ -63,7 +61,7 @@ class Parameters(Scoped):
 class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
-    pattern: Literal["index", "random"] = parameter("the bits of the operands")
+    pattern: Pattern = parameter("the bits of the operands", labels={"index": "index", "random": "bits"})
 
 
 def _tiles(parameters: Parameters) -> ProductTiles:
@@ -87,7 +85,7 @@ def _work_fits(parameters: Parameters) -> bool:
 def _fits_memory(parameters: Parameters) -> bool:
     """Tell whether workgroup memory holds all arrays."""
     worked = _tiles(parameters)
-    inputs = [*worked.a.values(), *worked.b.values(), *worked.c.values()]
+    inputs = [*worked.given.values()]
     outputs = inputs if parameters.work == "copy" else [*worked.d.values()]
     return fit_workgroup_memory(parameters.storage, inputs + outputs)
 
@@ -99,7 +97,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
 }
 
 
-class _Writer:
+class _WorkWriter:
     """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -132,7 +130,7 @@ class _Writer:
     def _given(self) -> dict[str, Tiles]:
         """Return the matrices that the shader loads."""
         tiles = self.tiles
-        return tiles.c if self.parameters.work in ("convert", "elementwise") else tiles.a | tiles.b | tiles.c
+        return tiles.c if self.parameters.work in ("convert", "elementwise") else tiles.given
 
     def _taken(self) -> dict[str, Tiles]:
         """Return the matrices that the shader stores."""
@@ -209,18 +207,18 @@ def _whole_numbers(parameters: Parameters, rng: np.random.Generator) -> np.ndarr
 
 def build(parameters: Parameters) -> Built:
     """Build a case. Results are exact under any order of summation, and no two instances have the same data."""
-    writer = _Writer(parameters)
+    writer = _WorkWriter(parameters)
     worked, work = writer.tiles, parameters.work
-    given = worked.a | worked.b | worked.c
+    given = worked.given
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays: dict[str, np.ndarray] = {}
         if work == "tensor_load":
             arrays["source"] = pattern_contents(program.array("source"), parameters.row.c, "index", rng)
         elif work == "copy":
-            for array, tiles in given.items():
-                bits = index_coded(tiles.component, tiles.length) if parameters.pattern == "index" else None
-                arrays[array] = (random_bits(tiles.component, tiles.length, rng) if bits is None else bits).view(np.uint8)
+            arrays = {
+                array: pattern_bits(parameters.pattern, tiles.component, tiles.length, rng).view(np.uint8) for array, tiles in given.items()
+            }
         elif work in ("convert", "elementwise"):
             arrays["c"] = worked.c["c"].contents(_whole_numbers(parameters, rng), rng)
         else:

@@ -10,13 +10,13 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import integers, products
-from generators.inputs.patterns import index_coded, random_bits
+from generators.inputs.patterns import Pattern, pattern_bits
 from generators.inputs.products import Chain
 from generators.layouts.matrix_arrays import fit_workgroup_memory, matrix_sources, matrix_targets
 from generators.layouts.placement import fills
 from generators.layouts.product_tiles import ProductTiles, product_tiles
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import STORAGE_CLASSES, Scoped, layouts_of, numbers_in
+from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, Scoped, layouts_of, numbers_in
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Pointee
@@ -31,10 +31,6 @@ _INVOCATIONS = 1024
 
 _INSTANCES = 64
 """Scope instances of the largest dispatch: more show nothing new and take longer."""
-
-
-_FULL: Mapping[str, bool | None] = {"if_possible": None, "required": True, "not_required": False}
-_SUBGROUP_SIZES: Mapping[str, int | None] = {"device": None} | {str(size): size for size in (4, 8, 16, 32, 64, 128)}
 
 
 @dataclass(frozen=True)
@@ -76,8 +72,8 @@ class Parameters(Scoped):
     form: Literal["copy", "muladd"] = parameter("whether A, B and C are copied, or multiplied and added", default="copy")
     arrangement: Arrangement = parameter("along which axes the subgroups are arranged", default="x", labels=_ARRANGEMENTS)
     local_size: LocalSize = parameter("how the module states the local size", default="x_constant")
-    subgroup_size: int | None = parameter("the subgroup size that the pipeline requires", default="device", labels=_SUBGROUP_SIZES)
-    full: bool | None = parameter("whether the pipeline requires full subgroups", default="if_possible", labels=_FULL)
+    subgroup_size: int | None = parameter("the subgroup size that the pipeline requires", default="device", labels=SUBGROUP_SIZES)
+    full: bool | None = parameter("whether the pipeline requires full subgroups", default="if_possible", labels=FULL_SUBGROUPS)
     workgroups: tuple[int, int, int] = parameter("workgroups along each axis", default="1x1x1", decode=_parse_workgroups)
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=STORAGE_CLASSES)
     built_ins: Literal["none", "first", "last"] = parameter("when the subgroup built-ins are stored", default="none")
@@ -88,7 +84,7 @@ class Parameters(Scoped):
 class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
-    pattern: Literal["index", "random"] = parameter("the bits of the operands")
+    pattern: Pattern = parameter("the bits of the operands", labels={"index": "index", "random": "bits"})
 
 
 def _arranged(parameters: Parameters) -> bool:
@@ -117,7 +113,7 @@ def _fits_memory(parameters: Parameters) -> bool:
     if parameters.storage is not StorageClass.WORKGROUP:
         return True
     tiles = _tiles(parameters)
-    inputs = [*tiles.a.values(), *tiles.b.values(), *tiles.c.values()]
+    inputs = [*tiles.given.values()]
     outputs = list(tiles.d.values()) if parameters.form == "muladd" else inputs
     several = math.prod(parameters.workgroups) > 1
     return fit_workgroup_memory(parameters.storage, inputs if several else inputs + outputs)
@@ -148,7 +144,7 @@ class _TileWriter:
         storage, several = parameters.storage, math.prod(parameters.workgroups) > 1
         # Several workgroups cannot write one buffer from what each has in its own memory.
         out = StorageClass.STORAGE_BUFFER if storage is StorageClass.WORKGROUP and several else storage
-        given = worked.a | worked.b | worked.c
+        given = worked.given
         taken = worked.d if parameters.form == "muladd" else {f"{name}_copy": tiles for name, tiles in given.items()}
         sources, targets = matrix_sources(builder, given, storage), matrix_targets(builder, taken, out)
         known, size = None, parameters.subgroup_size
@@ -185,7 +181,7 @@ def build(parameters: Parameters) -> Built:
     same data."""
     writer = _TileWriter(parameters)
     worked = writer.tiles
-    given = worked.a | worked.b | worked.c
+    given = worked.given
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays: dict[str, np.ndarray] = {}
@@ -193,9 +189,9 @@ def build(parameters: Parameters) -> Built:
             drawn = _operands(worked, program.instances, rng)
             arrays = {array: tiles.contents(drawn[array], rng) for array, tiles in given.items()}
         else:
-            for array, tiles in given.items():
-                bits = index_coded(tiles.component, tiles.length) if parameters.pattern == "index" else None
-                arrays[array] = (random_bits(tiles.component, tiles.length, rng) if bits is None else bits).view(np.uint8)
+            arrays = {
+                array: pattern_bits(parameters.pattern, tiles.component, tiles.length, rng).view(np.uint8) for array, tiles in given.items()
+            }
         return Subcase(name, arrays | fills(program, rng))
 
     return Built(writer.write(), draw)

@@ -156,7 +156,7 @@ def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
     counts: dict[str, dict[str, int]] = {}
     unmet = []
     for family in casebook:
-        claimed = [cover.requirement for cover in family.covers if cover.requirement in requirements]
+        claimed = [cover.id for cover in family.covers if cover.id in requirements]
         if not claimed:
             continue
         found = Counter(id_ for case in expand(family, Tier.NIGHTLY) for id_ in case.requirements)

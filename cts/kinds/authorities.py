@@ -1,25 +1,27 @@
-"""What requirements and positions say, for messages about elements that break them."""
+"""What requirements and positions say, for messages."""
 
 from __future__ import annotations
 
-from cts.verdict.failure import Mismatch
+from collections.abc import Sequence
+
 from generators.casebook import Case
 
 
-def quoted(mismatch: Mismatch, case: Case) -> tuple[str, ...]:
-    """Return the requirement that the expectation of some elements rests on, with its place, and the position, with its reason.
+def quoted(requirement: str, positions: Sequence[str], case: Case) -> tuple[str, ...]:
+    """Return a requirement, with its place, and positions, with their reasons, a line each.
 
     Args:
-        mismatch: those elements.
-        case: what they are of; its casebook has the texts. An id that the casebook does not have stands alone.
+        requirement: its id; empty for none.
+        positions: their ids.
+        case: whose casebook has the texts. An id that the casebook does not have is given without a text.
     """
     statements = case.definition.statements
     lines = []
-    if mismatch.requirement:
-        known = statements.requirements.get(mismatch.requirement)
+    if requirement:
+        known = statements.requirements.get(requirement)
         said = f': "{known.text}" ({known.specification}, {known.place})' if known else ""
-        lines.append(f"{mismatch.requirement}{said}")
-    if mismatch.position:
-        held = statements.positions.get(mismatch.position)
-        lines.append(f"{mismatch.position}, a position of this suite" + (f": {held.words}" if held else ""))
+        lines.append(f"{requirement}{said}")
+    for position in positions:
+        held = statements.positions.get(position)
+        lines.append(f"{position}, a position of this suite" + (f": {held.words}" if held else ""))
     return tuple(lines)

@@ -260,7 +260,11 @@ def _told(
             blocks.append(f"subcase {name}:")
             # What explains a matrix does not explain a stray byte.
             blocks.extend(
-                format_mismatch(mismatch, [match.text for match in matches] if mismatch.matrix else (), quoted(mismatch, case))
+                format_mismatch(
+                    mismatch,
+                    [match.text for match in matches] if mismatch.matrix else (),
+                    quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], case),
+                )
                 for mismatch in entry.mismatches
             )
         failures += [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from cts.devices.device import DeviceError, DeviceFailure, DeviceUnavailable
 from cts.devices.holder import DeviceHolder
 from cts.front_ends import FrontEnd
+from cts.kinds.authorities import quoted
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code
@@ -66,6 +68,8 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         code = _ERRORS.get(watch.unfinished, Code.ERROR_SUITE).of()
         text = one_line(f"{OURS}{type(error).__name__}: {error}")
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
+    if judgement.verdict is Verdict.FAIL and (disputed := case.disputed):
+        judgement = _doubted(judgement, case, disputed)
     return CaseResult(
         id=case.id,
         family=case.family,
@@ -88,6 +92,17 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         step=step,
         attempt=attempt,
     )
+
+
+def _doubted(judgement: Judgement, case: Case, disputed: Sequence[str]) -> Judgement:
+    """Return what a failure is where the text may forbid the case's module: a warning that quotes the position by which it does not."""
+    lines = [
+        judgement.message,
+        f"{judgement.code} is not a failure here: the text may forbid the module, and only a position of this suite allows it.",
+    ]
+    lines += quoted("", disputed, case)
+    code = Code.QUALITY_WARNING.of(disputed[0])
+    return replace(judgement, verdict=Verdict.QUALITY_WARNING, code=code, message="\n".join(lines))
 
 
 def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch) -> Judgement:

@@ -77,7 +77,14 @@ class Case:
         """Ids of the requirements that the case exercises, in the order of its family's ``covers``."""
         family, assignment = _assigned(self.definition, self.labels)
         choices = family.subcase_choices
-        return tuple([claim.requirement for claim in family.claims if claim.holds(family.rules, choices, assignment)])
+        return tuple([claim.id for claim in family.claims if claim.holds(family.rules, choices, assignment)])
+
+    @property
+    def disputed(self) -> tuple[str, ...]:
+        """Ids of the positions without which the text may forbid the case's module, in the order of its family's ``disputed``."""
+        family, assignment = _assigned(self.definition, self.labels)
+        choices = family.subcase_choices
+        return tuple([dispute.id for dispute in family.disputes if dispute.holds(family.rules, choices, assignment)])
 
     @property
     def subcases(self) -> list[tuple[str, Any]]:
@@ -161,18 +168,18 @@ def product_choices(family: Family, product: Product) -> list[Sequence[int]]:
 
 @cache
 def check_covers(family: Family) -> None:
-    """Sees that a case of each cover of the family is in a product.
+    """See that a case of each cover and of each dispute of the family is in a product.
 
     Raises:
         CasebookError: none is.
     """
     subcases = family.subcase_choices[len(family.parameters) :]
     products = [[*product.choices, *subcases] for product in family.products]
-    for claim in family.claims:
+    for claim in (*family.claims, *family.disputes):
         if never(claim, family.rules, products):
             raise CasebookError(
-                f"{claim.place}: no case of '{family.name}' exercises '{claim.requirement}': "
-                "widen its 'when', add cases to a product, or take the requirement out of covers"
+                f"{claim.place}: no case of '{family.name}' exercises '{claim.id}': "
+                "widen its 'when', add cases to a product, or take the entry away"
             )
 
 

@@ -1,8 +1,9 @@
-"""Which requirements a case exercises: the entries of ``covers``, each for every case of the family or for those that it says."""
+"""Which requirements a case exercises and which positions dispute it: entries of ``covers`` and ``disputed``, each for every case of the
+family or for those that it says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,17 +19,28 @@ _NAMED = "requirement"
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A requirement, and the cases that exercise it.
+    """A requirement and the cases that exercise it, or a position and the cases whose modules may be invalid without it.
 
     Attributes:
-        requirement: its id.
+        id: of the requirement or position.
         when: alternatives, of which a case meets one: what holds of it, stated as constraints. A single empty one is met by every case.
         place: file, line and key, for messages.
     """
 
-    requirement: str
+    id: str
     when: tuple[tuple[ConstraintText, ...], ...] = ((),)
     place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What an entry's id is of, for messages."""
+
+    name: str
+    home: str
+
+
+_REQUIREMENT, _POSITION = _Kind("requirement", "cases/requirements"), _Kind("position", "cases/positions.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +48,17 @@ class CompiledCover:
     """A cover on parameters and labels by number.
 
     Attributes:
-        requirement: its id.
+        id: of the requirement or position.
         when: alternatives, each of constraints that all hold.
         place: file, line and key, for messages.
     """
 
-    requirement: str
+    id: str
     when: tuple[tuple[Constraint, ...], ...]
     place: str
 
     def holds(self, rules: Sequence[Constraint], choices: Choices, assignment: Assignment) -> bool:
-        """Whether a row that the rules allow and that completes ``assignment`` exercises the requirement.
+        """Tell whether the cover is of a row that the rules allow and that completes ``assignment``.
 
         Args:
             rules: of the family.
@@ -74,13 +86,13 @@ def compile_covers(
 ) -> tuple[CompiledCover, ...]:
     """Compile covers to parameters and labels by number; ``view`` makes what predicates are given."""
     return tuple(
-        CompiledCover(cover.requirement, tuple(compile_constraints(needs, parameters, view) for needs in cover.when), cover.place)
+        CompiledCover(cover.id, tuple(compile_constraints(needs, parameters, view) for needs in cover.when), cover.place)
         for cover in covers
     )
 
 
 def never(cover: CompiledCover, rules: Sequence[Constraint], products: Sequence[Choices]) -> bool:
-    """Whether no case of the products, given by the choices of all parameters, exercises the requirement."""
+    """Tell whether the cover is of no case of the products, which are given by the choices of all parameters."""
     return not any(_possible(needs, rules, choices) for needs in cover.when for choices in products)
 
 
@@ -111,12 +123,21 @@ def read_covers(
     """The key ``covers``: a list of entries, or the name of the parameter whose values name their requirements."""
     if not element.is_mapping and not element.is_sequence:
         return _named_by_parameter(element, requirements, parameters)
+    return _entries(element, requirements, _REQUIREMENT, reader)
+
+
+def read_disputed(element: Element, positions: Collection[str], reader: ConditionReader) -> tuple[Cover, ...]:
+    """Read the key ``disputed``: a list of entries, each with the id of a position."""
+    return _entries(element, positions, _POSITION, reader)
+
+
+def _entries(element: Element, ids: Collection[str], kind: _Kind, reader: ConditionReader) -> tuple[Cover, ...]:
     covers: dict[str, Cover] = {}
-    for item in element.items("requirement ids"):
-        cover = _cover(item, requirements, reader)
-        if cover.requirement in covers:
-            raise item.error(f"duplicate requirement '{cover.requirement}'")
-        covers[cover.requirement] = cover
+    for item in element.items(f"{kind.name} ids"):
+        cover = _cover(item, ids, kind, reader)
+        if cover.id in covers:
+            raise item.error(f"duplicate {kind.name} '{cover.id}'")
+        covers[cover.id] = cover
     return tuple(covers.values())
 
 
@@ -138,11 +159,11 @@ def _named_by_parameter(element: Element, requirements: Mapping[str, Requirement
     )
 
 
-def _cover(item: Element, requirements: Mapping[str, Requirement], reader: ConditionReader) -> Cover:
+def _cover(item: Element, ids: Collection[str], kind: _Kind, reader: ConditionReader) -> Cover:
     if not item.is_mapping:
-        return Cover(_id(item, requirements), place=item.place)
+        return Cover(_id(item, ids, kind), place=item.place)
     fields = item.fields(("id",), ("when", "predicate"))
-    id_ = _id(fields["id"], requirements)
+    id_ = _id(fields["id"], ids, kind)
     if len(fields) == 1:
         raise item.error(f"key 'when' is missing, or 'predicate'; '{id_}' alone holds for every case")
     alternatives: list[tuple[ConstraintText, ...]] = [()]
@@ -162,8 +183,8 @@ def _needs(element: Element, reader: ConditionReader) -> tuple[ConstraintText, .
     return tuple(ConstraintText("", (((name, labels, False),),)) for name, labels in conditions.items())
 
 
-def _id(element: Element, requirements: Mapping[str, Requirement]) -> str:
-    id_ = element.text("a requirement id")
-    if id_ not in requirements:
-        raise element.error(f"there is no requirement '{id_}'; expected an id from cases/requirements")
+def _id(element: Element, ids: Collection[str], kind: _Kind) -> str:
+    id_ = element.text(f"a {kind.name} id")
+    if id_ not in ids:
+        raise element.error(f"there is no {kind.name} '{id_}'; expected an id from {kind.home}")
     return id_

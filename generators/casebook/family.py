@@ -11,7 +11,7 @@ from typing import Any
 from generators.casebook.builders import Builder, CaseKind, DeclaredTypes, declared_types, kind_of, load_builder
 from generators.casebook.conditions import ConditionReader, ConstraintText, applying, compile_constraints, observing
 from generators.casebook.constraints import Constraint
-from generators.casebook.covers import CompiledCover, Cover, compile_covers, read_covers
+from generators.casebook.covers import CompiledCover, Cover, compile_covers, read_covers, read_disputed
 from generators.casebook.document import Element, read_document
 from generators.casebook.parameters import NAME, Parameter, read_parameters
 from generators.casebook.positions import Position, load_positions
@@ -74,6 +74,7 @@ class Family:
         constraints: on all these parameters.
         products: whose union is the full tier.
         statements: what ids of requirements and positions stand for.
+        disputed: positions without which the text may forbid the modules of some cases, and which.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Family:
     constraints: tuple[ConstraintText, ...]
     products: tuple[Product, ...]
     statements: Statements
+    disputed: tuple[Cover, ...] = ()
 
     @cached_property
     def declared(self) -> DeclaredTypes:
@@ -109,6 +111,11 @@ class Family:
     def claims(self) -> tuple[CompiledCover, ...]:
         """What it covers by parameter and label number, as in ``rules``."""
         return compile_covers(self.covers, (*self.parameters, *self.subcase_parameters), self.view)
+
+    @cached_property
+    def disputes(self) -> tuple[CompiledCover, ...]:
+        """What it disputes by parameter and label number, as in ``rules``."""
+        return compile_covers(self.disputed, (*self.parameters, *self.subcase_parameters), self.view)
 
     @cached_property
     def subcase_choices(self) -> tuple[tuple[int, ...], ...]:
@@ -189,7 +196,8 @@ def load_family(
         positions = load_positions(path.absolute().parent.parent)
     top = read_document(path)
     fields = top.fields(
-        ("family", "specification", "builder", "covers", "plan", "parameters", "products"), ("todo", "positions", "constraints", "subcases")
+        ("family", "specification", "builder", "covers", "plan", "parameters", "products"),
+        ("todo", "positions", "disputed", "constraints", "subcases"),
     )
     name = fields["family"].text("the family's name")
     if not NAME.fullmatch(name) or name != path.stem:
@@ -242,4 +250,5 @@ def load_family(
         constraints=(*applying(declarations(types.subcase)), *(reader.constraint(item) for item in constraints)),
         products=products,
         statements=Statements(requirements, positions),
+        disputed=read_disputed(fields["disputed"], positions, reader) if "disputed" in fields else (),
     )

@@ -192,5 +192,7 @@ def test_the_failure_that_the_document_shows_is_what_such_a_device_gives(book, e
     outcome = Outcome({"d": contents["d"]})
     (mismatch,) = compare(program, expected, before, outcome)
     matches = [match.text for match in diagnose(program, subcase, expected, before, outcome)]
-    shown = format_mismatch(mismatch, matches, quoted(mismatch, find_case(book, EXAMPLE)))
+    shown = format_mismatch(
+        mismatch, matches, quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], find_case(book, EXAMPLE))
+    )
     assert f"```\n{shown}\n```" in (DOCS / "numerics.md").read_text(encoding="utf-8")

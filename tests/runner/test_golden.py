@@ -29,7 +29,8 @@ def checkout(tmp_path: Path) -> Path:
     head, products = whole.split("\nproducts:\n")
     # Few cases exercise little.
     before, covers = head.split("\ncovers:\n")
-    head = f"{before}\ncovers: [KHR-LOAD-08]\npositions:{covers.split('positions:', 1)[1]}"
+    positions, plan = covers.split("positions:", 1)[1].split("\ndisputed:", 1)[0], covers.split("\nplan:", 1)[1]
+    head = f"{before}\ncovers: [KHR-LOAD-08]\npositions:{positions}\nplan:{plan}"
     subcases = "\nsubcases:" + products.split("\nsubcases:")[1]
     product = "\nproducts:\n  - name: few\n    why: test\n    parameters: {component: [f16, u8], use: all}\n    smoke: 1\n    nightly: 2\n"
     (folder / "load_store.yaml").write_text(head + product + subcases, encoding="utf-8")

@@ -26,9 +26,10 @@ from cts.run.set_aside import SetAside, tried
 from cts.run.tally import Digest
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import Verdict
-from generators.casebook import build
+from generators.casebook import build, expand
 from generators.errors import GeneratorError, NotExpressible
 from generators.kernel import Dispatch, Outcome
+from tests.suite import casebook
 
 from .conftest import Scripted, holding
 
@@ -124,6 +125,21 @@ def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdic
     assert "\n" not in result.reason
     assert result.reason.startswith(OURS) == (verdict is Verdict.ERROR)
     assert device.runs == 1
+
+
+def test_a_failure_of_a_case_whose_module_the_text_may_forbid_is_a_quality_warning():
+    disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
+    refused = DriverRefused("vkCreateComputePipelines: VK_ERROR_UNKNOWN", step=Step.PIPELINE)
+    result = judge(disputed, holding(Scripted(raising(refused))), "spirv", "smoke")
+    assert (result.verdict, result.code, result.step) == (Verdict.QUALITY_WARNING, "quality_warning.F-KHR-30", "pipeline")
+    assert "F-KHR-30, a position of this suite" in result.message
+    assert str(refused) in result.message
+
+
+def test_a_crash_of_a_case_whose_module_the_text_may_forbid_stays_a_crash():
+    disputed = next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)
+    result = judge(disputed, holding(Scripted(raising(DeviceCrash("died", step=Step.PIPELINE)))), "spirv", "smoke")
+    assert result.verdict is Verdict.CRASH
 
 
 def test_where_a_device_failed_can_be_sent_to_another_process(case):

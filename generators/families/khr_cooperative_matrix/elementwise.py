@@ -127,6 +127,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "form_fits": _form_fits,
     "operation_fits": _operation_fits,
     "pattern_fits": _pattern_fits,
+    "scales_integers": lambda parameters: parameters.operation in ("times_scalar", "chain") and not parameters.component.is_float,
 }
 
 

@@ -55,6 +55,11 @@ def _has_arithmetic(parameters: Parameters) -> bool:
     return row_type(parameters.row, _taken(parameters), parameters.scope).component.has_arithmetic
 
 
+def _scales_integers(parameters: Parameters) -> bool:
+    component = row_type(parameters.row, _taken(parameters), parameters.scope).component
+    return parameters.operation == "times_scalar" and not component.is_float
+
+
 def _follows(parameters: Parameters) -> bool:
     """Return whether the result can be C of the next multiply-add, where there is one: it has its type."""
     return parameters.place != "between" or parameters.row.c is parameters.row.result
@@ -63,6 +68,7 @@ def _follows(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "follows": _follows,
     "has_arithmetic": _has_arithmetic,
+    "scales_integers": _scales_integers,
     "wraps": lambda parameters: not parameters.row.saturating,
 }
 

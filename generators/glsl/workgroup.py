@@ -19,4 +19,10 @@ def emit_barrier(shader: Shader, barrier: Barrier) -> None:
     """Writes a barrier. ``barrier()`` would order shared memory only."""
     shader.require("GL_KHR_memory_scope_semantics")
     scope = SCOPES[barrier.scope]
-    shader.line(f"controlBarrier({scope}, {scope}, {_BOTH}, gl_SemanticsAcquireRelease);")
+    if barrier.handover != "fences":
+        shader.line(f"controlBarrier({scope}, {scope}, {_BOTH}, gl_SemanticsAcquireRelease);")
+        return
+    fence = f"memoryBarrier({scope}, {_BOTH}, gl_SemanticsAcquireRelease);"
+    shader.line(fence)
+    shader.line(f"controlBarrier({scope}, {scope}, 0, 0);")
+    shader.line(fence)

@@ -10,8 +10,9 @@ from generators.program.operation import Operation
 from generators.program.stated import Effect
 from generators.types import MemoryScope
 
-Handover = Literal["barrier", "access"]
-"""What makes writes available and visible: the barrier between, or the accesses themselves (Vulkan memory model)."""
+Handover = Literal["barrier", "access", "fences"]
+"""What makes writes available and visible: the control barrier between, the accesses themselves, or a memory barrier on each side of a
+control barrier that orders nothing by itself (Vulkan memory model)."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Copied(Effect):
 @dataclass(frozen=True)
 class Barrier(Operation):
     """OpControlBarrier at ``scope`` (Workgroup or Subgroup) with AcquireRelease semantics over WorkgroupMemory and UniformMemory.
+
+    With the handover ``fences`` these semantics belong to an OpMemoryBarrier before it and another one after it.
 
     With the handover ``access`` the barrier makes nothing available or visible: the memory operands of all accesses to arrays that
     invocations share must do it.

@@ -86,6 +86,47 @@ def test_a_fence_before_a_barrier_adds_its_semantics(result) -> None:
     assert result(hand_over(fence), output=16).tolist() == [1, 0, 3, 2]
 
 
+def fence(semantics: int = EVERYTHING, scope: int = 2) -> str:
+    return f"OpMemoryBarrier %u32_{scope} %u32_{semantics}\n"
+
+
+def test_memory_barriers_that_follow_each_other(result) -> None:
+    both = fence(EVERYTHING & ~UNIFORM) + fence(EVERYTHING & ~WORKGROUP)
+    assert result(hand_over(both + barrier(0) + both), output=16).tolist() == [1, 0, 3, 2]
+
+
+@pytest.mark.parametrize("scope", [2, 5])
+def test_memory_barriers_on_both_sides_of_a_control_barrier(result, scope) -> None:
+    assert result(hand_over(fence(scope=scope) + barrier(0) + fence(scope=scope)), output=16).tolist() == [1, 0, 3, 2]
+
+
+def test_memory_barriers_of_the_subgroup(result, forbidden) -> None:
+    inside = fence(scope=3) + barrier(0, "%u32_3") + fence(scope=3)
+    assert result(hand_over(inside, distance=1), output=32, subgroups=2).tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
+    assert "a race" in forbidden(hand_over(inside, distance=4), output=32, subgroups=2)
+    assert "a race" in forbidden(hand_over(fence(scope=3) + barrier(0) + fence(), distance=4), output=32, subgroups=2)
+
+
+@pytest.mark.parametrize(
+    ("between", "why"),
+    [
+        (fence() + barrier(0), "nothing acquires"),
+        (barrier(0) + fence(), "nothing releases"),
+        (fence(EVERYTHING & ~AVAILABLE) + barrier(0) + fence(), "not made available"),
+        (fence() + barrier(0) + fence(EVERYTHING & ~VISIBLE), "not made visible"),
+        (fence() + barrier(0) + fence(EVERYTHING & ~WORKGROUP), "another kind of memory is acquired"),
+        (fence(EVERYTHING & ~WORKGROUP) + barrier(0) + fence(), "another kind of memory is released"),
+    ],
+)
+def test_memory_barriers_that_are_not_enough(forbidden, between, why) -> None:
+    assert "a race" in forbidden(hand_over(between)), why
+
+
+def test_what_follows_a_memory_barrier_is_not_released(forbidden) -> None:
+    late = "%late = OpAccessChain %ptr_shared %shared %lane\nOpStore %late %u32_5 NonPrivatePointer\n"
+    assert "a race" in forbidden(hand_over(fence() + late + barrier(0) + fence()))
+
+
 def test_two_invocations_store_to_one_byte(forbidden) -> None:
     message = forbidden(shader(store("%lane", "%u32_0")))
     assert "is written at the same time by" in message

@@ -233,7 +233,6 @@ class Pipeline:
         main = translation.functions[translation.entry]
         for z, y, x in product(*(range(count) for count in reversed(dispatch.workgroups))):
             machine.begin_workgroup((x, y, z))
-            translation.fences.clear()
             self._begin_workgroup()
             machine.call(main, ())
         written = [(slot, memory) for slot, memory in zip(self.kernel.buffers, memories, strict=True) if slot.written]

@@ -93,6 +93,23 @@ class _Span:
 _Spans = dict[_Span, None]
 
 
+@dataclass(frozen=True)
+class _Released:
+    """What a memory barrier released: accesses to ``kinds`` of memory with serial numbers below ``serial``.
+
+    Attributes:
+        available: whether it made writes available.
+        visible: whether it would make writes visible to what follows a control barrier.
+        subgroup_only: whether it reaches no other subgroup; once a control barrier has passed, whether either of both does not.
+    """
+
+    kinds: tuple[Kind, ...]
+    serial: int
+    available: bool
+    visible: bool
+    subgroup_only: bool
+
+
 class _Floors:
     """The serial numbers since the last barrier, by subgroup + 1; at index 0 for accesses of different subgroups."""
 
@@ -116,6 +133,8 @@ class Clock:
         self._released: dict[Location, _Spans] = {}
         self._acquired: _Spans = {}
         self._acquired_by: dict[int, _Spans] = {}
+        self._fences: list[_Released] = []
+        self._awaited: list[_Released] = []
         self.begin_workgroup()
 
     def begin_workgroup(self) -> None:
@@ -125,6 +144,7 @@ class Clock:
         self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups)}
         self._acquired = {}
         self._acquired_by = {}
+        self._fences, self._awaited = [], []
 
     def release(self, location: Location, lane: int, available: bool) -> None:
         """Note that an invocation releases, by an atomic, the accesses that are ordered before it.
@@ -152,20 +172,48 @@ class Clock:
         found = dict.fromkeys(replace(span, visible=visible) for span in self._released.get(location, ()))
         self._acquired_by.setdefault(lane, {}).update(found)
 
-    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
-        """Order earlier accesses before later ones: of all invocations, or within each subgroup."""
+    def fence(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
+        """Note a memory barrier: it acquires what one before the last control barrier released, and releases earlier accesses."""
+        for awaited in self._awaited:
+            common = tuple(kind for kind in awaited.kinds if kind in kinds)
+            self._order(common, awaited.serial, awaited.available, makes_visible, awaited.subgroup_only or subgroup_only)
         self.serial += 1
+        self._fences.append(_Released(kinds, self.serial, makes_available, makes_visible, subgroup_only))
+
+    def meet(self, subgroup_only: bool) -> None:
+        """Note a control barrier without semantics: a memory barrier after it acquires what one before it released."""
+        self.serial += 1
+        self._awaited = [replace(fence, subgroup_only=fence.subgroup_only or subgroup_only) for fence in self._fences]
+        self._fences = []
+
+    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
+        """Order earlier accesses before later ones: of all invocations, or within each subgroup.
+
+        What a memory barrier before it released is ordered, too, as programs in GLSL expect of a memory barrier and ``barrier()``.
+        """
+        self.serial += 1
+        fences, self._fences, self._awaited = self._fences, [], []
+        self._order(kinds, self.serial, makes_available, makes_visible, subgroup_only)
+        for fence in fences:
+            every = tuple(dict.fromkeys(kinds + fence.kinds))
+            visible = makes_visible or fence.visible
+            self._order(every, fence.serial, makes_available or fence.available, visible, subgroup_only or fence.subgroup_only)
+
+    def _order(self, kinds: tuple[Kind, ...], serial: int, makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
+        """Order accesses with serial numbers below ``serial`` before those that follow."""
         if "buffer" in kinds and not subgroup_only:
             for spans in self._acquired_by.values():
                 self._acquired |= dict.fromkeys(replace(span, visible=span.visible and makes_visible) for span in spans)
         groups = slice(1, None) if subgroup_only else slice(None)
         for kind in kinds:
             floors = self._floors[kind]
-            floors.order[groups] = self.serial
+            raised = [floors.order]
             if makes_available:
-                floors.available[groups] = self.serial
+                raised.append(floors.available)
             if makes_visible:
-                floors.visible[groups] = self.serial
+                raised.append(floors.visible)
+            for floor in raised:
+                floor[groups] = np.maximum(floor[groups], serial)
 
     @contextmanager
     def on_behalf_of(self, groups: np.ndarray) -> Iterator[None]:

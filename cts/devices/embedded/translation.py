@@ -127,7 +127,6 @@ class Translation:
         self.float_modes: set[tuple[int, int]] = set()
         self.space = AddressSpace()
         self.cells: dict[int, Any] = {}
-        self.fences: dict[str, int] = {}
         self.index = 0
         self.entry = 0
         self.faults = faults

@@ -31,6 +31,13 @@ def _orders(semantics: int) -> bool:
     return bool(semantics & _RELEASE) and bool(semantics & _ACQUIRE)
 
 
+def _reach(translation: Translation, semantics: int) -> tuple[tuple[Kind, ...], bool, bool]:
+    """Return the kinds of memory that a barrier orders, and whether it makes writes available and visible."""
+    shared = not translation.private_model
+    available, visible = (shared or bool(semantics & bit) for bit in (MemorySemantics.MakeAvailable, MemorySemantics.MakeVisible))
+    return tuple(kind for bit, kind in _KINDS if semantics & bit), available, visible
+
+
 def _control_barrier(translation: Translation, words: Words) -> Run:
     scope, memory_scope, semantics = (translation.constant(w) for w in words)
     machine = translation.machine
@@ -38,8 +45,7 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
         raise Violation("VUID-StandaloneSpirv-None-04636", f"a control barrier at scope {scope}")
     subgroup_only = scope == Scope.Subgroup or memory_scope in (Scope.Subgroup, Scope.Invocation)
     own = semantics if _orders(semantics) else 0
-    private_model = translation.private_model
-    fences = translation.fences
+    kinds, available, visible = _reach(translation, own)
 
     def run() -> Value:
         if not machine.full:
@@ -50,26 +56,25 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
                 active = int(machine.mask.sum())
                 text = f"a barrier that {active} of {machine.lanes} invocations reach, not the whole {what.name.lower()}"
                 machine.forbid("SPIR-V 3.42.20 OpControlBarrier", text)
-        total = own | fences.pop("semantics", 0)
-        kinds = tuple(kind for bit, kind in _KINDS if total & bit)
-        available = not private_model or bool(total & MemorySemantics.MakeAvailable)
-        visible = not private_model or bool(total & MemorySemantics.MakeVisible)
-        machine.clock.barrier(kinds, available, visible, subgroup_only)
+        if own:
+            machine.clock.barrier(kinds, available, visible, subgroup_only)
+        else:
+            machine.clock.meet(subgroup_only)
 
     return run
 
 
 def _memory_barrier(translation: Translation, words: Words) -> Run:
     scope, semantics = (translation.constant(w) for w in words)
-    machine, fences = translation.machine, translation.fences
+    machine = translation.machine
+    kinds, available, visible = _reach(translation, semantics)
+    counts = scope in (Scope.Subgroup, Scope.Workgroup, Scope.Device, Scope.QueueFamily) and _orders(semantics)
 
     def run() -> Value:
-        # A fence alone orders nothing. The control barrier after it does, if the same invocation executes both; nothing says so in
-        # a function that is called for elements.
-        if machine.callback:
-            return
-        if scope in (Scope.Workgroup, Scope.Device, Scope.QueueFamily) and _orders(semantics):
-            fences["semantics"] = fences.get("semantics", 0) | semantics
+        # A memory barrier alone orders nothing. The control barrier after it does, if the same invocation executes both; nothing says so
+        # in a function that is called for elements.
+        if counts and not machine.callback:
+            machine.clock.fence(kinds, available, visible, scope == Scope.Subgroup)
 
     return run
 

@@ -22,17 +22,23 @@ from generators.program.control_flow import Condition
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, ScalarValue
+from generators.program.values import Matrix, MatrixType, ScalarValue, Value
 from generators.program.workgroup import Handover
 from generators.routines.workgroup import copy, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
-_WORKGROUPS = 3
-"""Workgroups of a dispatch in which the last one reads what all have written."""
+_ROUNDS = 23
+"""Times that matrices change hands in the form ``relay``: no multiple of any number of subgroups."""
 _TILES = 4
 """Tiles that each scope instance has in the form ``tiles``."""
 _REACH: Mapping[str, MemoryScope] = MappingProxyType(
-    {"subgroup": MemoryScope.SUBGROUP, "divided": MemoryScope.SUBGROUP, "dispatch": MemoryScope.QUEUE_FAMILY}
+    {
+        "subgroup": MemoryScope.SUBGROUP,
+        "divided": MemoryScope.SUBGROUP,
+        "reload": MemoryScope.SUBGROUP,
+        "dispatch": MemoryScope.QUEUE_FAMILY,
+        "interleaved": MemoryScope.QUEUE_FAMILY,
+    }
 )
 """The least scope that a form's accesses must reach, where it is not the workgroup."""
 _EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
@@ -43,6 +49,11 @@ Form = Literal[
     "workgroup",
     "divided",
     "dispatch",
+    "interleaved",
+    "relay",
+    "reload",
+    "reload_other",
+    "reload_plain",
     "plain_to_matrix",
     "matrix_to_plain",
     "plain_around_matrix",
@@ -51,6 +62,12 @@ Form = Literal[
     "array_stride",
 ]
 """Who writes and who reads; see the functions that write them."""
+
+_DISPATCHES: tuple[Form, ...] = ("dispatch", "interleaved")
+
+
+def _has_workgroups(parameters: Parameters) -> bool:
+    return parameters.form in _DISPATCHES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +83,9 @@ class Parameters(Scoped):
     written: Layout = parameter("layout in which the shared array is written", default="row", labels=LAYOUTS)
     read: Layout = parameter("layout in which the shared array is read", default="row", labels=LAYOUTS)
     padding: Literal["tight", "padded"] = parameter("whether lines are followed by padding", default="tight")
+    workgroups: int = parameter(
+        "workgroups of a dispatch in which the last one reads what all have written", default=3, applies=_has_workgroups
+    )
     extra: MemoryAccess = parameter("further memory operands of the accesses to the shared array", default="none", labels=_EXTRAS)
 
 
@@ -77,20 +97,27 @@ class SubcaseParameters(Parameters):
     run: int = parameter("number of the run, since timing differs from run to run")
 
 
+def _workgroups(parameters: Parameters) -> int:
+    return parameters.workgroups if parameters.form in _DISPATCHES else 1
+
+
 def _tiles(parameters: Parameters) -> Tiles:
     """Return the tiles of a case: every line begins at a multiple of 16 bytes, or of the line where that is less (KHR-ALIGN-01)."""
     type_ = MatrixType(parameters.component, parameters.scope, *parameters.shape, parameters.use)
     granule = granule_of(parameters.component)
     lines, line = lines_of(parameters.shape, parameters.written)
+    instances = parameters.instances * _workgroups(parameters)
+    if parameters.form == "interleaved":
+        # The first lines of all instances follow each other, then their second lines.
+        return Tiles(type_, parameters.written, line * instances, line, instances, first=granule, end=granule + line * instances * lines)
     stride = line + granule if parameters.padding == "padded" else line
-    instances = parameters.instances * (_WORKGROUPS if parameters.form == "dispatch" else 1)
     steps = _TILES if parameters.form == "tiles" else 1
     return Tiles(type_, parameters.written, stride, stride * lines + granule, instances, steps, granule)
 
 
 def _stride(parameters: Parameters, tiles: Tiles, layout: Layout) -> int:
     """Return the stride of a tile in ``layout``: a tight tile read in the other layout has the lines of that layout."""
-    if parameters.padding == "padded" or layout is parameters.written:
+    if parameters.padding == "padded" or parameters.form == "interleaved" or layout is parameters.written:
         return tiles.stride
     return lines_of(parameters.shape, layout)[1]
 
@@ -202,16 +229,81 @@ def _divided(parts: Parts) -> None:
     parts.store(matrix, after, at, parts.written)
 
 
+def _reload(parts: Parts, scope: MemoryScope) -> None:
+    """Load a matrix, have other matrices stored there by the same instance (at workgroup ``scope``: by the one as far from the last
+    one), and load it again by the same operands. Store both."""
+    builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
+    before = parts.array("before", StorageClass.STORAGE_BUFFER, "output")
+    _fill(parts, handed)
+    at = parts.begin("own")
+    written = at if scope is MemoryScope.SUBGROUP else parts.begin("other", parts.parameters.instances - 1, -1)
+    first = parts.load("first_read", handed, at, parts.read)
+    builder.barrier(scope, parts.handover)
+    parts.store(parts.load("written", source, at, parts.written), handed, written, parts.written)
+    builder.barrier(scope, parts.handover)
+    second = parts.load("second_read", handed, at, parts.read)
+    parts.store(first, before, at, parts.read)
+    parts.store(second, target, at, parts.read)
+
+
+def _reload_plain(parts: Parts) -> None:
+    """Load a matrix, have single elements stored there, and load it again by the same operands. Store both."""
+    builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
+    before = parts.array("before", StorageClass.STORAGE_BUFFER, "output")
+    _fill(parts, handed)
+    at = parts.begin("own")
+    first = parts.load("first_read", handed, at, parts.read)
+    builder.barrier(handover=parts.handover)
+    copy(builder, handed, source, backwards=True)
+    builder.barrier(handover=parts.handover)
+    second = parts.load("second_read", handed, at, parts.read)
+    parts.store(first, before, at, parts.read)
+    parts.store(second, target, at, parts.read)
+
+
+def _fill(parts: Parts, handed: Array) -> None:
+    """Write something to workgroup memory. Buffers have what the host wrote."""
+    if handed.storage is StorageClass.WORKGROUP:
+        copy(parts.builder, handed, parts.array("fill", StorageClass.STORAGE_BUFFER, "input"))
+        parts.builder.barrier(handover=parts.handover)
+
+
+def _relay(parts: Parts) -> None:
+    """Pass matrices on many times, each to the instance before, through the same places."""
+    builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
+    assert parts.instance is not None, "memory: the constraints must exclude this case"
+    own = parts.begin("own")
+    following = builder.arithmetic("following", "add", parts.instance, builder.literal(1))
+    wrapped = builder.arithmetic("wrapped", "modulo", following, builder.literal(parts.parameters.instances))
+    other = builder.offset("other", builder.literal(parts.tiles.first), wrapped, parts.tiles.pitch)
+    parts.store(parts.load("written", source, own, parts.written), handed, own, parts.written)
+    builder.barrier(handover=parts.handover)
+    with builder.loop(Value("round", U32), builder.operand("rounds", U32, "push_constant"), []):
+        matrix = parts.load("passed", handed, other, parts.read)
+        builder.barrier(handover=parts.handover)
+        parts.store(matrix, handed, own, parts.written)
+        builder.barrier(handover=parts.handover)
+    parts.store(parts.load("read", handed, own, parts.read), target, own, parts.read)
+
+
 def _dispatch(parts: Parts) -> None:
-    """Store matrices in each workgroup, and load them all in the last workgroup to arrive."""
+    """Store matrices in each workgroup, and load them all in the last workgroup to arrive.
+
+    Interleaved matrices share cache lines with those of other workgroups, which a load before the store brings to where the workgroup
+    runs: without availability and visibility the last workgroup finds there what other workgroups have not yet written.
+    """
     builder, handed, source, target = parts.builder, parts.handed(), parts.source(), parts.target()
     counter = builder.array("counter", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout")
     at = parts.begin("own")
+    if parts.parameters.form == "interleaved":
+        before = parts.array("before", StorageClass.STORAGE_BUFFER, "output")
+        parts.store(parts.load("before_matrix", handed, at, parts.written), before, at, parts.written)
+        builder.barrier(handover=parts.handover)
     parts.store(parts.load("written", source, at, parts.written), handed, at, parts.written)
     per_workgroup = parts.parameters.instances
     with last_workgroup(builder, counter) as index:
         inside = Parts(builder, parts.parameters, parts.tiles, index)
-        for workgroup in range(_WORKGROUPS):
+        for workgroup in range(parts.parameters.workgroups):
             begin = workgroup * per_workgroup
             matrix = inside.load(f"read_{workgroup}", handed, inside.begin(f"other_{workgroup}", begin + per_workgroup - 1, -1), parts.read)
             inside.store(matrix, target, inside.begin(f"place_{workgroup}", begin), parts.read)
@@ -279,6 +371,11 @@ _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
         "workgroup": lambda parts: _between_instances(parts, MemoryScope.WORKGROUP),
         "divided": _divided,
         "dispatch": _dispatch,
+        "interleaved": _dispatch,
+        "relay": _relay,
+        "reload": lambda parts: _reload(parts, MemoryScope.SUBGROUP),
+        "reload_other": lambda parts: _reload(parts, MemoryScope.WORKGROUP),
+        "reload_plain": _reload_plain,
         "plain_to_matrix": _plain_to_matrix,
         "matrix_to_plain": lambda parts: _matrix_to_plain(parts, around=False),
         "plain_around_matrix": lambda parts: _matrix_to_plain(parts, around=True),
@@ -292,7 +389,7 @@ _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
 def build(parameters: Parameters) -> Built:
     """Build a case. The source holds the pattern, the other arrays begin with random bits, and the counter with 0."""
     component = parameters.component
-    builder = ProgramBuilder(parameters.scope, parameters.subgroups, _WORKGROUPS if parameters.form == "dispatch" else 1)
+    builder = ProgramBuilder(parameters.scope, parameters.subgroups, _workgroups(parameters))
     instance = builder.instance_index() if builder.instances > 1 else None
     _WRITERS[parameters.form](Parts(builder, parameters, _tiles(parameters), instance))
 
@@ -306,6 +403,6 @@ def build(parameters: Parameters) -> Built:
                 inputs[array.name] = np.zeros(array.bytes, np.uint8)
             elif array.role in ("input", "inout"):
                 inputs[array.name] = random_bits(component, array.count, rng).view(np.uint8)
-        return Subcase(name, inputs)
+        return Subcase(name, inputs, {"rounds": _ROUNDS} if parameters.form == "relay" else {})
 
     return Built(builder.build(), draw)

@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.errors import GeneratorError
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.placement import fills
+from generators.layouts.placement import PointeeName, fills, pointee_of
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
 from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
@@ -52,8 +52,8 @@ class Parameters(OneTensor):
     which: Literal["all", "outermost", "innermost", "middle", "ends", "beside_one"] = parameter(
         "the dimensions in which it does; beside_one: all but an outermost one of a single element", default="all"
     )
-    reach: Literal["one", "part", "whole", "periods", "far"] = parameter(
-        "by how much: one element, half of the slice, all of it, several periods of the tensor, or a million elements",
+    reach: Literal["one", "part", "whole", "periods", "far", "immense"] = parameter(
+        "by how much: one element, half of the slice, all of it, several periods of the tensor, a million elements, or 2^30",
         default="one",
         applies=_goes_out,
     )
@@ -69,6 +69,7 @@ class Parameters(OneTensor):
     clamp_value: Literal["default", "low", "garbage"] = parameter(
         "none is set, one of the component's width, or one with other bits above that", default="default", applies=_has_clamp_value
     )
+    pointee: PointeeName = parameter("the type that the tensor's array is declared with", default="component")
     object: Literal["splat", "null", "undefined", "again", "product", "loaded", "carried"] = parameter(
         "the Object of the load: a splat, null, or undefined; a matrix that is stored after the load: one that a plain load gives, the "
         "result of a multiply-add, the result of a load of another slice; or one that a loop around the load carries",
@@ -145,8 +146,11 @@ def _amount(parameters: Parameters, size: int, span: int) -> int:
             return span
         case "periods":
             return span + 3 * size + 1
-        case _:
+        case "far":
             return span + 1_000_003
+        case _:
+            # In fewer bits than 30 the slice is about where the tensor is.
+            return (1 << 30) - span // 2
 
 
 def _offset(parameters: Parameters, size: int, span: int) -> int | None:
@@ -208,7 +212,16 @@ def _which_differ(parameters: Parameters) -> bool:
     return which == "all" or rank > 2 or (rank == 2 and which not in ("middle", "ends"))
 
 
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits": _fits, "which_differ": _which_differ}
+def _pointee_fits(parameters: Parameters) -> bool:
+    """Return whether no other word for the same pointee is used."""
+    return parameters.pointee != "u32" or parameters.component is not U32
+
+
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
+    "fits": _fits,
+    "pointee_fits": _pointee_fits,
+    "which_differ": _which_differ,
+}
 
 
 def _clamp_value(parameters: Parameters) -> int:
@@ -270,7 +283,8 @@ def build(parameters: Parameters) -> Built:
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     load = parameters.access == "load"
-    tensor = tensor_array(builder, "source" if load else "target", component, shape.elements, parameters.storage, not load)
+    pointee = pointee_of(parameters.pointee, component)
+    tensor = tensor_array(builder, "source" if load else "target", component, shape.elements, parameters.storage, not load, pointee)
     steps: list[LayoutStep] = [("dimension", shape.sizes)]
     if parameters.strides != "default":
         steps.append(("stride", shape.strides))

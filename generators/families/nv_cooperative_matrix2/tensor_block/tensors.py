@@ -9,8 +9,8 @@ from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import LayoutStep, slice_step
 from generators.layouts.tensors import row_major, tensor_elements
 
-_FAR = 259
-"""Blocks before a slice that is far from the beginning: more than 8 bits count."""
+_BEFORE = {"far": 259, "deep": (1 << 16) + 259}
+"""Blocks before a slice that is far from the beginning: more than 8 bits count, or 16."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def _dimension(parameters: Parameters, number: int, span: int, block: int) -> tu
         size = {"whole": 2 * block, "one": block + 1, "short": max(2, 2 * block - 1)}[last]
         return size, -(2 * size + 1) if number % 2 == 0 else 2 * size + 1
     offset = block if place == "aligned" else block - min(block // 2, span // 2)
-    if place == "far" and number == parameters.rank - 1:
-        offset += _FAR * block
+    if number == parameters.rank - 1:
+        offset += _BEFORE.get(place, 0) * block
     count = -(-(offset + span) // block) + 1
     size = {"whole": count * block, "one": (count - 1) * block + 1, "short": count * block - (block > 1)}[last]
     if place == "end":

@@ -24,6 +24,7 @@ from generators.types import ClampMode, MemoryAccess, StorageClass
 
 _ALIGNED_TO = 16
 _MOST_ELEMENTS = 1 << 19
+_MOST_ELEMENTS_OF = {"deep": 1 << 21, "broad": 1 << 21, "vast": 1 << 26}
 _MOST_WORKGROUP_BYTES = 8192
 
 
@@ -47,7 +48,7 @@ def _region(parameters: Parameters) -> Region | None:
     elements = _elements(parameters, region)
     if parameters.storage is StorageClass.WORKGROUP:
         return region if elements * parameters.component.bytes <= _MOST_WORKGROUP_BYTES else None
-    return region if elements <= _MOST_ELEMENTS else None
+    return region if elements <= _MOST_ELEMENTS_OF.get(parameters.offset, _MOST_ELEMENTS) else None
 
 
 def _elements(parameters: Parameters, region: Region) -> int:

@@ -15,8 +15,10 @@ SpanKind = Literal["matrix", "reshaped", "thin", "odd", "larger", "shorter"]
 """A slice of the matrix's shape (``matrix``), of as many elements in another shape (``reshaped``, ``thin`` with dimensions of 1), of lines
 shorter or longer than the matrix's that hold at least as many (``odd``, ``larger``), or of too few (``shorter``)."""
 
-OffsetKind = Literal["inside", "zero", "end", "over"]
-"""Where a slice is: inside the tensor, at its beginning, at its end, or over the end and the beginning of its dimensions in turn."""
+OffsetKind = Literal["inside", "zero", "end", "over", "deep", "broad", "vast"]
+"""Where a slice is: inside the tensor, at its beginning, at its end, or over the end and the beginning of its dimensions in turn; inside of
+a tensor of which the first dimension (``deep``, and ``vast`` in a tensor of more than 2^25 elements) or the last one (``broad``) is beyond
+16 bits, after more elements than 16 bits count."""
 
 SliceKind = Literal["one", "none", "nested", "back", "forth", "thrice"]
 """One slice; none; one in another; one that goes out of bounds before the beginning (``back``) or after the end (``forth``), and one that
@@ -49,6 +51,10 @@ _MARGIN = (3, 5, 2, 4, 1)
 """By how much each dimension is larger than the slice: no two alike, so a dimension in another's place is seen."""
 _INSET = (2, 3, 1, 2, 1)
 """The offset of a slice inside; not the offset of a slice at the end, except where there is no other."""
+_LONG = 1 << 16
+"""How much longer a dimension beyond 16 bits is than others, and how much farther into it the slice begins."""
+_WIDE = 1 << 9
+"""How much wider the last dimension of a tensor is that has more elements than 24 bits count."""
 _BLOCK = (2, 3, 5, 2, 3)
 OTHER_CLAMP_VALUE = 0x6D4B2937
 """Finite in every float type like CLAMP_VALUE, and another number in each."""
@@ -103,6 +109,13 @@ def spans_of(kind: SpanKind, rows: int, columns: int, rank: int) -> tuple[int, .
     return -(-total // math.prod(inner)), *inner
 
 
+def beyond_16_bits(kind: OffsetKind, rank: int) -> int | None:
+    """Return the dimension that is longer than 16 bits count; None for other kinds."""
+    if kind == "broad":
+        return rank - 1
+    return 0 if kind in ("deep", "vast") else None
+
+
 def _counts(sizes: Sequence[int], blocks: Sequence[int]) -> list[int]:
     """Return how many blocks each dimension has."""
     return [-(-size // block) for size, block in zip(sizes, blocks, strict=True)]
@@ -140,6 +153,11 @@ def region_of(
     sizes = [span + _MARGIN[d] if sliced else span for d, span in enumerate(spans)]
     sizes[0] += (copies - 1) * spans[0]
     sizes[-1] += margin
+    long = beyond_16_bits(offset, len(spans))
+    if long is not None:
+        sizes[long] += _LONG
+    if offset == "vast":
+        sizes[-1] += _WIDE
     sizes_of_blocks = [1] * len(spans)
     if blocks != "none":
         for d, block in enumerate(_BLOCK[: len(spans)]):
@@ -160,6 +178,8 @@ def _offset(kind: OffsetKind, dimension: int, size: int, span: int) -> int:
             return 0
         case "inside":
             return _INSET[dimension]
+        case "deep" | "broad" | "vast":
+            return _INSET[dimension] + (_LONG if size > _LONG else 0)
         case "end":
             return size - span
         case _:

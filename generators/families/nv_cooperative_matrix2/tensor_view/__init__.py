@@ -13,6 +13,7 @@ from generators.errors import GeneratorError
 from generators.families.nv_cooperative_matrix2.tensor_view.parameters import Parameters, SubcaseParameters
 from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     Clip,
+    broadened,
     clip_window,
     reached,
     slice_spans,
@@ -25,7 +26,7 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     window_numbers,
 )
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.placement import fills
+from generators.layouts.placement import fills, pointee_of
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
 from generators.layouts.tensors import Tensor, pattern_contents, row_major, tensor_array, tensor_elements
 from generators.program.builder import U32, ProgramBuilder
@@ -42,6 +43,7 @@ _DERIVED: Mapping[str, ViewSetting] = MappingProxyType({"derived": "clip", "deri
 
 _WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16
+_MOST_ELEMENTS_FAR = 1 << 20
 _MOST_WORKGROUP_BYTES = 8192
 
 
@@ -82,6 +84,8 @@ def geometry(parameters: Parameters) -> Geometry | None:
             return None
         strides = view_strides(form, dimensions)
         needed = reached(dimensions, strides or row_major(dimensions))
+        if form == "broad":
+            dimensions = broadened(dimensions, permutation)
         # Windows over an image are seen as such in a slice of its width.
         line = strides[0] if strides and form == "sliding" and len(dimensions) == 4 else None
     spans = slice_spans(rank, needed, parameters.spans == "odd", line)
@@ -97,16 +101,16 @@ def geometry(parameters: Parameters) -> Geometry | None:
         offsets.append((-min(max(1, span // 4), lines) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
         sizes.append(max(2, span - (0 if dimension else max(1, span // 4))) if over else span + 3 + dimension)
     tensor_strides = row_major(sizes, padded=True)
-    if tensor_elements(sizes, tensor_strides) * parameters.instances > _limit(parameters):
+    if tensor_elements(sizes, tensor_strides) * parameters.instances > _limit(parameters, form == "far"):
         return None
     return Geometry(tuple(sizes), tensor_strides, tuple(offsets), spans, dimensions, strides, clip)
 
 
-def _limit(parameters: Parameters) -> int:
-    """Return how many elements tensors have at most."""
+def _limit(parameters: Parameters, far: bool) -> int:
+    """Return how many elements tensors have at most; ``far``: where strides are beyond 16 bits."""
     if parameters.storage is StorageClass.WORKGROUP:
         return _MOST_WORKGROUP_BYTES // parameters.component.bytes
-    return _MOST_ELEMENTS
+    return _MOST_ELEMENTS_FAR if far else _MOST_ELEMENTS
 
 
 def _fits(parameters: Parameters) -> bool:
@@ -123,8 +127,14 @@ def _repeats_something(parameters: Parameters) -> bool:
     return len(parameters.permutation) > 1 or parameters.form not in ("outer_zero", "inner_zero", "sliding", "crossed")
 
 
+def _pointee_fits(parameters: Parameters) -> bool:
+    """Return whether no other word for the same pointee is used."""
+    return parameters.pointee != "u32" or parameters.component is not U32
+
+
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits": _fits,
+    "pointee_fits": _pointee_fits,
     "ranks_agree": _ranks_agree,
     "repeats_something": _repeats_something,
 }
@@ -245,7 +255,8 @@ def build(parameters: Parameters) -> Built:
 
     def tensor(name: str) -> Tensor:
         name = f"{'source' if load else 'target'}{name}"
-        tensors.append(tensor_array(builder, name, component, elements, parameters.storage, not load))
+        pointee = pointee_of(parameters.pointee, component)
+        tensors.append(tensor_array(builder, name, component, elements, parameters.storage, not load, pointee))
         return tensors[-1]
 
     derived_by = _DERIVED.get(parameters.place)

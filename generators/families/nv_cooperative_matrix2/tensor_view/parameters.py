@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.families.nv_cooperative_matrix2.tensor_view.shapes import ClipKind, FormKind
+from generators.layouts.placement import PointeeName
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
@@ -50,6 +51,7 @@ class Parameters(OneTensor):
         default="value",
     )
     constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal")
+    pointee: PointeeName = parameter("the type that the tensor's array is declared with", default="component")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,30 @@ import numpy as np
 
 from generators.layouts.tensors import row_major
 
+BEYOND_16_BITS = 1 << 16
+
 WHOLE = 0xFFFFFFFF
 """Both spans of the clip window of a new view (TA-VCR-01)."""
 
-FormKind = Literal["default", "span", "span_set", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping"]
+FormKind = Literal[
+    "default",
+    "span",
+    "span_set",
+    "reset",
+    "padded",
+    "crossed",
+    "odd",
+    "far",
+    "broad",
+    "outer_zero",
+    "inner_zero",
+    "sliding",
+    "wrapping",
+]
 """``span`` has no dimensions of its own, nor has ``span_set``, which sets dimensions and strides all the same. ``default`` sets
 dimensions; ``reset`` sets them after other dimensions and strides. ``padded`` has gaps, ``crossed`` the strides of the reversed
-dimensions. ``odd`` has dimensions that are one larger and not powers of two, ``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding``
+dimensions. ``far`` has a stride beyond 16 bits, and ``broad`` such a dimension, of which only the beginning is reached. ``odd`` has
+dimensions that are one larger and not powers of two, ``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding``
 windows that overlap as in a convolution, ``wrapping`` half of the elements. With the last four several elements of a matrix are one of
 the tensor: they are for loads only."""
 
@@ -128,6 +145,12 @@ def view_sizes(rank: int, elements: int, form: FormKind) -> tuple[int, ...] | No
     return None if elements % fixed or elements < fixed else _sizes(factors, elements)
 
 
+def broadened(sizes: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:
+    """Return dimensions of which the one that a number is divided by last is beyond 16 bits; in its low 16 bits it is 1."""
+    last = permutation[0]
+    return tuple(BEYOND_16_BITS + 1 if dimension == last else size for dimension, size in enumerate(sizes))
+
+
 def unused_sizes(spans: Sequence[int]) -> tuple[int, ...]:
     """Return other dimensions for a view that has none of its own; like ``unused_strides`` they reach no element outside the slice."""
     return (max(1, spans[0] // 2),) if len(spans) == 1 else tuple(reversed(spans))
@@ -147,6 +170,11 @@ def view_strides(form: FormKind, sizes: Sequence[int]) -> tuple[int, ...] | None
             return tuple(2 * stride for stride in strides)
         case "crossed":
             return tuple(reversed(row_major(tuple(reversed(sizes)))))
+        case "far":
+            strides = row_major(sizes, padded=True)
+            return (strides[0] + BEYOND_16_BITS, *strides[1:])
+        case "broad":
+            return row_major(sizes)
         case "outer_zero":
             return (0, *row_major(sizes)[1:])
         case "inner_zero":

@@ -1,0 +1,168 @@
+"""Devices on which a matrix load gives what memory held before: one that loads a place only once, and ones with caches that stay old."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cts.devices.embedded.faults import Faults
+from cts.devices.embedded.load_store import element_offsets
+from generators.spirv.enumerants import MemoryAccess, MemorySemantics, Op
+from tests.broken_devices.smoke import noticed, wrong
+
+TODAY = ("llvmpipe", "nvidia-h200")
+_CACHE_LINE = 64
+
+
+def number(value):
+    return int(np.asarray(value).ravel()[0])
+
+
+def place_of(machine, pointer):
+    """Return the memory that the first invocation's pointer points into, and the byte there."""
+    memory = pointer.resolve(machine).memory
+    at = number(pointer.address) - memory.base if hasattr(pointer, "address") else number(pointer.offset)
+    return memory, at
+
+
+def loading_once(*forgetting: Op) -> Faults:
+    """Return the fault that a load of the same type from the same place gives what the first one gave, unless one of ``forgetting`` was
+    executed between them."""
+    known, owners = {}, set()
+
+    def first_again(right):
+        def handler(translation, words):
+            run, values, machine = right(translation, words), translation.values, translation.machine
+            result, layout = words[1], translation.constant(words[3])
+
+            def again():
+                if result in owners:
+                    known.clear()
+                    owners.clear()
+                memory, at = place_of(machine, values[words[2]])
+                key = memory.name, at, layout, words[0], number(values[words[4]])
+                if key not in known:
+                    known[key] = run()
+                    owners.add(result)
+                return known[key]
+
+            return again
+
+        return handler
+
+    def forgets(right):
+        def handler(translation, words):
+            run = right(translation, words)
+
+            def both():
+                known.clear()
+                return run()
+
+            return both
+
+        return handler
+
+    return Faults({Op.CooperativeMatrixLoadKHR: first_again} | dict.fromkeys(forgetting, forgets))
+
+
+@pytest.mark.parametrize("profile", TODAY)
+@pytest.mark.parametrize("form", ["reload", "reload_other", "reload_plain"])
+def test_a_second_load_of_one_place_that_reuses_the_first(profile, form):
+    assert noticed("memory", wrong(profile, loading_once()), form=form)
+
+
+@pytest.mark.parametrize("profile", TODAY)
+def test_a_second_load_that_only_a_matrix_store_makes_new(profile):
+    assert noticed("memory", wrong(profile, loading_once(Op.CooperativeMatrixStoreKHR)), form="reload_plain")
+
+
+class Caches:
+    """Two processors run workgroups in turn, and read matrices in storage buffers through a cache of whole lines each.
+
+    Args:
+        dropped: whether memory operands and barriers make nothing visible.
+    """
+
+    def __init__(self, dropped: bool) -> None:
+        self.dropped = dropped
+        self.caches: tuple[dict[tuple[str, int], np.ndarray], ...] = ({}, {})
+        self.workgroup = -1
+
+    @property
+    def lines(self) -> dict[tuple[str, int], np.ndarray]:
+        return self.caches[self.workgroup % 2]
+
+    def begin(self, machine) -> None:
+        before, self.workgroup = self.workgroup, machine.workgroup[0]
+        if self.workgroup < before:
+            for cache in self.caches:
+                cache.clear()
+
+    def load(self, right):
+        def handler(translation, words):
+            run, machine, values = right(translation, words), translation.machine, translation.values
+            matrix, row_major = translation.types[words[0]], translation.constant(words[3]) == 0
+            visible = len(words) > 5 and bool(words[5] & MemoryAccess.MakePointerVisible)
+
+            def cached():
+                self.begin(machine)
+                memory, at = place_of(machine, values[words[2]])
+                if visible and not self.dropped:
+                    self.lines.clear()
+                stride = number(values[words[4]]) * matrix.number.bytes
+                offsets = at + element_offsets(matrix.rows, matrix.columns, row_major, stride, matrix.number.bytes)
+                now = memory.data.copy()
+                for line in np.unique(offsets // _CACHE_LINE):
+                    part = slice(line * _CACHE_LINE, (line + 1) * _CACHE_LINE)
+                    memory.data[part] = self.lines.setdefault((memory.name, int(line)), now[part].copy())
+                result = run()
+                memory.data[:] = now
+                return result
+
+            return cached
+
+        return handler
+
+    def store(self, right):
+        def handler(translation, words):
+            run, machine, values = right(translation, words), translation.machine, translation.values
+
+            def through():
+                self.begin(machine)
+                memory, _ = place_of(machine, values[words[0]])
+                before = memory.data.copy()
+                run()
+                for (name, line), held in self.lines.items():
+                    if name == memory.name:
+                        part = slice(line * _CACHE_LINE, (line + 1) * _CACHE_LINE)
+                        np.copyto(held, memory.data[part], where=memory.data[part] != before[part])
+
+            return through
+
+        return handler
+
+    def barrier(self, right):
+        def handler(translation, words):
+            run = right(translation, words)
+            visible = bool(translation.constant(words[-1]) & MemorySemantics.MakeVisible)
+
+            def barrier():
+                if visible and not self.dropped:
+                    self.lines.clear()
+                return run()
+
+            return barrier
+
+        return handler
+
+    @property
+    def faults(self) -> Faults:
+        barriers = dict.fromkeys((Op.ControlBarrier, Op.MemoryBarrier), self.barrier)
+        return Faults({Op.CooperativeMatrixLoadKHR: self.load, Op.CooperativeMatrixStoreKHR: self.store} | barriers)
+
+
+@pytest.mark.parametrize("profile", TODAY)
+def test_interleaved_matrices_show_visibility_that_is_dropped(profile):
+    labels = {"form": "interleaved", "storage": "storage_buffer"}
+    assert not noticed("memory", wrong(profile, Caches(dropped=False).faults), **labels)
+    assert noticed("memory", wrong(profile, Caches(dropped=True).faults), **labels)

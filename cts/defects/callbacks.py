@@ -19,6 +19,7 @@ from cts.reference.per_element import apply, arguments, per_element
 from cts.reference.reduce import grouped, in_order, reduce, spread
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
+from generators.errors import GeneratorError
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayLoad
 from generators.program.control_flow import Condition, Select, flattened
@@ -242,21 +243,26 @@ def _component(function: Function) -> ComponentType:
     return function.returned.type
 
 
-def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    # The function of a reduction takes nothing from outside, so any state does.
-    return applied(empty_state(), function, [left, right])
+def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """Return what the function gives; None if it takes something from outside, or other numbers only."""
+    try:
+        return applied(empty_state(), function, [left, right])
+    except (GeneratorError, LookupError):
+        return None
 
 
 def _is_idempotent(function: Function) -> bool:
-    """Whether an element that counts twice changes nothing."""
+    """Whether an element that counts twice changes nothing, or that cannot be told."""
     samples = _samples(_component(function))
-    return bool((_gives(function, samples, samples) == samples).all())
+    found = _gives(function, samples, samples)
+    return found is None or bool((found == samples).all())
 
 
 def _ignores_zero(function: Function) -> bool:
-    """Whether 0 is neutral."""
+    """Whether 0 is neutral, or that cannot be told."""
     samples = _samples(_component(function))
-    return bool((_gives(function, samples, np.zeros_like(samples)) == samples).all())
+    found = _gives(function, samples, np.zeros_like(samples))
+    return found is None or bool((found == samples).all())
 
 
 def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Substitute:

@@ -16,6 +16,7 @@ from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.float_controls import float_control_defects
+from cts.defects.function_bodies import function_body_defects
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.handed_over import handed_over_defects
 from cts.defects.loops import loop_defects
@@ -62,6 +63,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from use_defects(program)
     yield from tensor_block_defects(program)
     yield from callback_defects(program)
+    yield from function_body_defects(program)
     yield from tile_copy_defects(program)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from cts.reference.state import State
 from generators.errors import GeneratorError
-from generators.program.blocks import BlockLoad
+from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 
 
 def block_load(state: State, operation: BlockLoad) -> None:
@@ -23,3 +23,31 @@ def block_load(state: State, operation: BlockLoad) -> None:
             raise GeneratorError(f"{operation.result.name} is loaded from beyond member {operation.member} of {pointer.type.name}")
         offsets = offsets + index.astype(np.int64) * member.component.bytes
     state.scalars[operation.result.name] = state.blocks[pointer.name].load(offsets, member.component).astype(np.uint64)
+
+
+def block_address(state: State, operation: BlockAddress) -> None:
+    """Point to a block of an array.
+
+    Raises:
+        GeneratorError: it is not aligned, or not all of it is in the array.
+    """
+    block, offsets, name = operation.result.type, state.scalar(operation.offset), operation.result.name
+    if (offsets % np.uint64(block.alignment)).any():
+        raise GeneratorError(f"{name} points to a {block.name} that is not aligned to {block.alignment} bytes; move it")
+    if (offsets + np.uint64(block.bytes) > operation.array.bytes).any():
+        raise GeneratorError(f"{name} points to a {block.name} beyond {operation.array.name}; make it longer")
+    state.blocks[name] = state.memories[operation.array.name]
+    state.scalars[name] = offsets
+
+
+def block_cast(state: State, operation: BlockCast) -> None:
+    """Point to the same place.
+
+    Raises:
+        GeneratorError: the place need not have the alignment of the other block.
+    """
+    source, target = operation.pointer.type, operation.result.type
+    if source.alignment % target.alignment:
+        raise GeneratorError(f"{operation.result.name} has another alignment than {operation.pointer.name}: cast to a weaker one")
+    state.blocks[operation.result.name] = state.blocks[operation.pointer.name]
+    state.scalars[operation.result.name] = state.scalars[operation.pointer.name]

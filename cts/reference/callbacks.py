@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,11 @@ from cts.reference.functions import run_body
 from cts.reference.memory import Memory
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
+from cts.reference.trees import taken
 from generators.errors import GeneratorError
 from generators.program.functions import Function
-from generators.program.values import Aggregate, is_aggregate, is_block_pointer, is_scalar
-from generators.program.variables import part_type
+from generators.program.values import Aggregate, ArrayType, MatrixType, StructType, ValueType, is_aggregate, is_block_pointer, is_scalar
+from generators.program.variables import Variable, part_type
 from generators.types import ComponentType
 
 
@@ -37,7 +38,8 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
         state: of the program.
         function: returns a scalar, and calls with matrices or pointers to variables are not in it.
         arguments: of its parameters; their shapes broadcast to that of the result.
-        owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts.
+        owners: numbers of the scope instances that the elements belong to, of a shape that broadcasts. Without them the function reads no
+            variable of the module and no workgroup memory.
 
     Raises:
         GeneratorError: the arguments are not as many as the parameters; a float result is not exact; or what is read is undefined.
@@ -52,6 +54,9 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
         return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(count)
 
     inside = state.apart(np.arange(count, dtype=np.int64), None if owners is None else lanes(owners).astype(np.int64))
+    if inside.owners is not None:
+        positions = state.positions(inside.owners)
+        inside.variables = {one.name: taken(state.variables.get(one.name), positions) for one in _private(state)}
     for parameter, argument in zip(function.parameters, arguments, strict=True):
         if is_scalar(parameter):
             assert isinstance(argument, np.ndarray), "the argument of a scalar is a number of each element"
@@ -69,6 +74,17 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
         assert isinstance(value, np.ndarray)
         result[where] = value
     return numbers(result, function.returned.type).reshape(shape)
+
+
+def _private(state: State) -> Iterator[Variable]:
+    """The variables of the module that functions can read; their values are the same for all invocations of a scope instance."""
+    return (variable for variable in state.program.variables if variable.storage == "private" and not _has_matrix(variable.type))
+
+
+def _has_matrix(type_: ValueType) -> bool:
+    if isinstance(type_, ArrayType):
+        return _has_matrix(type_.element)
+    return isinstance(type_, MatrixType) or (isinstance(type_, StructType) and any(map(_has_matrix, type_.members)))
 
 
 def _component(parameter: Aggregate, index: int) -> ComponentType:

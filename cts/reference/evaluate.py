@@ -7,13 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.reference.arrays import array_load, array_store, atomic_add
-from cts.reference.blocks import block_load
+from cts.reference.blocks import block_address, block_cast, block_load
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.conversion import convert
 from cts.reference.elements import components_updated, length
 from cts.reference.elementwise import arithmetic, negate, times_scalar
+from cts.reference.extended import extended
 from cts.reference.functions import call
 from cts.reference.invocations import per_invocation
 from cts.reference.load_store import load, store
@@ -32,13 +33,14 @@ from cts.reference.variables import initialize, variable_load, variable_store
 from cts.reference.workgroup import barrier, copied, last_workgroup_ran, stated
 from cts.verdict.expected import Expected, Interval
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
-from generators.program.blocks import BlockLoad
+from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import ComponentsUpdated, MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.extended import Extended
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -84,6 +86,9 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         PerInvocation: per_invocation,
         Select: select,
         BlockLoad: block_load,
+        BlockAddress: block_address,
+        BlockCast: block_cast,
+        Extended: extended,
         MatrixNegate: negate,
         MatrixArithmetic: arithmetic,
         MatrixTimesScalar: times_scalar,

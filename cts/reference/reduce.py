@@ -97,23 +97,29 @@ def _combined(state: State, function: Function, groups: np.ndarray) -> np.ndarra
 
 def in_order(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
     """Each group, along the last axis, combined from its first element to its last."""
-    result = groups[..., 0]
+    result, owners = groups[..., 0], _owners(state, groups)
     for i in range(1, groups.shape[-1]):
-        result = applied(state, function, [result, groups[..., i]])
+        result = applied(state, function, [result, groups[..., i]], owners)
     return np.asarray(result)
+
+
+def _owners(state: State, groups: np.ndarray) -> np.ndarray:
+    """The scope instance of each group."""
+    return state.instances.reshape((-1,) + (1,) * (groups.ndim - 2))
 
 
 def _in_pairs(state: State, function: Function, groups: np.ndarray) -> np.ndarray:
     while groups.shape[-1] > 1:
         even = groups.shape[-1] // 2 * 2
-        pairs = applied(state, function, [groups[..., 1:even:2], groups[..., 0:even:2]])
+        pairs = applied(state, function, [groups[..., 1:even:2], groups[..., 0:even:2]], _owners(state, groups)[..., None])
         groups = np.concatenate([pairs, groups[..., even:]], axis=-1)
     return groups[..., 0]
 
 
 def _check_sums(groups: np.ndarray, function: Function, component: ComponentType) -> None:
     """Raises GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
-    if not any(isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract") for one in flattened(function.body)):
+    sums = (one for one in flattened(function.body) if isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract"))
+    if not any(one.result.type.is_float for one in sums):
         return
     quantum = quantum_exponents(groups).min(axis=-1).astype(np.int32)
     if (np.abs(groups).sum(axis=-1) > np.ldexp(1.0, np.minimum(quantum + component.precision, 1023))).any():

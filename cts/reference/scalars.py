@@ -75,7 +75,8 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
     """Compute with integers modulo two to the width, or with floats where the result is exact, so no rounding or order decides.
 
     Raises:
-        GeneratorError: it divides by 0, shifts by the width or more, or a float result is not exact.
+        GeneratorError: it divides by 0, takes the remainder of a negative number, shifts by the width or more, or a float result is not
+            exact.
     """
     component, name = operation.result.type, operation.result.name
     left, right = (numbers(state.scalar(value), component) for value in (operation.left, operation.right))
@@ -100,8 +101,12 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
             case _ if not right.all():
                 raise GeneratorError(f"{name} divides by 0, which is undefined; give another divisor")
             case "divide":
-                result = left // right
+                if component.is_signed and ((left == np.iinfo(component.dtype).min) & (right == -1)).any():
+                    raise GeneratorError(f"{name} divides the least number by -1, which is undefined")
+                result = (left - np.fmod(left, right)) // right
             case _:
+                if (left < 0).any() or (right < 0).any():
+                    raise GeneratorError(f"{name} takes the remainder of a negative number, which is undefined in Vulkan; use others")
                 result = left % right
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
 

@@ -122,7 +122,8 @@ def _decoded(state: State, function: Function, memory: Memory, offsets: np.ndarr
     clamp value do not depend on it (F-TA-17)."""
     at = found.accessed
     coordinates = [[values[at][:, i] for i in range(values.shape[-1])] for values in (found.block, found.within)]
-    result = applied(state, function, [BlockPointers(memory, offsets[at]), *coordinates])
+    owners = np.broadcast_to(state.instances[:, None, None], at.shape)[at]
+    result = applied(state, function, [BlockPointers(memory, offsets[at]), *coordinates], owners)
     return encode(type_.component, result)
 
 

@@ -45,6 +45,13 @@ def selected(tree: Tree | None, positions: np.ndarray) -> Tree | None:
     return None if tree is None else _leaf(tree, positions)
 
 
+def taken(tree: Tree | None, positions: np.ndarray) -> Tree | None:
+    """The tree with a lane for each of ``positions``, in any order and with repetitions; a part that only some instances have is None."""
+    if isinstance(tree, tuple):
+        return tuple(taken(part, positions) for part in tree)
+    return None if tree is None or isinstance(tree, Partial) else _leaf(tree, positions)
+
+
 def replaced(old: Tree | None, positions: np.ndarray, new: Tree | None, count: int) -> Tree | None:
     """The tree ``old`` of ``count`` instances with ``new`` in those at ``positions``, of which alone ``new`` is."""
     if len(positions) == count:

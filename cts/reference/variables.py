@@ -120,6 +120,8 @@ def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
     if isinstance(initializer, MatrixNull):
         null(state, initializer)
         return state.matrices[initializer.result.name]
+    if isinstance(initializer, Operand):
+        return state.scalar(initializer)
     if isinstance(type_, MatrixType):
         bits = np.zeros((len(state.instances), *type_.shape), type_.component.bits_dtype)
         return MatrixValue(type_.component, bits)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
-from generators.program.blocks import BlockLoad
+from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.values import BlockType
+from generators.types import COMPONENT_TYPES
 
 
 def reference(shader: Shader, block: BlockType) -> str:
@@ -26,3 +27,16 @@ def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     index = "" if load.index is None else f"[{shader.text(load.index)}]"
     member = f"{identifier(load.pointer.name)}.member{load.member}{index}"
     shader.line(f"{shader.scalar_type(load.result.type)} {identifier(load.result.name)} = {member};")
+
+
+def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
+    """Write a reference made of an address."""
+    type_, u64 = reference(shader, operation.result.type), shader.scalar_type(COMPONENT_TYPES["u64"])
+    address = f"{u64}({identifier(operation.array.name)}) + {u64}({shader.text(operation.offset)})"
+    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({address});")
+
+
+def emit_block_cast(shader: Shader, operation: BlockCast) -> None:
+    """Write a reference made of another one."""
+    type_ = reference(shader, operation.result.type)
+    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({identifier(operation.pointer.name)});")

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, Template
 
 from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add
-from generators.glsl.blocks import emit_block_load
+from generators.glsl.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
@@ -18,6 +18,7 @@ from generators.glsl.conversion import emit_convert
 from generators.glsl.declarations import declare, local_size
 from generators.glsl.elements import emit_length
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
+from generators.glsl.extended import emit_extended
 from generators.glsl.float_controls import execution_modes
 from generators.glsl.functions import emit_call
 from generators.glsl.load_store import emit_load, emit_store
@@ -38,13 +39,14 @@ from generators.glsl.use_conversion import emit_transpose, emit_use_convert
 from generators.glsl.variables import declare_variables, emit_variable_load, emit_variable_store
 from generators.glsl.workgroup import emit_barrier
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
-from generators.program.blocks import BlockLoad
+from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.extended import Extended
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -90,6 +92,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         PerInvocation: emit_body,
         Select: emit_select,
         BlockLoad: emit_block_load,
+        BlockAddress: emit_block_address,
+        BlockCast: emit_block_cast,
+        Extended: emit_extended,
         MatrixNegate: emit_negate,
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,

@@ -81,6 +81,8 @@ def declare(shader: Shader, variables: Sequence[Variable]) -> None:
 def _initializer(shader: Shader, initializer: Initializer) -> str:
     if isinstance(initializer, MatrixConstant):
         return constant_text(shader, initializer)
+    if isinstance(initializer, Operand):
+        return shader.text(initializer)
     if isinstance(initializer, tuple):
         return f"{{{', '.join(_initializer(shader, part) for part in initializer)}}}"
     shader.require("GL_EXT_null_initializer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
+from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.values import BlockPointer, Scalar, ScalarValue
 
@@ -20,6 +21,24 @@ class BlockLoad(Operation):
     pointer: BlockPointer
     member: int
     index: ScalarValue | None = None
+
+
+@dataclass(frozen=True)
+class BlockAddress(Operation):
+    """``result`` points to the block that begins ``offset`` (u32) bytes after the address of ``array``, which is in physical storage. The
+    place has the block's alignment."""
+
+    result: BlockPointer
+    array: Array
+    offset: ScalarValue
+
+
+@dataclass(frozen=True)
+class BlockCast(Operation):
+    """``result`` points where ``pointer`` does, to a block of its own type, whose alignment the place has."""
+
+    result: BlockPointer
+    pointer: BlockPointer
 
 
 def promised_alignment(load: BlockLoad) -> int:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from generators.errors import GeneratorError
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
-from generators.program.blocks import BlockLoad
+from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
 from generators.program.control_flow import Branch, Exit, Loop, Merged, Select, Switch, bodies
 from generators.program.elements import MatrixLength
+from generators.program.extended import Extended
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
@@ -59,6 +60,9 @@ _SCALAR = (
     ArrayStore,
     Select,
     BlockLoad,
+    BlockAddress,
+    BlockCast,
+    Extended,
     CompositeConstruct,
     CompositeExtract,
     CompositeInsert,

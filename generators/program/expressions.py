@@ -1,8 +1,8 @@
 """A notation for functions of scalars: expressions, which become the operations of a function.
 
 CombineFunc, Func and DecodeFunc (SPV_NV_cooperative_matrix2) are functions like all others. Most of them are one formula, which is written
-as an expression. A function that instructions call is pure: nothing says how often, in which order and by which invocations it is called
-(CM2-PE-07, C19).
+as an expression. Nothing says how often, in which order and by which invocations a function that instructions call is called (CM2-PE-07,
+C19), so it is pure, except that one of an operation on elements may store to words that no other call accesses (F-CM2-10).
 """
 
 from __future__ import annotations

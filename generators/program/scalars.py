@@ -44,7 +44,8 @@ class BuiltInScalar(Operation):
 
 
 ScalarOperator = Literal["add", "subtract", "multiply", "divide", "modulo", "and", "or", "xor", "shift_left", "shift_right"]
-"""``divide`` and ``modulo`` are of unsigned integers, and not by 0. Shifts, and, or, xor are of integers; a right shift of a signed integer
+"""``divide`` and ``modulo`` are of integers, and not by 0; a quotient is rounded toward zero, and ``modulo`` is of numbers that are not
+negative. Shifts, and, or, xor are of integers; a right shift of a signed integer
 keeps its sign, and no shift is by the width or more."""
 
 

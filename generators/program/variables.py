@@ -12,8 +12,9 @@ from generators.program.construction import MatrixConstant, MatrixNull
 from generators.program.operation import Operation
 from generators.program.values import AnyValue, ArrayType, MatrixType, Operand, ScalarValue, StructType, ValueType, VectorType, extent
 
-Initializer = MatrixConstant | MatrixNull | Literal["null"] | tuple["Initializer", ...]
-"""What a variable starts with: a constant matrix, null of any type, or one initializer for each part of an array or struct."""
+Initializer = MatrixConstant | MatrixNull | Operand | Literal["null"] | tuple["Initializer", ...]
+"""What a variable starts with: a constant matrix, null of any type, a scalar that is a literal or a specialization constant, or one
+initializer for each part of an array or struct."""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from generators.program.blocks import BlockLoad, promised_alignment
+from generators.program.blocks import BlockAddress, BlockCast, BlockLoad, promised_alignment
 from generators.program.memory import Pointee
 from generators.program.values import BlockType
 from generators.spirv.declarations import pointee_in, pointer, scalar, scalar_in
 from generators.spirv.enumerants import Decoration, MemoryAccess, Op, StorageClass
 from generators.spirv.shader import Shader
+from generators.types import COMPONENT_TYPES
 
 
 def block_pointer(shader: Shader, block: BlockType) -> int:
@@ -49,3 +50,18 @@ def emit_block_load(shader: Shader, load: BlockLoad) -> None:
     element = pointer(module, storage, pointee_in(module, Pointee(member.component), storage))
     place = module.value(Op.AccessChain, element, shader.define(load.pointer), *indices)
     module.value(Op.Load, type_, place, MemoryAccess.Aligned, promised_alignment(load), result=shader.define(load.result))
+
+
+def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
+    """Emit the address of the array as an integer, a sum, and the pointer of that address."""
+    module, u64 = shader.module, scalar(shader.module, COMPONENT_TYPES["u64"])
+    base = module.value(Op.ConvertPtrToU, u64, shader.base(operation.array))
+    distance = module.value(Op.UConvert, u64, shader.id(operation.offset))
+    address = module.value(Op.IAdd, u64, base, distance)
+    module.value(Op.ConvertUToPtr, block_pointer(shader, operation.result.type), address, result=shader.define(operation.result))
+
+
+def emit_block_cast(shader: Shader, operation: BlockCast) -> None:
+    """Emit OpBitcast from pointer to pointer."""
+    type_ = block_pointer(shader, operation.result.type)
+    shader.module.value(Op.Bitcast, type_, shader.define(operation.pointer), result=shader.define(operation.result))

@@ -7,13 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
-from generators.program.blocks import BlockLoad
+from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
 from generators.program.elements import MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program.extended import Extended
 from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -30,13 +31,14 @@ from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
 from generators.program.workgroup import Barrier
 from generators.spirv.arrays import emit_array_load, emit_array_store, emit_atomic_add
-from generators.spirv.blocks import emit_block_load
+from generators.spirv.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.spirv.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
 from generators.spirv.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.spirv.control_flow import emit_loop
 from generators.spirv.conversion import emit_convert
 from generators.spirv.elements import emit_length
 from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_times_scalar
+from generators.spirv.extended import emit_extended
 from generators.spirv.functions import emit_call
 from generators.spirv.load_store import emit_load, emit_store
 from generators.spirv.muladd import emit_muladd
@@ -85,6 +87,9 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         PerInvocation: emit_body,
         Select: emit_select,
         BlockLoad: emit_block_load,
+        BlockAddress: emit_block_address,
+        BlockCast: emit_block_cast,
+        Extended: emit_extended,
         MatrixNegate: emit_negate,
         MatrixArithmetic: emit_elementwise,
         MatrixTimesScalar: emit_times_scalar,

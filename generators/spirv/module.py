@@ -57,6 +57,7 @@ class Module:
         self._functions: list[int] = []
         self._once: dict[Hashable, int] = {}
         self._modes: list[tuple[int, ...]] = []
+        self._imports: list[int] = []
 
     def new_id(self, name: str = "") -> int:
         """A fresh id, with an OpName if ``name`` is not empty."""
@@ -70,6 +71,17 @@ class Module:
     def require(self, *capabilities: Capability) -> None:
         """Declares capabilities, and their extensions with them."""
         self._capabilities.update(capabilities)
+
+    def instruction_set(self, name: str) -> int:
+        """The one import of an extended instruction set."""
+
+        def declare() -> int:
+            result = self.new_id()
+            text = string_words(name)
+            self._imports += (len(text) + 2 << 16 | Op.ExtInstImport, result, *text)
+            return result
+
+        return self.once(("instruction set", name), declare)
 
     def execution_mode(self, mode: ExecutionMode, *literals: int) -> None:
         """OpExecutionMode of the entry point."""
@@ -177,7 +189,7 @@ class Module:
         addressing = AddressingModel.PhysicalStorageBuffer64 if physical else AddressingModel.Logical
         name = string_words(entry_point)
 
-        words: list[int] = [3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan]
+        words: list[int] = [*self._imports, 3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan]
         interface = len(name) + len(self._globals)
         words += (interface + 3 << 16 | Op.EntryPoint, ExecutionModel.GLCompute, main, *name, *self._globals)
         if literals:

@@ -27,6 +27,8 @@ _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
         "shift_right": Op.ShiftRightLogical,
     }
 )
+_SIGNED: Mapping[ScalarOperator, Op] = MappingProxyType({"divide": Op.SDiv, "modulo": Op.SRem, "shift_right": Op.ShiftRightArithmetic})
+"""Of signed integers, where they differ."""
 _FLOAT: Mapping[ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
 
 
@@ -96,12 +98,10 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     """
     component, operator = operation.result.type, operation.operator
     op = (_FLOAT if component.is_float else _INTEGER).get(operator)
-    if component.is_signed and operator in ("divide", "modulo"):
-        op = None
     if op is None:
         raise GeneratorError(f"scalar {operation.result.name}: {component} has no {operator}; use another type")
-    if component.is_signed and operator == "shift_right":
-        op = Op.ShiftRightArithmetic
+    if component.is_signed:
+        op = _SIGNED.get(operator, op)
     shader.module.value(
         op,
         scalar(shader.module, component),

@@ -74,8 +74,10 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
     labels = [module.new_id(f"case_{arm.literals[0]}") for arm in switch.arms]
     default, merge = module.new_id("default"), module.new_id("merge")
     pairs = [word for arm, label in zip(switch.arms, labels, strict=True) for literal in arm.literals for word in (literal, label)]
+    # A function may have to load the selector, and nothing comes between the next two instructions.
+    selector = shader.id(switch.selector)
     module.instruction(Op.SelectionMerge, merge, _CONTROLS[switch.hint])
-    module.instruction(Op.Switch, shader.id(switch.selector), default, *pairs)
+    module.instruction(Op.Switch, selector, default, *pairs)
     ends = [_arm(shader, label, arm.body, merge) for label, arm in zip(labels, switch.arms, strict=True)]
     ends.append(_arm(shader, default, switch.default, merge))
     shader.begin_block(merge)

@@ -58,6 +58,21 @@ class LoopBlocks:
     skipped: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A member of a block that the entry point and each function load for themselves.
+
+    Attributes:
+        block: the id of the variable. ``type``: the id of the member's type.
+        member: its number.
+    """
+
+    block: int
+    storage: StorageClass
+    type: int
+    member: int
+
+
 class Shader:
     """A module with the interface of ``program`` and an open function, to which the emitters of operations add.
 
@@ -89,6 +104,7 @@ class Shader:
         self._values: dict[str, int] = {}
         self._in_function = 0
         self._operands: dict[str, int] = {}
+        self._outside: dict[str, _Place] = {}
         self._matrix_types: dict[MatrixType, int] = {}
         self._arrays: dict[str, tuple[int, StorageClass, int]] = {}
         operations = tuple(flattened(program.operations))
@@ -160,10 +176,18 @@ class Shader:
             return self.define(value)
         if value.source == "literal":
             return constant(self.module, value.type, _fixed(value))
+        if self._in_function and value.name in self._outside:
+            return self._load_member(self._outside[value.name], value.name)
         found = self._operands.get(value.name)
         if found is None:
             raise GeneratorError(f"operand {value.name}: list it in Program.operands")
         return found
+
+    def base(self, array: Array) -> int:
+        """The pointer to the block of an array in physical storage, which a function other than the entry point loads for itself."""
+        if self._in_function:
+            return self._load_member(self._outside[array.name], array.name)
+        return self._arrays[array.name][0]
 
     def matrix_type(self, type_: MatrixType) -> int:
         """The id of a matrix type."""
@@ -201,8 +225,8 @@ class Shader:
     def element(self, array: Array, index: int) -> int:
         """A pointer to the element of ``array`` whose number is in the id ``index``."""
         base, storage, element = self._arrays[array.name]
-        if storage is StorageClass.PhysicalStorageBuffer and self._in_function:
-            raise GeneratorError(f"array {array.name}: its address is known in the entry point alone; use a storage buffer")
+        if storage is StorageClass.PhysicalStorageBuffer:
+            base = self.base(array)
         if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
                 f"array {array.name}: with an array_stride of its own only its element 0 has one place under both strides; "
@@ -312,12 +336,16 @@ class Shader:
         return [(operand.name, scalar_in(self.module, operand.type, storage), offset) for operand, offset in operands]
 
     def _load_members(self, block: int, storage: StorageClass, members: list[_Member]) -> list[int]:
-        module = self.module
         loaded = []
         for i, (name, type_, _) in enumerate(members):
-            place = module.value(Op.AccessChain, pointer(module, storage, type_), block, self.u32(i))
-            loaded.append(module.value(Op.Load, type_, place, result=module.new_id(name)))
+            self._outside[name] = _Place(block, storage, type_, i)
+            loaded.append(self._load_member(self._outside[name], name))
         return loaded
+
+    def _load_member(self, place: _Place, name: str) -> int:
+        module = self.module
+        member = module.value(Op.AccessChain, pointer(module, place.storage, place.type), place.block, self.u32(place.member))
+        return module.value(Op.Load, place.type, member, result=module.new_id(name))
 
     def _element_pointer(self, array: Array) -> int:
         storage, type_ = _STORAGE[array.storage], self.pointee(array)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.values import ArrayType, BlockType, MatrixType, TensorLayoutType, TensorViewType, ValueType, VectorType
+from generators.program.values import ArrayType, BlockType, MatrixType, Operand, TensorLayoutType, TensorViewType, ValueType, VectorType
 from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
 from generators.spirv.blocks import block_pointer
 from generators.spirv.construction import emit_constant, emit_null
@@ -72,6 +72,8 @@ def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> 
         case MatrixNull():
             emit_null(shader, initializer)
             return shader.define(initializer.result)
+        case Operand():
+            return shader.id(initializer)
         case "null":
             return shader.module.constant(Op.ConstantNull, type_id(shader, type_))
     parts = [_initializer(shader, part_type(type_, (i,)), part) for i, part in enumerate(initializer)]
@@ -80,6 +82,8 @@ def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> 
 
 
 def _is_specialized(initializer: Initializer) -> bool:
+    if isinstance(initializer, Operand):
+        return initializer.source == "specialization"
     if isinstance(initializer, MatrixConstant):
         return initializer.specializable or initializer.value.source == "specialization"
     return isinstance(initializer, tuple) and any(map(_is_specialized, initializer))

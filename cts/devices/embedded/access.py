@@ -61,7 +61,7 @@ def store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, acc
     Raises:
         Violation: the access is undefined.
     """
-    if machine.callback:
+    if machine.callback and machine.element_accesses is None:
         machine.forbid("F-CM2-10", CALLBACK_STORE)
     if not pointer.memory.check_writable():
         pointer.memory.stray.append(_stray(pointer.memory, pointer.offset, size_of(type_), "read-only"))
@@ -122,6 +122,8 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         if offset % size:
             machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, offset, size))
         place = slice(offset, offset + size)
+        if machine.element_accesses is not None:
+            machine.element_accesses.read(memory, place)
         memory.check_defined(place)
         if memory.traced:
             memory.record_read(place, machine.clock.together(machine.mask, manner), machine.clock, manner)
@@ -137,6 +139,8 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
     if memory.checked:
         places = active[:, None] + np.arange(size)
+        if machine.element_accesses is not None:
+            machine.element_accesses.read(memory, places)
         memory.check_defined(places)
         if memory.traced:
             records = machine.clock.lanes(manner)
@@ -159,13 +163,14 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
     if not isinstance(offset, np.ndarray):
         offset = np.full(machine.lanes, offset, np.int64)
     active = offset if machine.full else offset[machine.mask]
+    elements = np.flatnonzero(machine.mask)
     data = value
     if isinstance(value, np.ndarray):
         data = value if machine.full else value[machine.mask]
     if not memory.check_bounds(int(active.min()), int(active.max()) + size):
         outside = (active < 0) | (active + size > memory.size)
         memory.stray.append(_stray(memory, active[outside], size, "before" if int(active.min()) < 0 else "after"))
-        active = active[~outside]
+        active, elements = active[~outside], elements[~outside]
         data = data[~outside] if isinstance(data, np.ndarray) else data
         if not active.size:
             return
@@ -174,6 +179,8 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
         machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
     if memory.checked:
         places = active[:, None] + np.arange(size)
+        if machine.element_accesses is not None:
+            machine.element_accesses.write(memory, places, elements)
         if memory.traced:
             records = machine.clock.lanes(manner)
             memory.record_write(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)

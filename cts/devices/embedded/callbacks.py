@@ -3,7 +3,8 @@
 The text says for which elements such a function is called, and that it may be called more than once in any order, but not by which
 invocation. So each element is a lane of its own, and this device calls the function once for each. Anything that would depend on the
 invocation or on the number of calls stops the kernel (F-CM2-10): values that differ between the invocations of the matrix's scope, and
-writes to variables other than the function's own. Tangled instructions are not allowed (CM2-TGL-02).
+writes to variables other than the function's own, except those of operations on elements that a repeated call repeats
+(cts.devices.embedded.element_accesses). Tangled instructions are not allowed (CM2-TGL-02).
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Callback:
             values[id_] = self.per_element(lanes, self._translation.type_of[id_], pointer, f"'{name}', which {self.what} reads,")
         self._forget()
         index = machine.index
-        result = machine.call_for_elements(self._function, arguments, groups)
+        result = machine.call_for_elements(self._function, arguments, groups, self.op is Op.CooperativeMatrixPerElementOpEXT)
         machine.index = index
         self._forget()
         for id_, pointer in outer:

@@ -14,6 +14,7 @@ import numpy as np
 
 from cts.devices.device import DeviceTimeout, Step
 from cts.devices.embedded.diagnostics import Unsupported, Violation
+from cts.devices.embedded.element_accesses import ElementAccesses
 from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.limits import ELEMENTS_A_STEP
 from cts.devices.embedded.ordering import Clock
@@ -117,6 +118,7 @@ class Machine:
         workgroup: its number in x, y and z; ``workgroups``: how many there are.
         steps: how many were taken in this dispatch.
         callback: whether a function runs for elements, not for invocations (``call_for_elements``).
+        element_accesses: of that function, where it may write memory; None where it may not, and outside of such functions.
     """
 
     def __init__(self, bound: int, lanes: int, subgroup_size: int, strict: bool, steps: int, faults: Faults) -> None:
@@ -132,6 +134,7 @@ class Machine:
         self.warnings: dict[str, None] = {}
         self.index = 0
         self.callback = False
+        self.element_accesses: ElementAccesses | None = None
         self.clock = Clock(self.subgroups, subgroup_size, lanes)
         self.constants: list[Value] = []
         self.workgroup = (0, 0, 0)
@@ -259,7 +262,7 @@ class Machine:
         self.mask, self.full = caller
         return None if isinstance(function.result, Void) else returned
 
-    def call_for_elements(self, function: Function, arguments: Sequence[Value], groups: np.ndarray) -> Value:
+    def call_for_elements(self, function: Function, arguments: Sequence[Value], groups: np.ndarray, may_write: bool = False) -> Value:
         """Run a function once for each of ``groups.size`` elements, which are the lanes while it runs.
 
         Args:
@@ -267,6 +270,7 @@ class Machine:
             arguments: scalars that vary have the shape (elements,).
             groups: for each element the number, from 1, of the subgroup that it belongs to; 0 for the whole workgroup. Any
                 invocation of it may make the call, so no single invocation is recorded for accesses of memory.
+            may_write: whether the function may write memory: each byte for one element, and none that it reads.
 
         Raises:
             Violation: undefined behaviour.
@@ -275,6 +279,7 @@ class Machine:
         caller = self.lanes, self.everyone, self.mask, self.full, self._weight
         self.lanes, self.everyone = groups.size, np.ones(groups.size, bool)
         self.mask, self.full, self.callback = self.everyone, True, True
+        self.element_accesses = ElementAccesses(self.forbid) if may_write else None
         self._weight = 1 + groups.size // ELEMENTS_A_STEP
         try:
             with self.clock.on_behalf_of(groups):
@@ -282,6 +287,7 @@ class Machine:
         finally:
             self.lanes, self.everyone, self.mask, self.full, self._weight = caller
             self.callback = False
+            self.element_accesses = None
 
     def _execute(self, block: Block) -> None:
         values = self.values

@@ -1,0 +1,325 @@
+"""Defects of what is in functions that instructions call: control flow, extended instructions, variables, casts and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.evaluation import Substitute
+from cts.defects.glossary import ParameterValue
+from cts.reference.callbacks import Argument
+from cts.reference.per_element import apply, arguments, per_element
+from cts.reference.reduce import grouped, in_order, spread
+from cts.reference.scalars import bits_of, numbers
+from cts.reference.state import State
+from cts.reference.tensor_access import tensor_load
+from cts.reference.trees import Tree
+from cts.reference.values import MatrixValue
+from generators.numerics.formats import encode
+from generators.program.arrays import ArrayStore
+from generators.program.blocks import BlockLoad
+from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, flattened
+from generators.program.extended import Extended
+from generators.program.functions import Call, Function
+from generators.program.operation import Operation
+from generators.program.per_element import PerElement
+from generators.program.program import Program
+from generators.program.reduce import Reduce
+from generators.program.scalars import ScalarArithmetic, ScalarConvert
+from generators.program.tensor_access import TensorLoad
+from generators.program.values import Operand, StructType, Value, is_scalar, literal
+from generators.program.variables import VariableLoad, part_type
+from generators.program.walking import Change, changed
+from generators.types import COMPONENT_TYPES
+
+Caller = PerElement | Reduce | TensorLoad
+"""An instruction that calls a function."""
+
+_U32, _S32 = COMPONENT_TYPES["u32"], COMPONENT_TYPES["s32"]
+_ALWAYS = Condition(literal(_U32, 0), "equal", literal(_U32, 0))
+_NEVER = Condition(literal(_U32, 0), "not_equal", literal(_U32, 0))
+_NO_ARM = 0xFFFFFFFF
+
+
+def function_body_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the functions that instructions of ``program`` call."""
+    callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
+    callers += [load for load in every(program.operations, TensorLoad) if load.decode is not None]
+    for name, change in _CHANGES.items():
+        yield from _of(name, [one for one in callers if _rewritten(one, change) != one], _running(change))
+    for name, wrong in _QUOTIENTS.items():
+        divided = [one for one in callers if _has(one, lambda o: isinstance(o, ScalarArithmetic) and _is_signed_quotient(o))]
+        yield from _of(name, divided, _performing(wrong))
+    private = [one for one in callers if _has(one, lambda o: isinstance(o, VariableLoad) and o.variable.storage == "private")]
+    yield from _of("private_zero", private, _with_private(_zero))
+    own = [one for one in private if _has(one, lambda o: isinstance(o, VariableLoad) and _is_set(o))]
+    yield from _of("private_of_first_instance", own if program.instances > 1 else [], _with_private(_of_first_instance))
+    yield from _of("called_for_every_other_column", [one for one in callers if isinstance(one, PerElement)], _for_pairs)
+
+
+def _of(name: str, callers: Sequence[Caller], step: Substitute) -> Iterator[Defect]:
+    return each_and_all(callers, f"function.{name}", "caller", lambda one: one.result.name, step, _function)
+
+
+def _function(caller: Caller) -> Mapping[str, ParameterValue]:
+    return {"function": called(caller).name}
+
+
+def called(caller: Caller) -> Function:
+    """The function that an instruction calls."""
+    function = caller.decode if isinstance(caller, TensorLoad) else caller.function
+    assert function is not None, "the instruction calls a function"
+    return function
+
+
+def _has(caller: Caller, holds: Callable[[Operation], bool]) -> bool:
+    return any(map(holds, flattened(called(caller).body)))
+
+
+def _rewritten(caller: Caller, change: Change) -> Caller:
+    """The instruction, with a function that has changes."""
+    function = called(caller)
+    new = replace(function, body=changed(function.body, change))
+    return replace(caller, decode=new) if isinstance(caller, TensorLoad) else replace(caller, function=new)
+
+
+def _evaluated(state: State, caller: Caller) -> None:
+    """Do what the instruction does, in one order if it reduces: a function that is wrong need not be commutative."""
+    match caller:
+        case PerElement():
+            per_element(state, caller)
+        case TensorLoad():
+            tensor_load(state, caller)
+        case Reduce():
+            groups = grouped(caller, state.matrices[caller.matrix.name].numbers)
+            component = caller.result.type.component
+            found = spread(caller, in_order(state, caller.function, groups))
+            state.matrices[caller.result.name] = MatrixValue(component, encode(component, found), computed=component.is_float)
+
+
+def _running(change: Change) -> Substitute:
+    return lambda state, caller: _evaluated(state, _rewritten(caller, change))
+
+
+def _performing(wrong: Callable[[State, ScalarArithmetic], None]) -> Substitute:
+    """The instruction, whose function divides signed integers in another way."""
+
+    def step(state: State, caller: Caller) -> None:
+        right = state.perform
+
+        def perform(inside: State, operation: Operation) -> None:
+            if isinstance(operation, ScalarArithmetic) and _is_signed_quotient(operation):
+                wrong(inside, operation)
+            else:
+                right(inside, operation)
+
+        _evaluated(replace(state, perform=perform), caller)
+
+    return step
+
+
+def _is_signed_quotient(operation: ScalarArithmetic) -> bool:
+    return operation.operator == "divide" and operation.result.type.is_signed
+
+
+def _rounded_down(state: State, operation: ScalarArithmetic) -> None:
+    left, right = (numbers(state.scalar(value), operation.result.type) for value in (operation.left, operation.right))
+    state.scalars[operation.result.name] = bits_of(left // right, operation.result.type)
+
+
+def _as_unsigned(state: State, operation: ScalarArithmetic) -> None:
+    state.scalars[operation.result.name] = state.scalar(operation.left) // state.scalar(operation.right)
+
+
+_QUOTIENTS: Mapping[str, Callable[[State, ScalarArithmetic], None]] = MappingProxyType(
+    {"quotient_rounded_down": _rounded_down, "quotient_of_unsigned": _as_unsigned}
+)
+
+
+def _is_set(load: VariableLoad) -> bool:
+    """Return whether the variable has what the entry point stores."""
+    return load.variable.initializer is None
+
+
+def _zero(tree: Tree) -> Tree:
+    if isinstance(tree, tuple):
+        return tuple(None if part is None else _zero(part) for part in tree)
+    return np.zeros_like(tree) if isinstance(tree, np.ndarray) else tree
+
+
+def _of_first_instance(tree: Tree) -> Tree:
+    return np.full_like(tree, tree[0]) if isinstance(tree, np.ndarray) else tree
+
+
+def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
+    """The instruction, where variables of the module have other contents."""
+
+    def step(state: State, caller: Caller) -> None:
+        before = dict(state.variables)
+        for variable in state.program.variables:
+            tree = before.get(variable.name)
+            if variable.storage == "private" and tree is not None:
+                state.variables[variable.name] = change(tree)
+        _evaluated(state, caller)
+        state.variables.update(before)
+
+    return step
+
+
+def _for_pairs(state: State, operation: PerElement) -> None:
+    """The function is called for even columns, and the next column has the same result."""
+
+    def even(argument: Argument) -> Argument:
+        if isinstance(argument, np.ndarray) and argument.ndim == 3 and argument.shape[2] > 1:
+            return argument[:, :, np.arange(argument.shape[2]) & ~1]
+        return argument
+
+    apply(state, operation, [even(argument) for argument in arguments(state, operation)])
+
+
+def _instead(kind: type[Operation], change: Callable[[Any], Sequence[Operation]]) -> Change:
+    return lambda operation: change(operation) if isinstance(operation, kind) else (operation,)
+
+
+def _leaving(kind: str, change: Callable[[Exit], Sequence[Operation]]) -> Change:
+    return _instead(Exit, lambda operation: change(operation) if operation.kind == kind else (operation,))
+
+
+def _decided(condition: Condition, operation: Operation) -> Sequence[Operation]:
+    return (replace(operation, condition=condition),) if isinstance(operation, Branch | ReturnBoth) else (operation,)
+
+
+def _default_taken(switch: Switch) -> Sequence[Operation]:
+    return (replace(switch, selector=literal(_U32, _NO_ARM)),)
+
+
+def _first_taken(switch: Switch) -> Sequence[Operation]:
+    return (replace(switch, selector=literal(_U32, switch.arms[0].literals[0])),)
+
+
+def _limited(trips: int, loop: Loop) -> Sequence[Operation]:
+    return (replace(loop, limit=literal(_U32, trips)),)
+
+
+def _other_operands(change: Callable[[Operand], Operand]) -> Change:
+    """Operations with other operands from outside; not the functions that they call, which have changes already."""
+
+    def value(part: Any) -> Any:
+        if isinstance(part, Operand):
+            return change(part)
+        if isinstance(part, tuple):
+            return part if any(isinstance(one, Operation) for one in part) else tuple(map(value, part))
+        if isinstance(part, Condition | Merged | Carried):
+            return replace(part, **{field.name: value(getattr(part, field.name)) for field in fields(part)})
+        return part
+
+    def operation(one: Operation) -> Sequence[Operation]:
+        return (replace(one, **{field.name: value(getattr(one, field.name)) for field in fields(one) if field.name != "result"}),)
+
+    return operation
+
+
+def _unspecialized(operand: Operand) -> Operand:
+    return operand if operand.default is None else literal(operand.type, operand.default)
+
+
+def _without_number(operand: Operand) -> Operand:
+    return literal(operand.type, 0) if operand.source in ("push_constant", "buffer") else operand
+
+
+def _first_part(load: VariableLoad) -> Sequence[Operation]:
+    path = []
+    for place, index in enumerate(load.path):
+        is_member = isinstance(part_type(load.variable.type, load.path[:place]), StructType)
+        path.append(index if is_member or isinstance(index, int) else 0)
+    return (replace(load, path=tuple(path)),)
+
+
+def _first_argument(call: Call) -> Sequence[Operation]:
+    first = call.arguments[0] if call.arguments else None
+    if call.result is None or not is_scalar(call.result) or not is_scalar(first) or first.type is not call.result.type:
+        return (call,)
+    return (ScalarConvert(call.result, first),)
+
+
+def _extended(which: str, change: Callable[[Extended], Sequence[Operation]]) -> Change:
+    return _instead(Extended, lambda operation: change(operation) if operation.which == which else (operation,))
+
+
+def _other_extreme(operation: Extended) -> Sequence[Operation]:
+    if operation.which == "minimum":
+        return (replace(operation, which="maximum"),)
+    return (replace(operation, which="minimum"),) if operation.which == "maximum" else (operation,)
+
+
+def _without_lower_bound(clamp: Extended) -> Sequence[Operation]:
+    return (Extended(clamp.result, "minimum", (clamp.operands[0], clamp.operands[2])),)
+
+
+def _without_upper_bound(clamp: Extended) -> Sequence[Operation]:
+    return (Extended(clamp.result, "maximum", clamp.operands[:2]),)
+
+
+def _unchanged(operation: Extended) -> Sequence[Operation]:
+    return (ScalarConvert(operation.result, operation.operands[0]),)
+
+
+def _toward_zero(floor: Extended) -> Sequence[Operation]:
+    whole = Value(f"{floor.result.name}_whole", _S32)
+    return ScalarConvert(whole, floor.operands[0]), ScalarConvert(floor.result, whole)
+
+
+def _without_addend(fused: Extended) -> Sequence[Operation]:
+    return (ScalarArithmetic(fused.result, "multiply", fused.operands[0], fused.operands[1]),)
+
+
+def _in_words(operation: Operation) -> Sequence[Operation]:
+    """Loads of parts of words take as many words' steps; those beyond the block begin again."""
+    if not isinstance(operation, BlockLoad) or operation.index is None:
+        return (operation,)
+    block = operation.pointer.type
+    member = block.members[operation.member]
+    ratio, length = _U32.bytes // member.component.bytes, member.length
+    if ratio < 2 or length is None or length & (length - 1) or block.alignment > member.component.bytes:
+        return (operation,)
+    step, index = (Value(f"{operation.result.name}_{name}", _U32) for name in ("step", "index"))
+    return (
+        ScalarArithmetic(step, "multiply", operation.index, literal(_U32, ratio)),
+        ScalarArithmetic(index, "and", step, literal(_U32, length - 1)),
+        replace(operation, index=index),
+    )
+
+
+_CHANGES: Mapping[str, Change] = MappingProxyType(
+    {
+        "early_return_ignored": _leaving("return", lambda _: ()),
+        "early_return_always": _leaving("return", lambda one: (replace(one, condition=_ALWAYS),)),
+        "branch_always_taken": partial(_decided, _ALWAYS),
+        "branch_never_taken": partial(_decided, _NEVER),
+        "switch_to_default": _instead(Switch, _default_taken),
+        "switch_to_first": _instead(Switch, _first_taken),
+        "break_ignored": _leaving("break", lambda _: ()),
+        "continue_ignored": _leaving("continue", lambda _: ()),
+        "loop_skipped": _instead(Loop, partial(_limited, 0)),
+        "loop_once": _instead(Loop, partial(_limited, 1)),
+        "constant_unspecialized": _other_operands(_unspecialized),
+        "number_zero": _other_operands(_without_number),
+        "first_part_loaded": _instead(VariableLoad, _first_part),
+        "call_returns_first_argument": _instead(Call, _first_argument),
+        "minimum_for_maximum": _instead(Extended, _other_extreme),
+        "clamp_without_lower_bound": _extended("clamp", _without_lower_bound),
+        "clamp_without_upper_bound": _extended("clamp", _without_upper_bound),
+        "absolute_ignored": _extended("absolute", _unchanged),
+        "floor_toward_zero": _extended("floor", _toward_zero),
+        "addend_ignored": _extended("fused", _without_addend),
+        "cast_index_in_words": _in_words,
+        "stores_dropped": _instead(ArrayStore, lambda _: ()),
+    }
+)
+"""By name: what becomes of the operations of a function."""

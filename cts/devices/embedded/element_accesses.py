@@ -1,0 +1,65 @@
+"""Memory that functions of operations on elements read and write (SPV_NV_cooperative_matrix2, 3.49.9).
+
+Calls are unordered, and a call may occur more than once (CM2-PE-07). So what such functions leave in memory is known only where calls for
+one element alone write a byte, and no call reads it (F-CM2-10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cts.devices.embedded.memory import Memory
+
+Forbid = Callable[[str, str], None]
+"""Reports undefined behaviour: a rule, and what breaks it."""
+
+_RULE = "F-CM2-10"
+
+
+class ElementAccesses:
+    """The accesses of all calls that one instruction makes.
+
+    Args:
+        forbid: reports what is not specified.
+    """
+
+    def __init__(self, forbid: Forbid) -> None:
+        self._forbid = forbid
+        self._writers: dict[int, np.ndarray] = {}
+        self._readers: dict[int, np.ndarray] = {}
+
+    def read(self, memory: Memory, places: np.ndarray | slice) -> None:
+        """Note that calls read bytes of a memory.
+
+        Raises:
+            Violation: a call writes one of them.
+        """
+        if not memory.writable:
+            return
+        writers = self._writers.get(id(memory))
+        if writers is not None and writers[places].any():
+            self._forbid(_RULE, f"calls for elements read and write '{memory.name}' at one place, and calls may be repeated in any order")
+        self._readers.setdefault(id(memory), np.zeros(memory.size, bool))[places] = True
+
+    def write(self, memory: Memory, places: np.ndarray, elements: np.ndarray) -> None:
+        """Note that calls write bytes of a memory.
+
+        Args:
+            memory: where.
+            places: the bytes, (calls, bytes).
+            elements: the number of the element of each call, (calls,).
+
+        Raises:
+            Violation: calls for several elements write one of them, or a call reads it.
+        """
+        readers = self._readers.get(id(memory))
+        if readers is not None and readers[places].any():
+            self._forbid(_RULE, f"calls for elements read and write '{memory.name}' at one place, and calls may be repeated in any order")
+        writers = self._writers.setdefault(id(memory), np.zeros(memory.size, np.int64))
+        own = np.broadcast_to(elements[:, None] + 1, places.shape)
+        before = writers[places]
+        writers[places] = own
+        if ((before != 0) & (before != own)).any() or (writers[places] != own).any():
+            self._forbid(_RULE, f"calls for several elements write '{memory.name}' at one place, and which is last is not specified")

@@ -1,0 +1,45 @@
+"""Extended instructions: what they choose is one of their operands, and what they compute is exact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.reference.scalars import bits_of, exact, numbers
+from cts.reference.state import State
+from generators.errors import GeneratorError
+from generators.program.extended import Extended, check_extended
+
+
+def extended(state: State, operation: Extended) -> None:
+    """Compute the result.
+
+    Raises:
+        GeneratorError: a clamp has a lower bound above the upper one, a float is NaN, a float result is not exact, or an absolute value
+            has no number in its type.
+    """
+    check_extended(operation)
+    component, name = operation.result.type, operation.result.name
+    given = [numbers(state.scalar(operand), component) for operand in operation.operands]
+    if component.is_float and any(np.isnan(one).any() for one in given):
+        raise GeneratorError(f"{name}: an operand is NaN; use other data")
+    match operation.which:
+        case "minimum":
+            result = np.minimum(*given)
+        case "maximum":
+            result = np.maximum(*given)
+        case "clamp":
+            value, least, greatest = given
+            if (least > greatest).any():
+                raise GeneratorError(f"{name}: a clamp whose lower bound is above the upper one is undefined")
+            result = np.minimum(np.maximum(value, least), greatest)
+        case "absolute":
+            if not component.is_float and (given[0] == np.iinfo(component.dtype).min).any():
+                raise GeneratorError(f"{name}: the absolute value of the least integer has no number in {component}")
+            result = np.abs(given[0])
+        case "floor":
+            result = np.floor(given[0])
+        case "fused":
+            # Fma may be a multiplication and an addition, so both are exact.
+            product = exact(given[0] * given[1], component, name)
+            result = product + given[2]
+    state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)

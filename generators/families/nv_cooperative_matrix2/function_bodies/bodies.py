@@ -1,0 +1,316 @@
+"""Bodies of functions that give a value for a place: operations on elements, and decode functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from generators.families.nv_cooperative_matrix2.function_bodies.surroundings import BYTES, HALVES, WORDS, Need, Surroundings
+from generators.families.nv_cooperative_matrix2.function_bodies.writer import S32, FunctionWriter, condition, finished, word
+from generators.numerics.formats import bits_of
+from generators.program.arrays import ArrayStore
+from generators.program.builder import U32
+from generators.program.control_flow import Arm, Carried, ReturnBoth
+from generators.program.values import BlockPointer, Scalar, ScalarValue, StructType, Value, VectorType
+
+TABLE = tuple((0x9E3779B1 * (2 * i + 1) ^ 0x5BD1E995 >> i) % (1 << 32) for i in range(16))
+"""Sixteen numbers of 32 bits that differ in their low bits."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a body computes with.
+
+    Attributes:
+        p, q, x: u32: two numbers of the place, and the element. Each of them changes what a body returns.
+        value: the element, of the component type.
+        around: what else there is.
+        place: the number of the element in its matrix.
+        log_place: the word of the buffer to write that is the element's, where there is one.
+        pointer: to the block of a decode function; None in an operation on elements.
+        lower: converts a u32 to the result.
+    """
+
+    p: ScalarValue
+    q: ScalarValue
+    x: ScalarValue
+    value: Scalar
+    around: Surroundings
+    place: ScalarValue
+    log_place: ScalarValue | None
+    pointer: BlockPointer | None
+    lower: Callable[[FunctionWriter, ScalarValue], ScalarValue]
+
+
+Write = Callable[[FunctionWriter, Given], ScalarValue]
+"""Writes a body and returns what it returns last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A body that a case may choose.
+
+    Attributes:
+        write: writes it. ``needs``: what it needs besides parameters.
+        has_table: whether it looks something up in a table.
+        has_number: whether it has numbers that the module's environment gives.
+        only_elements: whether only operations on elements have it.
+    """
+
+    write: Write
+    needs: tuple[Need, ...] = ()
+    has_table: bool = False
+    has_number: bool = False
+    only_elements: bool = False
+
+
+def _early_return(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return from an ``if``, with operations of its own, or go on."""
+    builder = writer.builder
+    key = writer.do("and", writer.weighted((3, given.p), (5, given.q), (1, given.x)), word(7))
+    with builder.arm() as body:
+        early = given.lower(writer, writer.weighted((5, given.x), (7, given.p), (1, given.q)))
+    writer.leave(condition(key, "less", word(3)), early, body)
+    return given.lower(writer, writer.weighted((3, given.x), (11, given.q), (13, given.p)))
+
+
+def _both_return(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return from both arms, the first of which returns early for some elements."""
+    builder = writer.builder
+    with builder.arm() as then:
+        inner = given.lower(writer, writer.weighted((9, given.x), (1, given.q)))
+        writer.leave(condition(writer.do("and", given.q, word(1)), "equal", word(0)), inner)
+        first = given.lower(writer, writer.weighted((5, given.x), (7, given.p)))
+    with builder.arm() as otherwise:
+        second = given.lower(writer, writer.weighted((3, given.x), (11, given.q), (1, given.p)))
+    builder.add(ReturnBoth(condition(given.p, "greater", given.q), tuple(then), first, tuple(otherwise), second))
+    return second
+
+
+def _branch(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Compute in the arms of a branch, and of another one inside of it."""
+    builder = writer.builder
+    with builder.arm() as inner_then:
+        one = writer.weighted((5, given.x), (7, given.p))
+    with builder.arm() as inner_otherwise:
+        two = writer.weighted((9, given.x), (3, given.q))
+    with builder.arm() as then:
+        chosen, inner = writer.merged(one, two)
+        odd = condition(writer.do("and", given.x, word(1)), "not_equal", word(0))
+        builder.branch(odd, inner_then, inner_otherwise, [inner])
+        first = writer.do("add", chosen, given.q)
+    with builder.arm() as otherwise:
+        second = writer.weighted((11, given.x), (1, given.p), (5, given.q))
+    result, outer = writer.merged(first, second)
+    builder.branch(condition(given.q, "less_equal", given.p), then, otherwise, [outer])
+    return given.lower(writer, result)
+
+
+def _switched(writer: FunctionWriter, given: Given, selector: ScalarValue) -> ScalarValue:
+    """Choose among four sums by a selector; two literals of it lead to one of them."""
+    builder = writer.builder
+    arms, values = [], []
+    for literals, weights in (((0,), (5, 7, 3)), ((1, 4), (3, 11, 1)), ((2, 7), (9, 1, 13))):
+        with builder.arm() as body:
+            values.append(writer.weighted(*zip(weights, (given.x, given.p, given.q), strict=True)))
+        arms.append(Arm(literals, tuple(body)))
+    with builder.arm() as default:
+        values.append(writer.weighted((7, given.x), (5, given.p), (9, given.q)))
+    result, merged = writer.merged(*values)
+    builder.switch(selector, arms, default, [merged])
+    return given.lower(writer, result)
+
+
+def _switch_constant(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Choose by a number that is the same for all elements."""
+    return _switched(writer, given, given.around.number("mode", 4, 3))
+
+
+def _switch_default(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """The same, where no arm has the number."""
+    return _switched(writer, given, given.around.number("mode", 5, 2))
+
+
+def _switch_element(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Choose by the element and its place."""
+    return _switched(writer, given, writer.do("and", writer.weighted((1, given.p), (3, given.q), (1, given.x)), word(7)))
+
+
+def _loop(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Add up as often as the place says, or until a number is reached; skip some iterations."""
+    builder = writer.builder
+    trips = writer.do("and", writer.weighted((1, given.p), (3, given.q)), word(7))
+    index, current, carried = writer.fresh(), writer.fresh(), list[Carried]()
+    with builder.loop(index, trips, carried):
+        key = writer.do("and", writer.do("add", current, index), word(15))
+        builder.exit("break", condition(key, "equal", word(5)))
+        builder.exit("continue", condition(key, "equal", word(2)))
+        following = writer.weighted((3, current), (1, given.q), (7, index))
+        carried.append(Carried(given.x, current, following))
+    return given.lower(writer, writer.weighted((1, current), (5, given.p)))
+
+
+def _loop_return(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Return from inside of a loop, at an iteration that differs from element to element."""
+    builder = writer.builder
+    index, current, carried = writer.fresh(), writer.fresh(), list[Carried]()
+    with builder.loop(index, word(6), carried):
+        with builder.arm() as body:
+            found = given.lower(writer, writer.weighted((5, current), (9, index), (1, given.p)))
+        key = writer.do("and", writer.weighted((1, current), (1, given.p), (1, given.q)), word(3))
+        writer.leave(condition(key, "equal", word(1)), found, body)
+        carried.append(Carried(given.x, current, writer.weighted((5, current), (3, given.q), (1, index))))
+    return given.lower(writer, writer.weighted((3, current), (7, given.p)))
+
+
+def _extended(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Add up what extended instructions give for the element and its place, each of the component type."""
+    type_, value = given.value.type, given.value
+    p, q = writer.convert(given.p, type_), writer.convert(given.q, type_)
+
+    def constant(number: float) -> ScalarValue:
+        return writer.builder.literal(bits_of(type_, number), type_)
+
+    low, high = constant(4), writer.do("add", q, constant(20))
+    parts = [
+        writer.extended("minimum", value, writer.do("add", q, q)),
+        writer.extended("maximum", value, writer.do("add", p, constant(9))),
+        writer.extended("clamp", value, low, high),
+    ]
+    if type_.is_float or type_.is_signed:
+        parts.append(writer.extended("absolute", writer.do("subtract", value, p)))
+    if type_.is_float:
+        parts.append(writer.extended("floor", writer.do("multiply", value, constant(0.25))))
+        parts.append(writer.extended("fused", value, constant(3), p))
+    total = parts[0]
+    for i, part in enumerate(parts[1:]):
+        total = writer.do("add", total, total) if i % 2 else total
+        total = writer.do("add", total, part)
+    return total
+
+
+def _division(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Divide the element, as unsigned and as signed, and take remainders, by numbers of the place."""
+    by_p, by_q = writer.do("add", given.p, word(3)), writer.do("add", given.q, word(5))
+    quotient, rest = writer.do("divide", given.x, by_p), writer.do("modulo", given.x, by_q)
+    signed = writer.do("subtract", writer.convert(writer.do("and", given.x, word(0xFF)), S32), writer.builder.literal(128, S32))
+    toward_zero = writer.convert(writer.do("divide", signed, writer.convert(by_q, S32)), U32)
+    odd = writer.convert(writer.do("modulo", writer.convert(writer.do("and", given.x, word(0x7F)), S32), writer.convert(by_p, S32)), U32)
+    return given.lower(writer, writer.weighted((1, quotient), (3, rest), (37, toward_zero), (11, odd)))
+
+
+def _vector(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Build a vector and a struct; take a component by a number that is computed, and members."""
+    vector_type = VectorType(U32, 4)
+    pair_type = VectorType(U32, 2)
+    parts = (writer.weighted((factor, number)) for factor, number in ((3, given.p), (5, given.q), (7, given.x)))
+    vector = writer.construct(vector_type, given.x, *parts)
+    variable = writer.variable(vector_type)
+    writer.set(variable, vector)
+    component = writer.get(variable, writer.do("and", writer.weighted((1, given.p), (1, given.q)), word(3)))
+    pair = writer.construct(pair_type, given.q, given.x)
+    both = writer.construct(StructType("Member", (U32, pair_type)), given.p, pair)
+    terms = (component, writer.extract(vector, 3), writer.extract(both, 0), writer.extract(both, 1, 0), writer.extract(both, 1, 1))
+    return given.lower(writer, writer.weighted(*zip((1, 9, 11, 3, 17), terms, strict=True)))
+
+
+def _bytes(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Unpack a byte whose number is computed, of words in a buffer or in the block."""
+    index: ScalarValue = given.place
+    if given.pointer is not None:
+        index = writer.do("xor", given.q, word(13))
+        packed: ScalarValue = writer.member(given.pointer, writer.do("shift_right", index, word(2)))
+    else:
+        assert given.around.words is not None, "the body needs words"
+        packed = writer.read(given.around.words, writer.do("shift_right", index, word(2)))
+    return given.lower(writer, writer.weighted((5, writer.byte(packed, index)), (3, given.x), (1, given.p), (7, given.q)))
+
+
+def _reference(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Cast a buffer reference to others, and load through each at an index that is computed."""
+    pointer = given.pointer
+    if pointer is None:
+        assert given.around.packed is not None, "the body needs packed words"
+        pointer = writer.address(given.around.packed, writer.do("multiply", given.p, word(WORDS.bytes)), WORDS)
+    byte = writer.member(writer.cast(pointer, BYTES), writer.do("xor", writer.do("and", given.q, word(15)), word(6)))
+    half = writer.member(writer.cast(pointer, HALVES), writer.do("and", writer.do("add", given.q, given.p), word(7)))
+    whole = writer.member(pointer, writer.do("and", given.q, word(3)))
+    return given.lower(writer, writer.weighted((3, given.x), (5, byte), (7, half), (1, whole), (9, given.p)))
+
+
+def _number(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Multiply and add by numbers that nobody passes."""
+    around = given.around
+    factor, addend = around.number("factor", 11, 6), around.number("addend", 0x9E375, 0x9E374)
+    product = writer.do("multiply", given.x, factor)
+    return given.lower(writer, writer.do("add", writer.do("add", product, addend), writer.weighted((3, given.p), (5, given.q))))
+
+
+def _private(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Use a variable of the module that the entry point has set, differently in each scope instance."""
+    assert given.around.private is not None, "the body needs a variable of the module"
+    own = writer.get(given.around.private)
+    product = writer.do("multiply", given.x, own)
+    return given.lower(writer, writer.do("add", product, writer.weighted((3, given.p), (5, given.q), (1, own))))
+
+
+def _table(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Look up a number by an index that is computed."""
+    index = writer.do("and", writer.weighted((5, given.p), (1, given.q), (3, given.x)), word(15))
+    found = given.around.look_up(writer, index)
+    return given.lower(writer, writer.weighted((1, found), (3, given.x), (7, given.p), (11, given.q)))
+
+
+def _call(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Call a function that returns early for some elements, twice, the second time with what it returned first."""
+    a, b = Value("a", U32), Value("b", U32)
+    inner = FunctionWriter(writer.builder, f"{writer.name}_inner")
+    with writer.builder.arm() as body:
+        key = inner.do("and", inner.weighted((1, a), (3, b)), word(3))
+        inner.leave(condition(key, "less", word(2)), inner.weighted((5, a), (3, b)), ())
+        result = inner.weighted((7, a), (1, b))
+    # What an exit returns is computed before it.
+    function = finished(inner, (a, b), body, result)
+    first = writer.call(function, given.x, given.p)
+    return given.lower(writer, writer.call(function, given.q, first))
+
+
+def _store(writer: FunctionWriter, given: Given) -> ScalarValue:
+    """Store a number of each element to a word of its own in a buffer, in a branch for some of them."""
+    assert given.around.log is not None, "the body needs a buffer to write"
+    assert given.log_place is not None, "the body needs a place to write"
+    builder = writer.builder
+    with builder.arm() as then:
+        one = writer.weighted((5, given.x), (3, given.p))
+    with builder.arm() as otherwise:
+        two = writer.weighted((9, given.x), (7, given.q))
+    number, merged = writer.merged(one, two)
+    builder.branch(condition(given.p, "less", given.q), then, otherwise, [merged])
+    builder.add(ArrayStore(given.around.log, given.log_place, number))
+    return given.lower(writer, writer.weighted((3, number), (1, given.q)))
+
+
+BODIES: Mapping[str, Body] = MappingProxyType(
+    {
+        "early_return": Body(_early_return),
+        "both_return": Body(_both_return),
+        "branch": Body(_branch),
+        "switch_constant": Body(_switch_constant, has_number=True),
+        "switch_default": Body(_switch_default, has_number=True),
+        "switch_element": Body(_switch_element),
+        "loop": Body(_loop),
+        "loop_return": Body(_loop_return),
+        "extended": Body(_extended),
+        "division": Body(_division),
+        "vector": Body(_vector),
+        "bytes": Body(_bytes, ("words",)),
+        "reference": Body(_reference, ("reference",)),
+        "number": Body(_number, has_number=True),
+        "private": Body(_private, ("private",)),
+        "table": Body(_table, has_table=True),
+        "call": Body(_call),
+        "store": Body(_store, ("log",), only_elements=True),
+    }
+)
+"""By name."""

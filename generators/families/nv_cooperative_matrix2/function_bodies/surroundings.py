@@ -1,0 +1,100 @@
+"""What functions read and write besides their parameters."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from generators.families.nv_cooperative_matrix2.function_bodies.writer import FunctionWriter
+from generators.layouts.placement import stage_in
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.memory import Array, Pointee
+from generators.program.values import ArrayType, BlockMember, BlockType, ScalarValue, Source, literal
+from generators.program.variables import Initializer, Variable
+from generators.types import COMPONENT_TYPES, StorageClass
+
+Storage = Literal["function", "private", "workgroup", "storage_buffer"]
+"""Where a table is: in a variable with a constant initializer, of the function or of the module, or in an array."""
+
+Need = Literal["private", "words", "reference", "log"]
+"""What a body needs: a variable of the module, packed words in a buffer, packed words in physical storage, or a buffer to write."""
+
+BLOCK_BYTES = 16
+WORDS = BlockType("PackedWords", (BlockMember(U32, 0, 4),), BLOCK_BYTES)
+HALVES = BlockType("PackedHalves", (BlockMember(COMPONENT_TYPES["u16"], 0, 8),), 2)
+BYTES = BlockType("PackedBytes", (BlockMember(COMPONENT_TYPES["u8"], 0, 16),), 1)
+"""The same sixteen bytes in three ways."""
+
+
+class Surroundings:
+    """Declares what functions use.
+
+    Args:
+        builder: of the program, which is at the beginning of the entry point.
+        source: where the numbers of functions come from.
+        storage: where tables are.
+        table: the table's elements; empty if no function has one.
+        needs: what else the body needs.
+        extent: how many elements words and the buffer to write need for an instance.
+
+    Attributes:
+        operands: values of operands that a subcase must give, by name.
+        table_values: as given.
+    """
+
+    def __init__(
+        self, builder: ProgramBuilder, source: Source, storage: Storage, table: tuple[int, ...], needs: tuple[Need, ...], extent: int
+    ) -> None:
+        self.builder = builder
+        self.source = source
+        self.storage = storage
+        self.table_values = table
+        self.operands: dict[str, int] = {}
+        self._table: Array | Variable | None = None
+        if table and storage == "private":
+            self._table = builder.variable("table", ArrayType(U32, len(table)), "private", _initial(table))
+        elif table and storage != "function":
+            self._table = stage_in(builder, "table", Pointee(U32), len(table), StorageClass(storage))
+        self.private = builder.variable("own", U32, "private") if "private" in needs else None
+        self.words: Array | None = None
+        if "words" in needs:
+            self.words = builder.array("words", Pointee(U32), -(-extent // 4), StorageClass.STORAGE_BUFFER, "input")
+        self.packed: Array | None = None
+        if "reference" in needs:
+            self.packed = builder.array("packed", Pointee(U32), 4 * extent, StorageClass.PHYSICAL_STORAGE_BUFFER, "input")
+        self.log: Array | None = None
+        if "log" in needs:
+            self.log = builder.array("log", Pointee(U32), extent * builder.instances, StorageClass.STORAGE_BUFFER, "output")
+
+    def number(self, name: str, value: int, other: int) -> ScalarValue:
+        """Return a u32 from the source of the case; ``other`` is the default of a specialization constant."""
+        if self.source == "literal":
+            return self.builder.literal(value)
+        operand = self.builder.operand(name, U32, self.source, value, other)
+        if self.source != "specialization":
+            self.operands[name] = value
+        return operand
+
+    def look_up(self, writer: FunctionWriter, index: ScalarValue) -> ScalarValue:
+        """Return an element of the table."""
+        if isinstance(self._table, Array):
+            return writer.read(self._table, index)
+        variable = self._table
+        if variable is None:
+            variable = writer.variable(ArrayType(U32, len(self.table_values)), _initial(self.table_values))
+        return writer.get(variable, index)
+
+    def contents(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Draw the contents of the inputs that functions read, uint8."""
+        inputs = {}
+        if isinstance(self._table, Array):
+            inputs["table"] = np.array(self.table_values, np.uint32).view(np.uint8)
+        for array in (self.words, self.packed):
+            if array is not None:
+                inputs[array.name] = rng.integers(0, 256, array.bytes, np.uint8)
+        return inputs
+
+
+def _initial(table: tuple[int, ...]) -> Initializer:
+    return tuple(literal(U32, value) for value in table)

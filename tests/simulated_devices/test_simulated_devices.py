@@ -54,7 +54,7 @@ class Device:
             given = outcome_of(program, outcome(initial_state(program, subcase, self.perform)), before)
         if compare(program, expected, before, given):
             return Verdict.FAIL
-        return Verdict.QUALITY_WARNING if compare_quality(expected, given) else Verdict.PASS
+        return Verdict.QUALITY_WARNING if compare_quality(expected, before, given) else Verdict.PASS
 
 
 SEVERITY = (Verdict.FAIL, Verdict.QUALITY_WARNING, Verdict.PASS)

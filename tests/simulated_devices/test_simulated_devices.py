@@ -60,10 +60,10 @@ class Device:
 SEVERITY = (Verdict.FAIL, Verdict.QUALITY_WARNING, Verdict.PASS)
 
 
-def verdicts(family: str, part: str, without: list[str], way: ways.Way) -> dict[str, Verdict]:
-    """Return the verdict on each case of the smoke tier in which the device does something of its own."""
+def verdicts(family: str, part: str, without: list[str], way: ways.Way, tier: str = "smoke") -> dict[str, Verdict]:
+    """Return the verdict on each case of the tier in which the device does something of its own."""
     found = {}
-    for case in expand(casebook().family(family), "smoke"):
+    for case in expand(casebook().family(family), tier):
         if part not in case.id or any(other in case.id for other in without):
             continue
         device = Device(way)
@@ -78,7 +78,9 @@ def verdicts(family: str, part: str, without: list[str], way: ways.Way) -> dict[
 def test_the_device_gets_its_verdicts(device):
     found: dict[str, Verdict] = {}
     for family in device["families"]:
-        found |= verdicts(family, device.get("cases", ""), device.get("without", []), getattr(ways, device["does"]))
+        found |= verdicts(
+            family, device.get("cases", ""), device.get("without", []), getattr(ways, device["does"]), device.get("tier", "smoke")
+        )
     assert found
     if "never" in device:
         assert not [id_ for id_, verdict in found.items() if verdict == device["never"]]

@@ -90,6 +90,24 @@ def test_the_device_gets_its_verdicts(device):
         assert not {id_: verdict for id_, verdict in found.items() if verdict != device["all"]}
 
 
+@pytest.mark.parametrize("way", [ways.lost_term, ways.doubled_term, ways.wrong_sign])
+def test_bf16_sums_that_round_show_a_wrong_term_in_each_subcase(way):
+    """bf16 permits the least bits of all types, so that a term must be large among few (facts.md C1)."""
+    unseen = []
+    for case in expand(casebook().family("muladd"), "nightly"):
+        if "data:envelope" not in case.id or "bf16" not in case.named["row"]:
+            continue
+        built = build(case)
+        for program in built.program.all:
+            for subcase in built.subcases(program):
+                device = Device(way)
+                verdict = device.verdict(program, subcase)
+                # Loops without an iteration have no terms.
+                if device.own and verdict is not Verdict.FAIL:
+                    unseen.append(f"{case.id}: {subcase.name}")
+    assert not unseen
+
+
 @pytest.mark.parametrize("operator", ["add", "subtract", "multiply"])
 @pytest.mark.parametrize(("way", "verdict"), [(ways.bf16_rounded_up, Verdict.FAIL), (lambda *_: None, Verdict.PASS)])
 def test_bf16_arithmetic_may_not_be_rounded_upward(operator, way, verdict):

@@ -46,7 +46,7 @@ def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -
 
 def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndarray, np.ndarray]:
     """Return offsets, and which of them are in the range of the buffer. With robustBufferAccess2 what is beyond gives zero and is not
-    written (Vulkan, "Robust Buffer Access 2"; facts.md D5: matrix accesses only with cooperativeMatrixRobustBufferAccess).
+    written (Vulkan, "Robust Buffer Access 2"; facts.md D.5: matrix accesses only with cooperativeMatrixRobustBufferAccess).
 
     Raises:
         GeneratorError: the array is none that a descriptor bounds.

@@ -5,9 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Command = Literal["vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"]
+Command = Literal["vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"]
 
-Rule = Literal["count", "all", "generous", "one_short", "one", "none", "repeated", "values", "power_of_two", "scopes", "stages"]
+Rule = Literal[
+    "count",
+    "all",
+    "generous",
+    "one_short",
+    "one",
+    "none",
+    "repeated",
+    "values",
+    "power_of_two",
+    "scopes",
+    "stages",
+    "granularities",
+    "largest_workgroup",
+    "largest_dimension",
+    "reserved_memory",
+]
 
 
 @dataclass(frozen=True)

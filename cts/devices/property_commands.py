@@ -25,11 +25,17 @@ class PropertyCommand:
     Attributes:
         structure: name of the structure. ``structure_type``: its VkStructureType.
         dtype: its layout on 64-bit machines; sType and pNext come first.
+        extension: Vulkan's name of the extension that has the command.
+        feature: what must be supported for the command to list anything.
+        lists_something: whether it must list something then.
     """
 
     structure: str
     structure_type: int
     dtype: np.dtype
+    extension: str
+    feature: str
+    lists_something: bool
 
 
 def _dtype(*fields: str) -> np.dtype:
@@ -42,7 +48,29 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             "VkCooperativeMatrixPropertiesKHR",
             1000506001,
             _dtype("MSize", "NSize", "KSize", "AType", "BType", "CType", "ResultType", "saturatingAccumulation", "scope"),
-        )
+            "VK_KHR_cooperative_matrix",
+            "cooperativeMatrix",
+            lists_something=True,
+        ),
+        "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV": PropertyCommand(
+            "VkCooperativeMatrixFlexibleDimensionsPropertiesNV",
+            1000593001,
+            _dtype(
+                "MGranularity",
+                "NGranularity",
+                "KGranularity",
+                "AType",
+                "BType",
+                "CType",
+                "ResultType",
+                "saturatingAccumulation",
+                "scope",
+                "workgroupInvocations",
+            ),
+            "VK_NV_cooperative_matrix2",
+            "cooperativeMatrixFlexibleDimensions",
+            lists_something=False,
+        ),
     }
 )
 """By name of the command; structure types as in vulkan_core.h."""

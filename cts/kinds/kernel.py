@@ -70,7 +70,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch) -> 
             mismatches = compare(one, want, before, outcome)
             if mismatches:
                 wrong.append(WrongSubcase(index, outcome, mismatches))
-            elif unexpected := compare_quality(want, outcome):
+            elif unexpected := compare_quality(want, before, outcome):
                 warned.append(WrongSubcase(index, outcome, unexpected))
     policy = _policy(program, plan.expected)
     if wrong:

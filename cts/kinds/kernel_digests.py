@@ -36,6 +36,9 @@ def digest_expected(expected: Iterable[Expected]) -> str:
                 if placed.permitted is not allowed:
                     yield b"permitted"
                     yield from _allowed(placed.permitted)
+                if placed.expectation.may_be_dropped is not None:
+                    yield b"may be dropped"
+                    yield array_bytes(placed.expectation.may_be_dropped)
 
     return digest(parts())
 

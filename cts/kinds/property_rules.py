@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.device import DeviceDescription
-from cts.devices.property_commands import INCOMPLETE, SUCCESS, AnswersQueries, PropertyAnswer, PropertyCall, fresh
+from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, AnswersQueries, PropertyAnswer, PropertyCall, fresh
 from generators.property_query import Rule
 from generators.types import Scope
 
@@ -17,6 +17,7 @@ _SPARE = 3
 """Structures that an array has beyond what a call is told of."""
 
 _STAGE_COMPUTE = 0x20
+_LEAST_LARGEST_DIMENSION = 256
 
 _LAST_CORE_COMPONENT = 10
 _EXTENSION_ENUMERANTS = range(1_000_000_000, 2_000_000_000)
@@ -84,16 +85,31 @@ def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[s
 
 
 def _described(structure: np.void) -> str:
-    fields = ("MSize", "NSize", "KSize", "AType", "BType", "CType", "ResultType", "saturatingAccumulation", "scope")
+    fields = [field for field in structure.dtype.names or () if field not in ("sType", "pNext")]
     return " ".join(f"{field} {structure[field]}" for field in fields)
+
+
+def _sizes(structure: np.void) -> dict[str, int]:
+    """Return the three sizes or granularities of a structure, by the names of their members."""
+    return {
+        field: int(structure[field]) for field in structure.dtype.names or () if field[0] in "MNK" and field[1:] in ("Size", "Granularity")
+    }
+
+
+def _is_power_of_two(size: int) -> bool:
+    return size > 0 and size & (size - 1) == 0
 
 
 def _count(asked: Commanded) -> Iterator[str]:
     first, second = asked.count(), asked.count()
     yield from _expect(first, SUCCESS, second.count)
     yield from _expect(second, SUCCESS, second.count)
-    if first.count == 0:
-        yield "the device lists no combination although it has the feature cooperativeMatrix"
+    command = COMMANDS[asked.command]
+    supported = asked.description.features.get(command.feature, False)
+    if first.count == 0 and supported and command.lists_something:
+        yield f"the device lists no combination although it has the feature {command.feature}"
+    if first.count and not supported:
+        yield f"the device lists {first.count} combinations although it lacks the feature {command.feature}"
 
 
 def _capacity(choose: Callable[[int], int]) -> Callable[[Commanded], Iterator[str]]:
@@ -124,7 +140,7 @@ def _may_be_a_component_type(value: int) -> bool:
 
 def _values(asked: Commanded) -> Iterator[str]:
     for structure in asked.all():
-        wrong = [field for field in ("MSize", "NSize", "KSize") if not structure[field]]
+        wrong = [field for field, size in _sizes(structure).items() if not size]
         wrong += [field for field in ("AType", "BType", "CType", "ResultType") if not _may_be_a_component_type(int(structure[field]))]
         # Floats that saturate are strange, but no text forbids them (F-KHR-7).
         wrong += ["saturatingAccumulation"] if int(structure["saturatingAccumulation"]) not in (0, 1) else []
@@ -133,9 +149,16 @@ def _values(asked: Commanded) -> Iterator[str]:
 
 
 def _power_of_two(asked: Commanded) -> Iterator[str]:
-    sizes = [[int(structure[field]) for field in ("MSize", "NSize", "KSize")] for structure in asked.all()]
-    if not any(all(size and size & (size - 1) == 0 for size in row) for row in sizes):
+    sizes = [list(_sizes(structure).values()) for structure in asked.all()]
+    if not any(all(map(_is_power_of_two, row)) for row in sizes):
         yield f"no combination has three powers of two as its sizes: {sizes}"
+
+
+def _granularities(asked: Commanded) -> Iterator[str]:
+    for structure in asked.all():
+        wrong = [field for field, size in _sizes(structure).items() if not _is_power_of_two(size)]
+        if wrong:
+            yield f"{', '.join(wrong)} not a power of two in: {_described(structure)}"
 
 
 def _scopes(asked: Commanded) -> Iterator[str]:
@@ -154,18 +177,37 @@ def _stages(asked: Commanded) -> Iterator[str]:
         yield f"cooperativeMatrixSupportedStages is {shown}, not VK_SHADER_STAGE_COMPUTE_BIT alone (0x20)"
 
 
+def _limit(name: str, is_kept: Callable[[int, DeviceDescription], bool]) -> Callable[[Commanded], Iterator[str]]:
+    """Return a rule of one limit; ``is_kept`` takes its value and the device."""
+
+    def rule(asked: Commanded) -> Iterator[str]:
+        value = asked.description.limits.get(name)
+        if value is None or not is_kept(value, asked.description):
+            yield f"{name} is {'not told' if value is None else value}"
+
+    return rule
+
+
 @dataclass(frozen=True)
 class PropertyRule:
-    """``words`` say what the rule asks for; ``calls``, how the command is called to see that; ``broken`` tells how a device breaks it, a
-    line each."""
+    """A rule that what a device says of itself keeps.
+
+    Attributes:
+        words: what the rule asks for.
+        calls: how the command is called to see that.
+        broken: tells how a device breaks it, a line each.
+        feature: without which the rule says nothing; empty where it always does.
+    """
 
     words: str
     calls: str
     broken: Callable[[Commanded], Iterator[str]]
+    feature: str = ""
 
 
 _COUNT = "without an array for the count n"
 _ALL = f"{_COUNT}, then for all n"
+_LIMITS = "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrix2PropertiesNV, instead of the command"
 
 
 def _of_capacity(words: str, capacity: str, choose: Callable[[int], int]) -> PropertyRule:
@@ -177,7 +219,10 @@ def _of_capacity(words: str, capacity: str, choose: Callable[[int], int]) -> Pro
 RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
     {
         "count": PropertyRule(
-            "without an array the command gives VK_SUCCESS and the same count, not 0, each time", "twice without an array", _count
+            "without an array the command gives VK_SUCCESS and the same count each time, "
+            "which is 0 without its feature, and not 0 where something must be listed",
+            "twice without an array",
+            _count,
         ),
         "all": _of_capacity("an array for all is filled: VK_SUCCESS, and nothing is written beyond it", "n", lambda n: n),
         "generous": _of_capacity("of a larger array the rest stays as it was: VK_SUCCESS and the true count", "n + 2", lambda n: n + 2),
@@ -192,6 +237,31 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
             "cooperative matrices are for compute shaders alone",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",
             _stages,
+        ),
+        "granularities": PropertyRule("all granularities are powers of two", _ALL, _granularities),
+        "largest_workgroup": PropertyRule(
+            "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize is at least twice subgroupSize",
+            _LIMITS,
+            _limit(
+                "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize",
+                lambda value, description: value >= 2 * description.subgroup_size,
+            ),
+            "cooperativeMatrixWorkgroupScope",
+        ),
+        "largest_dimension": PropertyRule(
+            "cooperativeMatrixFlexibleDimensionsMaxDimension is at least 256",
+            _LIMITS,
+            _limit("cooperativeMatrixFlexibleDimensionsMaxDimension", lambda value, _: value >= _LEAST_LARGEST_DIMENSION),
+            "cooperativeMatrixFlexibleDimensions",
+        ),
+        "reserved_memory": PropertyRule(
+            "cooperativeMatrixWorkgroupScopeReservedSharedMemory is at most half of maxComputeSharedMemorySize",
+            _LIMITS,
+            _limit(
+                "cooperativeMatrixWorkgroupScopeReservedSharedMemory",
+                lambda value, description: 2 * value <= description.max_shared_memory,
+            ),
+            "cooperativeMatrixWorkgroupScope",
         ),
     }
 )

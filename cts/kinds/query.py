@@ -6,32 +6,42 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries
+from cts.devices.device import DeviceDescription
+from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries, PropertyCommand
 from cts.front_ends import FrontEnd
 from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
-from cts.kinds.property_rules import RULES, Commanded
+from cts.kinds.property_rules import RULES, Commanded, PropertyRule
 from cts.repro.folder import README, heading, writing
 from cts.verdict.codes import Code, Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
 
-_FEATURE = "cooperativeMatrix"
-
 
 def judge(case: Case, device: AnswersQueries, front_end: FrontEnd, watch: Stopwatch) -> Judgement:  # noqa: ARG001 (there is no shader)
     """Judge whether the device keeps the rule."""
     query = build_query(case)
     description = device.description
-    if not description.features.get(_FEATURE):
-        return not_supported(Reason(Code.MISSING_FEATURE.of(_FEATURE), f"feature {_FEATURE}"))
     rule = RULES[query.rule]
+    if lacking := _lacking(description, COMMANDS[query.command], rule):
+        return not_supported(lacking)
     with watch.step("device"):
         broken = list(rule.broken(Commanded(device, description, query.command)))
     if not broken:
         return Judgement(Verdict.PASS, subcases=1)
     lines = [f"{query.command}: {rule.words}", *(f"  {line}" for line in broken), f"calls: {rule.calls}"]
     return Judgement(Verdict.FAIL, Code.FAIL_PROPERTY.of(query.rule), f"{broken[0]} ({rule.words})", "\n".join(lines), 1)
+
+
+def _lacking(description: DeviceDescription, command: PropertyCommand, rule: PropertyRule) -> Reason | None:
+    """Return what the device lacks for the rule to say something of it; None if nothing."""
+    extensions = description.extra.get("extensions")
+    if extensions is not None and command.extension not in extensions and not description.features.get(command.feature):
+        return Reason(Code.MISSING_EXTENSION.of(command.extension), f"extension {command.extension}")
+    for feature in filter(None, ("cooperativeMatrix", rule.feature)):
+        if not description.features.get(feature):
+            return Reason(Code.MISSING_FEATURE.of(feature), f"feature {feature}")
+    return None
 
 
 def digests(case: Case) -> tuple[str, str, str]:

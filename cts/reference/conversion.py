@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.reference import float_controls
+from cts.reference import float_controls, single_precision
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Origin
 from cts.verdict.expected import Authority
@@ -57,6 +57,8 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     converted = MatrixValue(target, found[0], target.is_float, known, origins=origins, authority=CONVERTED)
     beyond = before | _overflows(value, target, conversion)
     if not beyond.any():
+        if conversion in (Conversion.S_TO_F, Conversion.U_TO_F):
+            return single_precision.converted(converted, _numbers(value.bits, value.component, conversion))
         return converted
     permitted = Choice(tuple(others.values()), beyond)
     return replace(converted, permitted=permitted, authority=replace(CONVERTED, quality=NO_INFINITY))

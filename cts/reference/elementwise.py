@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.reference import float_controls
+from cts.reference import float_controls, single_precision
 from cts.reference.quotients import DIVISION_ULP, check_divisors, quotients
 from cts.reference.state import State
 from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
@@ -36,7 +36,7 @@ def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
 
     An operand that rounds has several values only if the operation that takes it must not be contracted with the one that made it.
     """
-    every = value.every_bits
+    every = value.expected_bits if single_precision.is_wider(value) else value.every_bits
     if isinstance(value.known, Choice) and not no_contraction:
         raise GeneratorError(
             "a float result that may round either way is the operand of an operation that may be contracted with the one that made it; "
@@ -151,9 +151,8 @@ def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction
         return _integer_arithmetic(operator, left, right)
     if modes != NO_MODES:
         return float_controls.combined(operator, left, right, modes, BY_ELEMENTS)
-    if operator == "divide":
-        return _float_division(left, right)
-    return _float_arithmetic(operator, left, right, no_contraction)
+    expected = _float_division(left, right) if operator == "divide" else _float_arithmetic(operator, left, right, no_contraction)
+    return single_precision.permitted(expected, operator, left, right)
 
 
 def negated(value: MatrixValue, modes: Modes = NO_MODES) -> MatrixValue:
@@ -164,7 +163,8 @@ def negated(value: MatrixValue, modes: Modes = NO_MODES) -> MatrixValue:
         return MatrixValue(component, bits, authority=BY_ELEMENTS)
     if modes != NO_MODES:
         return float_controls.negated(value, modes, BY_ELEMENTS)
-    return _rounded(component, [(-numbers, np.zeros(numbers.shape)) for numbers in _readings(value, False)])
+    expected = _rounded(component, [(-numbers, np.zeros(numbers.shape)) for numbers in _readings(value, False)])
+    return single_precision.negated(expected, value)
 
 
 def negate(state: State, operation: MatrixNegate) -> None:

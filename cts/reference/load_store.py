@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from cts.reference.addressing import element_offsets, leaving
 from cts.reference.float_controls import moved
 from cts.reference.memory import part_of, stored
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import Choice, MatrixValue
+from cts.verdict.expected import Authority
 from generators.errors import GeneratorError
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array
 from generators.program.values import MatrixType
 from generators.types import Layout, StorageClass
+
+_BOUNDS_CHECKED = Authority("KHR-MEM-02", quality="F-KHR-38")
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -
 
 
 def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets, and which of them lie in the range of the buffer. With robustBufferAccess2 what lies beyond gives zero and is not written
-    (Vulkan, Robust Buffer Access; facts.md D.5: matrix accesses only with cooperativeMatrixRobustBufferAccess).
+    """Return offsets, and which of them are in the range of the buffer. With robustBufferAccess2 what is beyond gives zero and is not
+    written (Vulkan, "Robust Buffer Access 2"; facts.md D.5: matrix accesses only with cooperativeMatrixRobustBufferAccess).
 
     Raises:
         GeneratorError: the array is none that a descriptor bounds.
@@ -54,6 +57,12 @@ def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndar
     return offsets, (offsets >= 0) & (offsets + type_.component.bytes <= at.array.bytes)
 
 
+def _cut(inside: np.ndarray) -> np.ndarray:
+    """Return which elements in the range belong to matrices of which another part is beyond it. A device may check any part of a matrix at
+    once, and an access is out of bounds if any part of it is (F-KHR-38)."""
+    return np.asarray(inside & ~inside.all(axis=(1, 2), keepdims=True))
+
+
 def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
     """Loads the elements at ``at``."""
     type_ = operation.result.type
@@ -61,7 +70,14 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
     if operation.robust:
         offsets, inside = _robust_offsets(state, at, type_)
         found = memory.load(np.where(inside, offsets, 0), type_.component)
-        bits = np.where(inside, found, type_.component.bits_dtype.type(0))
+        zero = type_.component.bits_dtype.type(0)
+        bits = np.where(inside, found, zero)
+        cut = _cut(inside)
+        if cut.any():
+            permitted = Choice((np.where(cut, zero, bits),))
+            value = MatrixValue(type_.component, bits, authority=_BOUNDS_CHECKED, permitted=permitted)
+            state.matrices[operation.result.name] = moved(state, value)
+            return
     else:
         if message := leaving(at.array, type_.component, type_.shape, at.first, at.stride, at.layout):
             memory.outside(message)
@@ -86,6 +102,8 @@ def store_to(state: State, operation: MatrixStore, at: Place) -> None:
         memory.store(offsets, expectation, what)
         return
     kept = part_of(expectation, inside, operation.matrix.name)
+    if (cut := _cut(inside)).any():
+        kept = replace(kept, authority=_BOUNDS_CHECKED, may_be_dropped=cut[inside].reshape(1, 1, -1))
     memory.store(offsets[inside].reshape(1, 1, -1), kept, f"{what}, its elements in bounds")
 
 

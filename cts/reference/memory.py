@@ -81,7 +81,8 @@ class Memory:
         if (self.status[at] > INITIAL).any():
             self._supersede(at, what)
         scatter(self.contents, offsets, expectation.expected.bits)
-        self.status[at] = STORED if isinstance(expectation.permitted, Exact) else UNCERTAIN
+        certain = isinstance(expectation.permitted, Exact) and expectation.may_be_dropped is None
+        self.status[at] = STORED if certain else UNCERTAIN
         self.placed.append(Placed(self.array.name, offsets, expectation, what, cells, matrix))
 
     def _supersede(self, at: np.ndarray, what: str) -> None:
@@ -205,7 +206,7 @@ def part_of(expectation: Expectation, where: np.ndarray, what: str) -> Expectati
     Raises:
         GeneratorError: it has more than one value.
     """
-    if not isinstance(expectation.permitted, Exact):
+    if not isinstance(expectation.permitted, Exact) or expectation.may_be_dropped is not None:
         raise GeneratorError(f"the store of {what} in part has more than one allowed value; use exact data")
     return one_set(expectation.permitted.part(where), expectation.authority)
 

@@ -117,10 +117,11 @@ def _mismatch(kind: Kind, placed: Placed, allowed: ValueSet, got: np.ndarray, wr
 
 def _element_mismatches(placed: Placed, before: np.ndarray, after: np.ndarray) -> Iterator[Mismatch]:
     got = gather(after, placed.offsets, placed.component)
-    bad = ~placed.permitted.contains(got)
+    held = gather(before, placed.offsets, placed.component)
+    bad = placed.not_permitted(held, got)
     if not bad.any():
         return
-    same = gather(before, placed.offsets, placed.component) == got
+    same = held == got
     kinds: tuple[tuple[Kind, np.ndarray], ...] = (("wrong value", bad & ~same), ("not written", bad & same))
     for kind, wrong in kinds:
         if wrong.any():
@@ -178,18 +179,19 @@ def compare(program: Program, expected: Expected, before: Mapping[str, np.ndarra
     return tuple(mismatches)
 
 
-def compare_quality(expected: Expected, outcome: Outcome) -> tuple[Mismatch, ...]:
+def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[Mismatch, ...]:
     """Return where ``outcome``, in which ``compare`` finds nothing wrong, has values that are permitted and not expected.
 
     Args:
         expected: what the dispatch may and should leave.
+        before: what the buffers held, as of ``compare``.
         outcome: what the buffers hold now.
     """
     found = []
     for placed in expected.placed:
-        if placed.permitted is not placed.expected:
+        if placed.is_judged_by_two_sets:
             got = gather(outcome.outputs[placed.array], placed.offsets, placed.component)
-            other = placed.permitted.contains(got) & ~placed.expected.contains(got)
+            other = placed.not_expected(gather(before[placed.array], placed.offsets, placed.component), got)
             if other.any():
                 found.append(_mismatch("permitted, not expected", placed, placed.expected, got, other))
     return tuple(found)

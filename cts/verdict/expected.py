@@ -245,6 +245,8 @@ class Expectation:
             that does bind. A value outside of it is a failure.
         expected: the part of it that all positions of the suite leave. A value of ``permitted`` alone is no failure.
         authority: what they rest on.
+        may_be_dropped: where the store is permitted to be dropped, bool, of the shape of the elements: memory keeps what it held, which is
+            not expected. None for nowhere.
 
     Raises:
         GeneratorError: ``expected`` has values that are not permitted.
@@ -253,6 +255,7 @@ class Expectation:
     permitted: ValueSet
     expected: ValueSet
     authority: Authority = NO_AUTHORITY
+    may_be_dropped: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.permitted is not self.expected and not includes(self.permitted, self.expected):
@@ -299,6 +302,25 @@ class Placed:
     def component(self) -> ComponentType:
         """Return the type of the elements."""
         return self.expected.component
+
+    @property
+    def is_judged_by_two_sets(self) -> bool:
+        """Return whether more is permitted of some element than is expected."""
+        return self.permitted is not self.expected or self.expectation.may_be_dropped is not None
+
+    def not_permitted(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return which elements have a value that they may not have, bool.
+
+        Args:
+            before, after: bits of the elements before and after the dispatch, of the shape of ``offsets``.
+        """
+        wrong = ~self.permitted.contains(after)
+        dropped = self.expectation.may_be_dropped
+        return wrong if dropped is None else wrong & ~(dropped & (before == after))
+
+    def not_expected(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return which elements have a value that they may have, and should not, bool; parameters as of ``not_permitted``."""
+        return np.asarray(~self.expected.contains(after) & ~self.not_permitted(before, after))
 
     def cell(self, at: tuple[int, int, int]) -> tuple[int, int, int]:
         """Return instance, row and column of the element at a position of ``offsets``."""

@@ -178,7 +178,8 @@ def integers(component: ComponentType, operation: str, pattern: str, shape: Shap
 
 def chain(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
     """Draw left, right and a scalar (as bits) for ((left + right) * left) * scalar - right, of floats exact under every contraction and
-    reassociation (facts.md C5): whole numbers, of which no product or sum of magnitudes needs more bits than the type has.
+    reassociation (facts.md C5): whole numbers, of which no product or sum of magnitudes needs more bits than the type has, and of f64 no
+    more than f32 has, whose precision is all that must be kept (F-KHR-13).
 
     Of integers ``right`` may divide the result: it is neither 0 nor -1.
     """
@@ -186,8 +187,9 @@ def chain(component: ComponentType, shape: Shape, rng: np.random.Generator) -> t
         left, right = integers(component, "signed_divide", "random", shape, rng)
         minus_one = right.view(component.bits_dtype) == component.bits_dtype.type((1 << component.bits) - 1)
         return left, np.where(minus_one, component.dtype.type(3), right), scalar(component, rng)
-    factor_bits = component.precision // 5
-    bits = (component.precision - 2 - factor_bits) // 2
+    precision = min(component.precision, COMPONENT_TYPES["f32"].precision)
+    factor_bits = precision // 5
+    bits = (precision - 2 - factor_bits) // 2
     left, right = (_whole(bits, shape, rng) for _ in range(2))
     value = _significands(factor_bits, (1,), rng).astype(component.dtype)
     return left.astype(component.dtype), right.astype(component.dtype), int(value.view(component.bits_dtype)[0])
@@ -199,11 +201,17 @@ def _whole(bits: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:
 
 
 def contraction(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw x, y, z for x * y - z, z near the rounded product: a fused multiply-add keeps the bits that the product
-    must lose, and they are as large as the result."""
+    """Draw x, y, z for x * y - z, z near the rounded product: a fused multiply-add keeps the bits that the product must lose, and they are
+    as large as the result.
+
+    Of f64 the result is larger than what f32 loses of operands and product, which is permitted (F-KHR-13), so that a wrong operand shows.
+    """
     p = component.precision
     x, y = (_values(p, rng.integers(-1, 2, shape), rng) for _ in range(2))
     x, y = x.astype(component.dtype), y.astype(component.dtype)
     product = x * y
-    steps = np.spacing(np.abs(product)) * rng.integers(1, 4, shape).astype(component.dtype)
+    counts = rng.integers(1, 4, shape)
+    if component.bits == 64:
+        counts = counts + rng.integers(16, 64, shape) * (1 << (p - COMPONENT_TYPES["f32"].precision))
+    steps = np.spacing(np.abs(product)) * counts.astype(component.dtype)
     return x, y, (product - np.copysign(steps, product)).astype(component.dtype)

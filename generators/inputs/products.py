@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.inputs.whole_numbers import budget, few, full_budget, near, up_to
-from generators.numerics.exactness import accumulation_precision, permitted_precision
+from generators.numerics.exactness import PERMITTED_PRECISION_OF_BFLOAT16, accumulation_precision, permitted_precision
 from generators.numerics.rounding import to_bits
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType
@@ -162,9 +162,42 @@ def identity(chain: Chain, rng: np.random.Generator, which: str, full: bool = Fa
     return Operands(a.astype(row.a.dtype), b.astype(row.b.dtype), np.zeros(shape_c).astype(row.c.dtype))
 
 
-def general(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Draw values of several binary exponents, whose sums round: for the envelope. No partial sum overflows."""
+def _keeps_few_bits(row: PropertyRow) -> bool:
+    """Return whether 8 bits are all that a multiply-add of the row must keep, as of bf16."""
+    return permitted_precision(row.a, row.b, row.c, row.result) == PERMITTED_PRECISION_OF_BFLOAT16
+
+
+_FEW_TERMS = 3
+"""Products of a sum of which each must count although only 8 bits are kept."""
+
+
+def _few_equal(chain: Chain, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw a, b and c, float64, with few products in a sum, and all terms of it within a factor of 3: where 8 bits are permitted, the bound
+    of many terms is larger than one of them. c has low bits that make the sums round."""
     row = chain.row
+    shape_a, shape_b, shape_c = chain.shapes
+    a, b, c = (
+        _upper_values(component, shape, rng) for component, shape in zip((row.a, row.b, row.c), (shape_a, shape_b, shape_c), strict=True)
+    )
+    mask = few(max(1, _FEW_TERMS // chain.repeats), (chain.instances, row.m, chain.steps * row.k), rng)
+    mask = mask.reshape(chain.instances, row.m, chain.steps, row.k).transpose(0, 2, 1, 3)
+    return a * mask, b, c
+
+
+def _upper_values(component: ComponentType, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Draw full significands from 1.5 to 2, of both signs; float64."""
+    half = 1 << (component.precision - 1)
+    significand = half + half // 2 + rng.integers(0, half // 2, shape)
+    return np.asarray(significand / half * rng.choice(np.array([-1.0, 1.0]), shape))
+
+
+def general(chain: Chain, rng: np.random.Generator) -> Operands:
+    """Draw values whose sums round, for the envelope: of several binary exponents, or few of one where 8 bits are all that must be kept. No
+    partial sum overflows."""
+    row = chain.row
+    if _keeps_few_bits(row):
+        few_a, few_b, few_c = _few_equal(chain, rng)
+        return Operands(few_a.astype(row.a.dtype), few_b.astype(row.b.dtype), few_c.astype(row.c.dtype))
     shape_a, shape_b, shape_c = chain.shapes
     span = 2 if row.result.bits == 8 else 4
     low = -2 if row.result.bits <= 16 else -4
@@ -175,7 +208,9 @@ def general(chain: Chain, rng: np.random.Generator) -> Operands:
 
 
 def cancelling_general(chain: Chain, rng: np.random.Generator) -> Operands:
-    """Draw operands as ``general``, with c near the negated sum: the bound is relative to the magnitudes, not to the small result."""
+    """Draw operands as ``general``, with c near the negated sum: the bound is relative to the magnitudes, not to the small result. Few
+    terms of one exponent have a sum that f32 holds, so a small number is added to it.
+    """
     drawn = general(chain, rng)
     a, b = drawn.a.astype(np.float64), drawn.b.astype(np.float64)
     products = np.zeros(drawn.c.shape)
@@ -183,4 +218,7 @@ def cancelling_general(chain: Chain, rng: np.random.Generator) -> Operands:
     for step in range(a.shape[1]):
         for k in range(a.shape[-1]):
             products += a[:, step, :, k, None] * b[:, step, k, None, :]
-    return Operands(drawn.a, drawn.b, (-chain.repeats * products).astype(chain.row.c.dtype))
+    c = -chain.repeats * products
+    if _keeps_few_bits(chain.row):
+        c = c + drawn.c.astype(np.float64) / 16
+    return Operands(drawn.a, drawn.b, c.astype(chain.row.c.dtype))

@@ -40,6 +40,17 @@ def to_bits(values: np.ndarray, bits: int, rounded: Callable[[np.ndarray], np.nd
     return np.asarray(np.ldexp(rounded(np.ldexp(fraction, bits)), exponent - bits))
 
 
+def bracket(values: np.ndarray, rest: np.ndarray | float, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers of ``bits`` bits of significand, without limits of the exponent, that hold the exact value ``values`` + ``rest``
+    between them: the nearest ones, or the value itself twice where it has no more bits. Where ``rest`` counts, an end may be one step
+    farther out."""
+    _, exponent = np.frexp(values)
+    step = np.ldexp(1.0, exponent - bits)
+    low, high = np.floor(values / step) * step, np.ceil(values / step) * step
+    present = low == high
+    return np.where(present & (rest < 0), low - step, low), np.where(present & (rest > 0), high + step, high)
+
+
 def _next(component: ComponentType, values: np.ndarray, direction: float) -> np.ndarray:
     """Return the neighbour in ``component`` of values that it has, none of them zero."""
     # A power of two has the nearer neighbour towards zero: the step is that of the binade on this side.

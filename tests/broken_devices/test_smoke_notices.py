@@ -175,19 +175,6 @@ def test_offsets_that_lose_their_upper_bits(bits, access, operation):
     assert noticed("robustness", wrong("llvmpipe", Faults(operations={operation: losing})), access=access, cut="huge")
 
 
-@pytest.mark.parametrize("axis", [1, 2])
-def test_stores_of_whole_lines_dropped(axis):
-    def whole_lines_alone(right):
-        def broken(memory, offsets, data):
-            inside = (offsets >= 0) & (offsets + data.itemsize <= memory.size)
-            kept = np.broadcast_to(inside.all(axis=axis - 1, keepdims=True), offsets.shape)
-            right(memory, np.where(kept, offsets, -1 << 20), data)
-
-        return broken
-
-    assert noticed("robustness", wrong("llvmpipe", Faults(operations={robust_store: whole_lines_alone})), access="store")
-
-
 @pytest.mark.parametrize("profile", TODAY)
 def test_number_of_subgroups_rounded_up_to_a_power_of_two(profile):
     def rounded(right):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from cts.journal.record import failure_of, failure_record
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, compare_quality, format_mismatch
-from cts.verdict.expected import Authority, Exact, Expectation, Expected, Interval, OneOf, Placed, one_set
+from cts.verdict.expected import Authority, Exact, Expectation, Expected, Interval, OneOf, Placed, as_expected, one_set
 from cts.verdict.failure import Failure, Match, Mismatch
 from cts.verdict.poison import background, initial_contents, poison
 from generators.errors import GeneratorError
@@ -267,11 +268,26 @@ def test_only_what_is_not_permitted_fails_and_what_is_not_expected_is_told_apart
     if wrong:
         assert wrong[0].elements[0].others == (0x3C01,)
         return
-    found = compare_quality(expected, outcome)
+    found = compare_quality(expected, before, outcome)
     assert [mismatch.kind for mismatch in found] == ["permitted, not expected"] * warnings
     for mismatch in found:
         assert (mismatch.requirement, mismatch.position) == ("KHR-MAD-04", "F-CM2-4")
         assert (mismatch.elements[0].expected_bits, mismatch.elements[0].got_bits) == (0x3C00, 0x3C01)
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_a_store_that_may_be_dropped_keeps_what_memory_held_and_is_told_apart(dropped: bool) -> None:
+    program, expected, before, _ = quality_case(0)
+    one = Exact(F16, np.array([[[0x3C00]]], np.uint16))
+    expectation = Expectation(one, one, Authority("KHR-MEM-02", quality="F-CM2-4"), np.array([[[dropped]]]))
+    expected = Expected((replace(expected.placed[0], expectation=expectation),))
+    unchanged = Outcome({"d_out": before["d_out"].copy()})
+    assert [mismatch.kind for mismatch in compare(program, expected, before, unchanged)] == ["not written"] * (not dropped)
+    found = compare_quality(expected, before, unchanged)
+    assert [(mismatch.kind, mismatch.position) for mismatch in found] == [("permitted, not expected", "F-CM2-4")] * dropped
+    other = Outcome({"d_out": before["d_out"] ^ 1})
+    assert [mismatch.kind for mismatch in compare(program, expected, before, other)] == ["wrong value"]
+    assert compare(program, as_expected(expected), before, unchanged)
 
 
 def test_poison_is_not_even_permitted() -> None:

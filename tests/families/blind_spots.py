@@ -68,7 +68,8 @@ def is_shown(defect: Defect, at: Prepared) -> bool:
         return True
     outputs = {**before, **outcome_of(program, broken, before).outputs}
     for placed in expected.placed:
-        if not placed.permitted.contains(gather(outputs[placed.array], placed.offsets, placed.component)).all():
+        held, got = (gather(contents[placed.array], placed.offsets, placed.component) for contents in (before, outputs))
+        if placed.not_permitted(held, got).any():
             return True
     return bool(compare(program, expected, before, Outcome(outputs)))
 

@@ -15,7 +15,7 @@ from cts.devices.requirements import missing
 from cts.kinds.kernel import arrange
 from cts.reference.evaluate import evaluate
 from cts.verdict.codes import Reason
-from cts.verdict.compare import compare
+from cts.verdict.compare import compare, compare_quality
 from generators.casebook import build, find_case
 from generators.dispatch import kernel
 from generators.errors import GeneratorError
@@ -87,8 +87,11 @@ def _last_element(bits: np.ndarray, beyond: np.ndarray) -> np.ndarray:
     return np.where(beyond, bits[~beyond].ravel()[-1], bits)
 
 
-@pytest.mark.parametrize("broken", [_garbage, _whole_matrix, _whole_line, _whole_workgroup, _last_element])
-def test_a_load_that_gives_something_else_is_seen(broken: Callable[..., np.ndarray]):
+@pytest.mark.parametrize(
+    ("broken", "fails"), [(_garbage, True), (_whole_matrix, False), (_whole_line, False), (_whole_workgroup, True), (_last_element, True)]
+)
+def test_a_load_that_gives_something_else_is_seen(broken: Callable[..., np.ndarray], fails: bool):
+    """A device may check a matrix, or a part of it, at once, which is not expected (F-KHR-38)."""
     program, arranged, outcomes = run(case_of("load", "part"))
     for want, before, outcome in zip(arranged.expected, arranged.before, outcomes, strict=True):
         assert not compare(program, want, before, outcome)
@@ -98,7 +101,10 @@ def test_a_load_that_gives_something_else_is_seen(broken: Callable[..., np.ndarr
         spoiled = broken(bits, bits == 0).astype(np.uint16)
         outputs = {"target": outcome.outputs["target"].copy()}
         outputs["target"][elements(placed.offsets, 2)] = spoiled[..., None].view(np.uint8)
-        assert compare(program, want, before, replace(outcome, outputs=outputs))
+        spoiled_outcome = replace(outcome, outputs=outputs)
+        assert bool(compare(program, want, before, spoiled_outcome)) is fails
+        if not fails:
+            assert [mismatch.position for mismatch in compare_quality(want, before, spoiled_outcome)] == ["F-KHR-38"]
 
 
 @pytest.mark.parametrize("lost", [1, 8])
@@ -106,12 +112,17 @@ def test_a_store_that_drops_elements_in_bounds_is_seen(lost):
     program, arranged, outcomes = run(case_of("store", "part"))
     for want, before, outcome in zip(arranged.expected, arranged.before, outcomes, strict=True):
         assert not compare(program, want, before, outcome)
+        assert not compare_quality(want, before, outcome)
         (placed,) = want.placed
         assert placed.offsets.size == 256 + 136
-        dropped = elements(placed.offsets[..., -lost:], 2)
-        outputs = {"target": outcome.outputs["target"].copy()}
-        outputs["target"][dropped] = before["target"][dropped]
-        assert compare(program, want, before, replace(outcome, outputs=outputs))
+        for part, fails in ((placed.offsets[..., -lost:], False), (placed.offsets[..., :lost], True)):
+            dropped = elements(part, 2)
+            outputs = {"target": outcome.outputs["target"].copy()}
+            outputs["target"][dropped] = before["target"][dropped]
+            without = replace(outcome, outputs=outputs)
+            # The first elements are of a matrix that is in bounds.
+            assert bool(compare(program, want, before, without)) is fails
+            assert fails or [mismatch.position for mismatch in compare_quality(want, before, without)] == ["F-KHR-38"]
 
 
 @pytest.mark.parametrize("feature", ["cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"])

@@ -71,6 +71,8 @@ UNSEEN = (
         "f64 in f32 is permitted, and not expected (F-KHR-26)",
         type="f32",
     ),
+    _nobody(_of("elementwise", "scalar_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32"),
+    _nobody(_of("elementwise", "float_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32", result=EVERY),
     _nobody(
         _of("float_modes", "moved_nan_quieted", "moved_nan_replaced"),
         "a moved NaN of other bits is permitted, and not expected (F-KHR-33)",

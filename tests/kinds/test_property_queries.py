@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 from cts.devices.device import DeviceDescription
+from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.property_commands import ask
+from cts.devices.holder import DeviceHolder
 from cts.devices.property_commands import COMMANDS, INCOMPLETE, SUCCESS, PropertyAnswer, PropertyCall
 from cts.kinds.property_rules import RULES, Commanded
+from cts.run.runner import judge
+from cts.verdict.verdict import Verdict
+from generators.casebook import build_query, expand
+from tests.suite import casebook
 
 COMMAND = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
+FLEXIBLE = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
+FAMILIES = ("property_queries", "flexible_queries")
 DESCRIPTION = load_profile("nvidia-h200").description
 
 
@@ -29,22 +37,79 @@ class Answering:
         return self._change(call, ask(self._description, call))
 
 
-def broken(rule: str, change=lambda _, answer: answer, description: DeviceDescription = DESCRIPTION) -> list[str]:
-    return list(RULES[rule].broken(Commanded(Answering(change, description), description, COMMAND)))
+def unchanged(_: PropertyCall, answer: PropertyAnswer) -> PropertyAnswer:
+    return answer
 
 
-def edit(answer: PropertyAnswer, function: Callable[[np.ndarray], None]) -> PropertyAnswer:
+def broken(rule: str, change=unchanged, description: DeviceDescription = DESCRIPTION, command: str = COMMAND) -> list[str]:
+    return list(RULES[rule].broken(Commanded(Answering(change, description), description, command)))
+
+
+def edit(answer: PropertyAnswer, function: Callable[[np.ndarray], None], command: str = COMMAND) -> PropertyAnswer:
     if not answer.array:
         return answer
-    structures = np.frombuffer(bytearray(answer.array), COMMANDS[COMMAND].dtype)
+    structures = np.frombuffer(bytearray(answer.array), COMMANDS[command].dtype)
     function(structures)
     return replace(answer, array=structures.tobytes())
 
 
 @pytest.mark.parametrize("profile", ["universal", "nvidia-h200", "llvmpipe"])
-@pytest.mark.parametrize("rule", sorted(RULES))
-def test_a_device_that_does_it_right(rule, profile):
-    assert broken(rule, description=load_profile(profile).description) == []
+@pytest.mark.parametrize(
+    "case", [case for name in FAMILIES for case in expand(casebook().family(name), "nightly")], ids=lambda case: case.id
+)
+def test_a_device_that_does_it_right(case, profile):
+    found = judge(case, DeviceHolder(lambda: EmbeddedDevice(load_profile(profile))), "spirv", "nightly")
+    needed = RULES[build_query(case).rule].feature
+    lacks = needed and not load_profile(profile).description.features.get(needed)
+    assert found.verdict is (Verdict.NOT_SUPPORTED if lacks else Verdict.PASS), found.reason
+
+
+def with_features(**features: bool) -> DeviceDescription:
+    return replace(DESCRIPTION, features={**DESCRIPTION.features, **features})
+
+
+def with_limit(name: str, value: int) -> DeviceDescription:
+    return replace(DESCRIPTION, limits={**DESCRIPTION.limits, name: value})
+
+
+def test_flexible_dimensions_are_listed_with_their_feature_alone():
+    without = with_features(cooperativeMatrixFlexibleDimensions=False)
+    assert ask(DESCRIPTION, PropertyCall(FLEXIBLE)).count > 0
+    for rule in ("count", "all", "generous", "one_short", "one", "none", "repeated", "values", "granularities"):
+        assert broken(rule, description=without, command=FLEXIBLE) == []
+    one_listed = broken("count", lambda _, answer: replace(answer, count=1), without, FLEXIBLE)
+    assert any("although it lacks the feature cooperativeMatrixFlexibleDimensions" in line for line in one_listed)
+    assert broken("count", lambda _, answer: replace(answer, count=0), DESCRIPTION, FLEXIBLE) == []
+
+
+@pytest.mark.parametrize("member", ["MGranularity", "NGranularity", "KGranularity"])
+def test_granularities_are_powers_of_two(member):
+    def change(_, answer):
+        return edit(answer, lambda s: s[member].__setitem__(1, 24), FLEXIBLE)
+
+    assert any(member in line for line in broken("granularities", change, command=FLEXIBLE))
+
+
+def test_a_member_of_flexible_dimensions_that_is_not_written_is_seen():
+    def change(_, answer):
+        return edit(answer, lambda s: s["workgroupInvocations"].__setitem__(slice(None), 0xA5A5A5A5), FLEXIBLE)
+
+    assert any("workgroupInvocations of a structure is not written" in line for line in broken("all", change, command=FLEXIBLE))
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "least_right", "wrong"),
+    [
+        ("largest_workgroup", "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", 64, 63),
+        ("largest_dimension", "cooperativeMatrixFlexibleDimensionsMaxDimension", 256, 255),
+        ("reserved_memory", "cooperativeMatrixWorkgroupScopeReservedSharedMemory", 49152 // 2, 49152 // 2 + 1),
+    ],
+)
+def test_required_limits(rule, name, least_right, wrong):
+    assert DESCRIPTION.max_shared_memory == 49152
+    assert broken(rule, description=with_limit(name, least_right)) == []
+    assert any(str(wrong) in line for line in broken(rule, description=with_limit(name, wrong)))
+    assert any("not told" in line for line in broken(rule, description=replace(DESCRIPTION, limits={})))
 
 
 def never_incomplete(_, answer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from cts.reference.elementwise import combine, negated
 from cts.reference.evaluate import evaluate
-from cts.reference.values import MatrixValue
+from cts.reference.values import CERTAIN, MatrixValue
 from cts.verdict.expected import Interval, ValueSet
 from generators.errors import GeneratorError
 from generators.program.builder import ProgramBuilder
@@ -76,11 +77,48 @@ def test_a_bfloat16_result_is_rounded_to_nearest_even_or_toward_zero(operator: s
 @pytest.mark.parametrize("component", ["f16", "f32", "f64"])
 def test_a_unit_at_a_power_of_two_is_the_smaller_of_the_two_beside_it(component: str) -> None:
     type_ = COMPONENT_TYPES[component]
-    permitted = combine("divide", matrix(component, 3.0), matrix(component, 3.0)).expectation().permitted
+    expected = combine("divide", matrix(component, 3.0), matrix(component, 3.0)).expectation().expected
     one = int(as_bits([1.0], type_)[0])
     # 2.5 units of half the distance between numbers above 1: two numbers below, one above.
-    inside = {d: bool(permitted.contains(np.array([[[one + d]]], type_.bits_dtype))[0, 0, 0]) for d in range(-4, 5)}
+    inside = {d: bool(expected.contains(np.array([[[one + d]]], type_.bits_dtype))[0, 0, 0]) for d in range(-4, 5)}
     assert [d for d, is_in in inside.items() if is_in] == [-2, -1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("operator", "left", "right", "low", "high"),
+    [
+        # Exact in 24 bits, operands and result.
+        ("add", 1.0, 2.0**-23, 1 + 2.0**-23, 1 + 2.0**-23),
+        ("multiply", 4095.0, 4097.0, 4095.0 * 4097.0, 4095.0 * 4097.0),
+        # The result alone rounds.
+        ("add", 1.0, 2.0**-30, 1.0, 1 + 2.0**-23),
+        ("subtract", -1.0, 2.0**-100, -1 - 2.0**-23, -1.0),
+        # Operands round, and a difference shows it.
+        ("subtract", 1 + 2.0**-40, 1.0, 0.0, 2.0**-23),
+        ("multiply", 1 + 2.0**-40, -3.0, -3 - 3 * 2.0**-23, -3.0),
+    ],
+)
+def test_f64_is_permitted_the_precision_of_f32(operator: str, left: float, right: float, low: float, high: float) -> None:
+    expectation = combine(operator, matrix("f64", left), matrix("f64", right)).expectation()
+    if low == high:
+        assert expectation.permitted is expectation.expected
+        return
+    assert expectation.authority.quality == "F-KHR-13"
+    assert isinstance(expectation.permitted, Interval)
+    assert low >= float(expectation.permitted.low[0, 0, 0]) >= low - 2.0**-22
+    assert high <= float(expectation.permitted.high[0, 0, 0]) <= high + 2.0**-22
+
+
+def test_f64_keeps_the_precision_of_f32_under_a_negation_and_as_an_operand() -> None:
+    third = combine("multiply", matrix("f64", 1 / 3), matrix("f64", 1.0))
+    assert isinstance((permitted := third.expectation().permitted), Interval)
+    opposite = negated(replace(third, known=CERTAIN)).expectation().permitted
+    assert isinstance(opposite, Interval)
+    assert (opposite.low, opposite.high) == (-permitted.high, -permitted.low)
+    assert negated(matrix("f64", 1 / 3)).expectation().permitted.bits == as_bits([[-1 / 3]], COMPONENT_TYPES["f64"])
+    difference = combine("subtract", replace(third, known=CERTAIN), matrix("f64", 1 / 3)).expectation().permitted
+    assert isinstance(difference, Interval)
+    assert -(2.0**-23) < difference.low < 0 < difference.high < 2.0**-23
 
 
 def test_denormals_may_be_taken_for_zero() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode, integers, largest_finite, values
 from generators.numerics.rounding import nearest, neighbours, to_bits, toward_zero, ulp
-from generators.program.conversion import MatrixConvert, is_float8
-from generators.program.elementwise import MatrixArithmetic
+from generators.program.conversion import Conversion, MatrixConvert, is_float8
+from generators.program.elementwise import MatrixArithmetic, MatrixTimesScalar
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
@@ -58,6 +58,43 @@ def sums_in_bf16(state: State, operation: Operation) -> MatrixValue | None:
 
 def f64_in_f32(state: State, operation: Operation) -> MatrixValue | None:
     return _float_product(state, operation, lambda a, result: result is F64, lambda x: nearest(F32, x))
+
+
+_OPERATORS: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+}
+
+
+def _single(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers with the significand of f32, rounded to nearest, and any exponent."""
+    return to_bits(numbers, F32.precision)
+
+
+def f64_elements_in_f32(state: State, operation: Operation) -> MatrixValue | None:
+    """Compute with f64 in 24 bits, element by element: operands are rounded, and so are results."""
+    match operation:
+        case MatrixArithmetic(operator=operator, left=left, right=right) if operation.result.type.component is F64:
+            x, y = (_single(values(state.matrices[one.name].bits, F64)) for one in (left, right))
+            return _stored(F64, _single(_OPERATORS[operator](x, y)))
+        case MatrixTimesScalar(matrix=matrix, scalar=scalar) if operation.result.type.component is F64:
+            factor = state.scalar(scalar).astype(np.uint64).view(np.float64)[:, None, None]
+            return _stored(F64, _single(_single(values(state.matrices[matrix.name].bits, F64)) * _single(factor)))
+        case MatrixConvert(matrix=matrix, conversion=Conversion.S_TO_F | Conversion.U_TO_F) if operation.result.type.component is F64:
+            value = state.matrices[matrix.name]
+            numbers = integers(value.bits, value.component, operation.conversion is Conversion.S_TO_F)
+            return _stored(F64, _single(numbers.astype(np.float64)))
+    return None
+
+
+def f64_sums_truncated(state: State, operation: Operation) -> MatrixValue | None:
+    """Lose more of an f64 sum, difference, product or quotient than single precision does: all but 20 bits."""
+    if not isinstance(operation, MatrixArithmetic) or operation.result.type.component is not F64:
+        return None
+    x, y = (values(state.matrices[one.name].bits, F64) for one in (operation.left, operation.right))
+    return _stored(F64, to_bits(_OPERATORS[operation.operator](x, y), 20, np.trunc))
 
 
 def factors_of_11_bits(state: State, operation: Operation) -> MatrixValue | None:

@@ -8,8 +8,10 @@ from generators.types import COMPONENT_TYPES
 
 
 def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
-    """List as many of the profile's rows of exact sizes as the caller has room for."""
-    rows = [row for row in description.rows if not row.flexible]
+    """List as many of the profile's rows of exact sizes, or of granularities, as the caller has room for."""
+    flexible = call.command == "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
+    is_listed = not flexible or description.features.get("cooperativeMatrixFlexibleDimensions", False)
+    rows = [row for row in description.rows if row.flexible is flexible and is_listed]
     if call.capacity is None:
         return PropertyAnswer(SUCCESS, len(rows))
     array = fresh(call)
@@ -23,5 +25,7 @@ def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
 def _members(row: MatrixRow) -> dict[str, int]:
     types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
     sizes = {"MSize": row.m, "NSize": row.n, "KSize": row.k}
+    if row.flexible:
+        sizes = {"MGranularity": row.m, "NGranularity": row.n, "KGranularity": row.k, "workgroupInvocations": row.invocations}
     flags = {"saturatingAccumulation": int(row.saturating), "scope": row.scope}
     return sizes | {field: COMPONENT_TYPES[name].vk for field, name in types.items()} | flags

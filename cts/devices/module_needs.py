@@ -138,7 +138,7 @@ class ModuleNeeds:
         matrices: type id -> OpTypeCooperativeMatrixKHR.
         muladds: every multiply-add, without repetition.
         scalars, composites: type id -> type, as far as it is needed to size memory and to name components.
-        workgroup: type ids of the entry point's variables in workgroup memory, each with whether it is decorated as Aliased.
+        workgroup: type ids of the entry point's variables in workgroup memory, each with whether a block shares its place with others.
         blocks: type ids that are decorated as Block.
         constants: id -> what it stands for.
         offsets: (type id of a structure, number of a member) -> its offset in bytes, where it is stated.

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from cts.devices.module_needs import Composite, Constant, Default, Expression, MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
-from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, Op, StorageClass
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass
 from generators.spirv.grammar import GRAMMAR
 from generators.spirv.reader import NotSpirv, read_header, read_string, read_words
 
@@ -260,6 +260,8 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
             found.local_size, found.local_size_ids = _three(found.vectors_of_constants[found.workgroup_size]), True
     except _Wrong as error:
         raise NotSpirv(position, str(error)) from None
+    # Without untyped pointers all blocks of workgroup memory must be aliased.
+    untyped = Capability.UntypedPointersKHR in found.capabilities
     return ModuleNeeds(
         header.version,
         tuple(found.capabilities),
@@ -272,7 +274,7 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
         tuple(found.muladds),
         found.scalars,
         found.composites,
-        tuple((data, id_ in found.aliased) for id_, data in found.shared if found.uses(id_)),
+        tuple((data, id_ in found.aliased or not untyped) for id_, data in found.shared if found.uses(id_)),
         frozenset(found.blocks),
         found.constants,
         found.offsets,

@@ -288,12 +288,13 @@ class Shader:
         owner = array.alias_of
         if owner is None:
             raise GeneratorError(f"array {array.name}: list it in Program.arrays")
-        if array.storage is ArrayStorage.WORKGROUP:
+        if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped:
             return self._shared_array(array, is_aliased=True)
         if not array.is_untyped:
             raise GeneratorError(f"array {array.name}: only untyped pointers see a buffer as another array")
         at = self._base(owner)
-        block = self._array_block(array)
+        shared = array.storage is ArrayStorage.WORKGROUP
+        block = self._shared_block(array) if shared else self._array_block(array)
         result = self._arrays[array.name] = _ArrayBase(at.base, at.storage, self._element_pointer(array), block)
         return result
 
@@ -429,9 +430,7 @@ class Shader:
                 raise GeneratorError(f"array {array.name}: untyped pointers and aliases need an explicit layout; give the block")
             type_, block = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length)), 0
         else:
-            stride = array.pointee.bytes if array.array_stride is None else array.array_stride
-            elements = sized_array(module, self.pointee(array), self.extent(array.length), stride)
-            type_ = block = self._block(f"{array.name}_block", [("elements", elements, array.block)])
+            type_ = block = self._shared_block(array)
         if array.pointers == "untyped_variable":
             variable = module.untyped_variable(untyped_pointer(module, storage), storage, type_, array.name)
         else:
@@ -440,6 +439,12 @@ class Shader:
             module.decorate(variable, Decoration.Aliased)
         result = self._arrays[array.name] = _ArrayBase(variable, storage, self._element_pointer(array), block)
         return result
+
+    def _shared_block(self, array: Array) -> int:
+        """The type of an explicitly laid out block of workgroup memory that has ``array``."""
+        stride = array.pointee.bytes if array.array_stride is None else array.array_stride
+        elements = sized_array(self.module, self.pointee(array), self.extent(array.length), stride)
+        return self._block(f"{array.name}_block", [("elements", elements, array.block or 0)])
 
     def _element_pointer(self, array: Array) -> int:
         storage, type_ = STORAGE[array.storage], self.pointee(array)
@@ -481,9 +486,10 @@ _Member = tuple[str, int, int]
 
 
 def aliased_arrays(program: Program) -> frozenset[Array]:
-    """The arrays of workgroup memory whose bytes another array has as well."""
+    """The arrays of workgroup memory whose bytes another block has as well."""
     used = {array for operation in flattened(program.operations) for array in arrays_of(operation)}
-    return frozenset(array.alias_of for array in used if array.alias_of is not None and array.storage is ArrayStorage.WORKGROUP)
+    shared = [array for array in used if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped]
+    return frozenset(array.alias_of for array in shared if array.alias_of is not None)
 
 
 def _fixed(operand: Operand) -> int:

@@ -70,7 +70,7 @@ def _accessed(translation: Translation, pointer: int, type_id: int, type_: Type,
             raise Violation("UP-ACC-01", f"a {type_text(type_)} without an explicit layout is {what} through an untyped pointer")
         return
     pointee = _pointee(translation, pointer)
-    need(type_ == pointee, f"a {type_text(type_)} is {what} where a {type_text(pointee)} is")
+    need(type_ == pointee, f"a {type_text(pointee)} is {what} as a {type_text(type_)}")
 
 
 def _load(translation: Translation, words: Words) -> None:

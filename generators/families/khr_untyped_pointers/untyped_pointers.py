@@ -12,17 +12,15 @@ from generators.inputs.patterns import pattern_bits
 from generators.layouts.byte_tiles import ByteTiles
 from generators.layouts.matrix_arrays import WORKGROUP_BYTES
 from generators.layouts.placement import PointeeName, pointee_of
-from generators.layouts.tensor_writer import TensorWriter, slice_step
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
 from generators.program.memory import Array, Pointee, Pointers
 from generators.program.program import Program, Subcase
-from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.values import Matrix, MatrixType, ScalarValue, Source, TensorLayout, TensorLayoutType, Value
+from generators.program.values import Matrix, MatrixType, ScalarValue, Source
 from generators.routines.workgroup import copy
-from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, StorageClass, Use
+from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 
 _BLOCK_OFFSET = 32
 """Byte at which arrays of workgroup memory begin in their blocks."""
@@ -35,7 +33,6 @@ class Parameters(Scoped):
     component: ComponentType = parameter("component type of the matrix", labels=COMPONENT_TYPES)
     use: Use = parameter("use of the matrix", default="a", labels=USES)
     shape: tuple[int, int] = parameter("rows and columns of the matrix", default="8x8", decode=parse_shape)
-    instruction: Literal["matrix", "tensor"] = parameter("whether a stride or a tensor layout says where elements are", default="matrix")
     untyped: Literal["both", "load", "store"] = parameter("the accesses that go through untyped pointers", default="both")
     pointers: Pointers = parameter("whether variables are untyped too, or chains alone", default="untyped_variable")
     base: PointeeName = parameter("the elements of the array that is the Base Type of chains", default="component")
@@ -147,29 +144,12 @@ class _Writer:
     def _load(self, array: Array, tiles: ByteTiles) -> Matrix:
         builder, seen, type_ = self.builder, self._seen(array), tiles.type
         first = tiles.first(builder, "load", seen)
-        if self.parameters.instruction == "matrix":
-            return builder.load("matrix", type_, seen, first, self._stride("load_stride", seen, tiles), tiles.layout)
-        result = Value("matrix", type_)
-        before = builder.splat("before", type_, builder.literal(1, type_.component))
-        builder.add(TensorLoad(result, seen, first, before, self._layout("load", tiles)))
-        return result
+        return builder.load("matrix", type_, seen, first, self._stride("load_stride", seen, tiles), tiles.layout)
 
     def _store(self, matrix: Matrix, array: Array, tiles: ByteTiles) -> None:
         builder, seen = self.builder, self._seen(array)
         first = tiles.first(builder, "store", seen)
-        if self.parameters.instruction == "matrix":
-            builder.store(matrix, seen, first, self._stride("store_stride", seen, tiles), tiles.layout)
-        else:
-            builder.add(TensorStore(matrix, seen, first, self._layout("store", tiles)))
-
-    def _layout(self, name: str, tiles: ByteTiles) -> TensorLayout:
-        """Return the layout of a tensor whose lines are those of the matrix with their padding."""
-        rows, columns = tiles.type.shape
-        sizes = rows, tiles.stride // tiles.type.component.bytes
-        writer = TensorWriter(self.builder, "literal")
-        return writer.layout(
-            f"{name}_layout", TensorLayoutType(2, ClampMode.UNDEFINED), ("dimension", sizes), slice_step((0, 0), (rows, columns))
-        )
+        builder.store(matrix, seen, first, self._stride("store_stride", seen, tiles), tiles.layout)
 
 
 def build(parameters: Parameters) -> Built:

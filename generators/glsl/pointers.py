@@ -15,10 +15,10 @@ def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
     if operation.which is None:
         elements = shader.elements(array)
     else:
-        which = shader.text(operation.which)
         if operation.non_uniform:
-            shader.require("GL_EXT_nonuniform_qualifier")
-            which = f"nonuniformEXT({which})"
+            # glslang 16.6 decorates the index with NonUniform, and not the pointer that the access takes.
+            raise NotExpressible("glslang does not decorate the pointers of matrix accesses with NonUniform")
+        which = shader.text(operation.which)
         elements = f"{identifier(array.descriptors)}[{which}].{REFERENCE_MEMBER}"
     shader.pointers[operation.result.name] = elements, operation.index
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
 from generators.program.interface import Member, interface
+from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program, Subcase
 from generators.types import COMPONENT_TYPES, StorageClass
 
@@ -18,13 +19,16 @@ OPERAND_BUFFER = "operands"
 def kernel(program: Program, spirv: bytes) -> Kernel:
     """How to connect ``spirv``, whichever front end made it, according to the program's interface."""
     places = interface(program)
-    bindings = {array.name: binding for binding, array in places.bindings}
+    bindings = {array.name: (binding, 0) for binding, array in places.bindings}
+    for group in places.descriptor_arrays:
+        bindings |= {array.name: (group.binding, element) for element, array in enumerate(group.arrays)}
+
+    def slot(array: Array) -> BufferSlot:
+        binding, element = bindings.get(array.name, (None, 0))
+        return BufferSlot(array.name, array.bytes, array.role != "input", binding, addresses.get(array.name), element)
+
     addresses = {address.array.name: address.offset for address in places.addresses}
-    slots = [
-        BufferSlot(array.name, array.bytes, array.role != "input", bindings.get(array.name), addresses.get(array.name))
-        for array in program.arrays
-        if array.storage is not StorageClass.WORKGROUP
-    ]
+    slots = [slot(array) for array in program.arrays if array.storage is not StorageClass.WORKGROUP]
     if places.operand_binding is not None:
         slots.append(BufferSlot(OPERAND_BUFFER, places.operand_bytes, False, places.operand_binding))
     specialization = []
@@ -44,6 +48,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         local_size_constant_id=LOCAL_SIZE_CONSTANT_ID,
         subgroups=program.subgroups // (shape.y * shape.z),
         push_constant_bytes=places.push_constant_bytes,
+        entry_point=program.entry_point,
         required_subgroup_size=shape.subgroup_size,
         full_subgroups=shape.full_subgroups,
         robust=program.robust,

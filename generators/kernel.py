@@ -20,6 +20,7 @@ class BufferSlot:
         written: whether the kernel may write it. A device returns the contents of these, and reports a write to any other.
         binding: binding in descriptor set 0, or None.
         address_offset: byte offset in the push constants where the buffer's device address goes, or None.
+        element: its number in the array of descriptors at that binding; 0 where there is one descriptor.
     """
 
     name: str
@@ -27,6 +28,7 @@ class BufferSlot:
     written: bool
     binding: int | None = None
     address_offset: int | None = None
+    element: int = 0
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ class Reading:
     def in_bytes(self) -> Place:
         """The same place, counted in bytes."""
         at = self.at
-        pitch = at.array.pointee.bytes
+        first_bytes, stride_bytes = at.array.pointee.bytes, at.array.stride_bytes
         array = replace(at.array, pointee=Pointee(COMPONENT_TYPES["u8"]), length=at.array.bytes)
-        return Place(array, [first * pitch for first in at.first], [stride * pitch for stride in at.stride], at.layout)
+        return Place(array, [first * first_bytes for first in at.first], [stride * stride_bytes for stride in at.stride], at.layout)
 
     def line(self, layout: Layout) -> int:
         """Bytes of a row (column)."""
@@ -133,14 +133,16 @@ def _without_repetition(reading: Reading) -> Place:
 
 
 def _line_later(reading: Reading) -> Place:
-    return replace(reading.at, first=[first + stride for first, stride in zip(reading.at.first, reading.at.stride, strict=True)])
+    at = reading.in_bytes
+    return replace(at, first=[first + stride for first, stride in zip(at.first, at.stride, strict=True)])
 
 
 def _line_earlier(reading: Reading) -> Place:
-    first = [first - stride for first, stride in zip(reading.at.first, reading.at.stride, strict=True)]
+    at = reading.in_bytes
+    first = [first - stride for first, stride in zip(at.first, at.stride, strict=True)]
     if min(first) < 0:
         raise GeneratorError("no line lies before the first element of an array")
-    return replace(reading.at, first=first)
+    return replace(at, first=first)
 
 
 def _rounded_down(value: int, unit: int) -> int:

@@ -34,6 +34,8 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.AtomicFloat64AddEXT: (("shaderBufferFloat64AtomicAdd", "shaderSharedFloat64AtomicAdd"),),
         Capability.AtomicFloat16VectorNV: _one("shaderFloat16VectorAtomics"),
         Capability.StorageBufferArrayDynamicIndexing: _one("shaderStorageBufferArrayDynamicIndexing"),
+        Capability.ShaderNonUniform: _NOTHING,
+        Capability.StorageBufferArrayNonUniformIndexing: _one("shaderStorageBufferArrayNonUniformIndexing"),
         Capability.StorageBuffer16BitAccess: _one("storageBuffer16BitAccess"),
         Capability.UniformAndStorageBuffer16BitAccess: _one("uniformAndStorageBuffer16BitAccess"),
         Capability.StoragePushConstant16: _one("storagePushConstant16"),

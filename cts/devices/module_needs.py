@@ -138,9 +138,10 @@ class ModuleNeeds:
         matrices: type id -> OpTypeCooperativeMatrixKHR.
         muladds: every multiply-add, without repetition.
         scalars, composites: type id -> type, as far as it is needed to size memory and to name components.
-        workgroup: type ids of the variables in workgroup memory.
+        workgroup: type ids of the entry point's variables in workgroup memory, each with whether a block shares its place with others.
         blocks: type ids that are decorated as Block.
         constants: id -> what it stands for.
+        offsets: (type id of a structure, number of a member) -> its offset in bytes, where it is stated.
     """
 
     version: tuple[int, int]
@@ -154,9 +155,10 @@ class ModuleNeeds:
     muladds: tuple[MulAddIds, ...]
     scalars: dict[int, Scalar]
     composites: dict[int, Composite]
-    workgroup: tuple[int, ...]
+    workgroup: tuple[tuple[int, bool], ...]
     blocks: frozenset[int]
     constants: dict[int, Constant] = field(repr=False)
+    offsets: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
     def value(self, constant: int, specialization: Mapping[int, int]) -> int:
         """The value of a constant's id, where ``specialization`` gives the values of SpecIds.
@@ -198,12 +200,12 @@ class ModuleNeeds:
 
     def workgroup_bytes(self, specialization: Mapping[int, int]) -> int:
         """An upper bound of the workgroup memory in bytes: variables one after the other at the offsets of Vulkan's standard
-        storage buffer layout; explicitly laid out blocks share their place."""
+        storage buffer layout; aliased blocks share their place, from the first byte on."""
         end = shared = 0
         known: dict[int, tuple[int, int]] = {}
-        for type_id in self.workgroup:
+        for type_id, is_aliased in self.workgroup:
             size, alignment = self._layout(type_id, specialization, known)
-            if type_id in self.blocks:
+            if type_id in self.blocks and is_aliased:
                 shared = max(shared, size)
             else:
                 end = -(-end // alignment) * alignment + size
@@ -230,9 +232,9 @@ class ModuleNeeds:
             found = 8, 8
         elif composite.op == Op.TypeStruct:
             end, alignment = 0, 1
-            for member in composite.members:
+            for i, member in enumerate(composite.members):
                 size, needed = self._layout(member, specialization, known, depth + 1)
-                end = -(-end // needed) * needed + size
+                end = self.offsets.get((type_id, i), -(-end // needed) * needed) + size
                 alignment = max(alignment, needed)
             found = -(-end // alignment) * alignment, alignment
         else:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from cts.devices.module_needs import Composite, Constant, Default, Expression, MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
-from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, Op, StorageClass
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass
 from generators.spirv.grammar import GRAMMAR
 from generators.spirv.reader import NotSpirv, read_header, read_string, read_words
 
@@ -39,6 +39,10 @@ class _Found:
         workgroup_size: the id of the constant that is decorated with BuiltIn WorkgroupSize.
         matrix_of: id of a cooperative matrix -> its type's id.
         pointers: type id of a pointer -> type id of what it points to.
+        entry: id of the function of the entry point; None before it is found, where any execution mode counts.
+        entry_point: its name. ``interface``: ids of its variables; ``other_interfaces``: of those of the other entry points.
+        shared: workgroup variables: id, and type id of its contents.
+        aliased: ids that are decorated as Aliased.
         vectors_of_constants: id of a composite constant -> the ids of its constituents.
         spec_ids: id of a constant -> its SpecId.
     """
@@ -53,7 +57,18 @@ class _Found:
     muladds: dict[MulAddIds, None] = field(default_factory=dict)
     scalars: dict[int, Scalar] = field(default_factory=dict)
     composites: dict[int, Composite] = field(default_factory=dict)
-    workgroup: list[int] = field(default_factory=list)
+    entry_point: str = "main"
+    entry: int | None = None
+    interface: frozenset[int] = frozenset()
+    other_interfaces: set[int] = field(default_factory=set)
+    shared: list[tuple[int, int]] = field(default_factory=list)
+    aliased: set[int] = field(default_factory=set)
+    offsets: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def uses(self, variable: int) -> bool:
+        """Whether a variable may be the entry point's: it is in its interface, or in none."""
+        return variable in self.interface or variable not in self.other_interfaces
+
     blocks: set[int] = field(default_factory=set)
     constants: dict[int, Constant] = field(default_factory=dict)
     workgroup_size: int | None = None
@@ -83,7 +98,17 @@ def _one(operands: _Operands) -> int:
     return operands[0]
 
 
+def _entry_point(found: _Found, _: int, operands: _Operands) -> None:
+    name, length = read_string(operands[2:])
+    if name == found.entry_point:
+        found.entry, found.interface = operands[1], frozenset(operands[2 + length :])
+    else:
+        found.other_interfaces.update(operands[2 + length :])
+
+
 def _execution_mode(found: _Found, _: int, operands: _Operands) -> None:
+    if found.entry not in (None, operands[0]):
+        return
     if operands[1] == ExecutionMode.LocalSize:
         found.local_size = _three(operands[2:])
     elif operands[1] in _FLOAT_MODES:
@@ -91,6 +116,8 @@ def _execution_mode(found: _Found, _: int, operands: _Operands) -> None:
 
 
 def _execution_mode_id(found: _Found, _: int, operands: _Operands) -> None:
+    if found.entry not in (None, operands[0]):
+        return
     if operands[1] == ExecutionMode.LocalSizeId:
         found.local_size = _three(operands[2:])
         found.local_size_ids = found.local_size_mode = True
@@ -101,8 +128,15 @@ def _decoration(found: _Found, _: int, operands: _Operands) -> None:
         found.spec_ids[operands[0]] = _one(operands[2:])
     elif operands[1] == Decoration.Block:
         found.blocks.add(operands[0])
+    elif operands[1] == Decoration.Aliased:
+        found.aliased.add(operands[0])
     elif operands[1] == Decoration.BuiltIn and _one(operands[2:]) == BuiltIn.WorkgroupSize:
         found.workgroup_size = operands[0]
+
+
+def _member_decoration(found: _Found, _: int, operands: _Operands) -> None:
+    if operands[2] == Decoration.Offset:
+        found.offsets[operands[0], operands[1]] = _one(operands[3:])
 
 
 def _type(found: _Found, op: int, operands: _Operands) -> None:
@@ -149,7 +183,14 @@ def _variable(found: _Found, _: int, operands: _Operands) -> None:
     if operands[2] == StorageClass.Workgroup:
         if operands[0] not in found.pointers:
             raise _Wrong(f"a variable of type %{operands[0]}, which is no pointer declared before")
-        found.workgroup.append(found.pointers[operands[0]])
+        found.shared.append((operands[1], found.pointers[operands[0]]))
+
+
+def _untyped_variable(found: _Found, _: int, operands: _Operands) -> None:
+    if operands[2] == StorageClass.Workgroup:
+        if len(operands) < 4:
+            raise _Wrong("a variable of workgroup memory without a Data Type")
+        found.shared.append((operands[1], operands[3]))
 
 
 def _matrix_value(found: _Found, op: int, operands: _Operands) -> None:
@@ -166,9 +207,11 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
     {
         Op.Capability: _capability,
         Op.Extension: _extension,
+        Op.EntryPoint: _entry_point,
         Op.ExecutionMode: _execution_mode,
         Op.ExecutionModeId: _execution_mode_id,
         Op.Decorate: _decoration,
+        Op.MemberDecorate: _member_decoration,
         Op.TypeInt: _type,
         Op.TypeFloat: _type,
         Op.TypeVector: _type,
@@ -188,19 +231,20 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
         Op.SpecConstantOp: _constant,
         Op.SpecConstantComposite: _constant,
         Op.Variable: _variable,
+        Op.UntypedVariableKHR: _untyped_variable,
     }
 )
 
 
 @lru_cache(maxsize=512)
-def read_needs(module: bytes) -> ModuleNeeds:
-    """Reads what ``module`` says of itself. Instructions that say nothing of it are passed over.
+def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
+    """Reads what ``module`` says of itself, and of its entry point of that name. Instructions that say nothing of it are passed over.
 
     Raises:
         NotSpirv: it is no SPIR-V module, or an instruction that is asked is none.
     """
     header = read_header(module)
-    found = _Found()
+    found = _Found(entry_point=entry_point)
     position = 0
     try:
         for opcode, operands, at in read_words(module):
@@ -216,6 +260,8 @@ def read_needs(module: bytes) -> ModuleNeeds:
             found.local_size, found.local_size_ids = _three(found.vectors_of_constants[found.workgroup_size]), True
     except _Wrong as error:
         raise NotSpirv(position, str(error)) from None
+    # Without untyped pointers all blocks of workgroup memory must be aliased.
+    untyped = Capability.UntypedPointersKHR in found.capabilities
     return ModuleNeeds(
         header.version,
         tuple(found.capabilities),
@@ -228,7 +274,8 @@ def read_needs(module: bytes) -> ModuleNeeds:
         tuple(found.muladds),
         found.scalars,
         found.composites,
-        tuple(found.workgroup),
+        tuple((data, id_ in found.aliased or not untyped) for id_, data in found.shared if found.uses(id_)),
         frozenset(found.blocks),
         found.constants,
+        found.offsets,
     )

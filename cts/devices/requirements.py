@@ -47,7 +47,7 @@ def missing(kernel: Kernel, description: DeviceDescription) -> Reason | None:
     Raises:
         GeneratorError: the module has something that the suite knows no requirement of.
     """
-    return next(_lacking(kernel, read_needs(kernel.spirv), _profile(_ByIdentity(description))), None)
+    return next(_lacking(kernel, read_needs(kernel.spirv, kernel.entry_point), _profile(_ByIdentity(description))), None)
 
 
 class _ByIdentity:

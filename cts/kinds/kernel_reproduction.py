@@ -205,6 +205,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
                 "written": slot.written,
                 "descriptor_set": None if slot.binding is None else 0,
                 "binding": slot.binding,
+                "array_element": slot.element,
                 "device_address_at_push_constant_byte": slot.address_offset,
             }
             for slot in built.buffers

@@ -20,11 +20,11 @@ def element_offsets(
     layout: Layout,
     bounded: bool = True,
 ) -> np.ndarray:
-    """Byte offset of every element from the start of ``array``, int64, (instances, rows, columns).
+    """Byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
 
     Row r (column c for column major) lies in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
     both count elements of the array's pointee, whatever the matrix's component is (KHR-LOAD-03, KHR-LOAD-04, KHR-PTR-04), are not
-    negative (F-KHR-1), and ignore an ArrayStride (KHR-PTR-03).
+    negative (F-KHR-1), and ignore an ArrayStride (KHR-PTR-03). Through untyped pointers ``stride`` counts bytes (UP-MAT-02).
 
     Args:
         first, stride: one for each scope instance.
@@ -36,10 +36,9 @@ def element_offsets(
     if bounded and (message := leaving(array, component, shape, first, stride, layout)):
         raise GeneratorError(message)
     lines, length = _lines(shape, layout)
-    pitch = array.pointee.bytes
-    starts = np.array(first, np.int64)[:, None] * pitch
+    starts = np.array(first, np.int64)[:, None] * array.pointee.bytes + array.start
     if lines > 1:
-        starts = starts + np.arange(lines, dtype=np.int64) * (np.array(stride, np.int64)[:, None] * pitch)
+        starts = starts + np.arange(lines, dtype=np.int64) * (np.array(stride, np.int64)[:, None] * array.stride_bytes)
     offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * component.bytes
     return offsets if layout is Layout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
 
@@ -52,7 +51,7 @@ def leaving(
     lines, length = _lines(shape, layout)
     for f, s in zip(first, stride, strict=True):
         # In Python's integers: a 64-bit stride must not wrap here.
-        end = (f + (lines - 1) * s) * array.pointee.bytes + length * component.bytes
+        end = f * array.pointee.bytes + (lines - 1) * s * array.stride_bytes + length * component.bytes
         if end > array.bytes:
             return (
                 f"a {rows}x{columns} {component} matrix at element {f} with stride {s} ends at byte {end} of array {array.name}, "

@@ -21,7 +21,7 @@ def array_load(state: State, operation: ArrayLoad) -> None:
     """
     component = operation.array.pointee.component
     offsets = _offsets(state, operation)
-    bits = state.memories[operation.array.name].load(offsets, component).astype(np.uint64)
+    bits = state.memories[operation.array.owner.name].load(offsets, component).astype(np.uint64)
     parts = tuple(np.ascontiguousarray(part) for part in bits.T)
     define(state, operation.result.name, parts[0] if len(parts) == 1 else parts)
 
@@ -35,7 +35,7 @@ def array_store(state: State, operation: ArrayStore) -> None:
     component, offsets, value = operation.array.pointee.component, _offsets(state, operation), value_of(state, operation.value)
     lanes: list[Any] = list(value) if isinstance(value, tuple) else [value]
     bits = np.stack(lanes, axis=-1).astype(component.bits_dtype)
-    state.memories[operation.array.name].store(offsets[None], one_set(Exact(component, bits[None]), NO_AUTHORITY), "single elements")
+    state.memories[operation.array.owner.name].store(offsets[None], one_set(Exact(component, bits[None]), NO_AUTHORITY), "single elements")
 
 
 def atomic_add(state: State, operation: AtomicAdd) -> None:
@@ -47,7 +47,7 @@ def atomic_add(state: State, operation: AtomicAdd) -> None:
     component, offsets = operation.array.pointee.component, _offsets(state, operation)
     if len(offsets) > 1:
         raise GeneratorError(f"{operation.result.name}: several invocations add to {operation.array.name}, and which is first is unknown")
-    memory = state.memories[operation.array.name]
+    memory = state.memories[operation.array.owner.name]
     before = memory.load(offsets, component)
     state.scalars[operation.result.name] = before[:, 0].astype(np.uint64)
     after = before + state.scalar(operation.value).astype(component.bits_dtype)[:, None]
@@ -59,8 +59,8 @@ def _offsets(state: State, operation: ArrayLoad | ArrayStore | AtomicAdd) -> np.
     index, array = state.scalar(operation.index), operation.array
     if (index >= array.count).any():
         raise GeneratorError(f"{array.name} has no element {int(index.max())}; make it longer")
-    memory, component = state.memories[array.name], array.pointee.component
-    offsets = index.astype(np.int64) * array.pointee.bytes
+    memory, component = state.memories[array.owner.name], array.pointee.component
+    offsets = index.astype(np.int64) * array.pointee.bytes + array.start
     if memory.copies > 1:
         offsets = offsets + state.copies(memory)
     return np.asarray(offsets[:, None] + np.arange(array.pointee.lanes) * component.bytes)

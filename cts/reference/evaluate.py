@@ -20,6 +20,7 @@ from cts.reference.invocations import per_invocation
 from cts.reference.load_store import load, store
 from cts.reference.muladd import muladd
 from cts.reference.per_element import per_element
+from cts.reference.pointers import element_pointer, pointer_load, pointer_moved, pointer_select, pointer_store
 from cts.reference.reduce import reduce
 from cts.reference.scalars import built_in, instance_index, scalar_arithmetic, scalar_convert
 from cts.reference.selections import branch, select, switch
@@ -47,6 +48,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation, no_entry
 from generators.program.per_element import PerElement
+from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
@@ -117,6 +119,11 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         UseConvert: use_convert,
         Transpose: transpose,
         TileCopied: tile_copied,
+        ElementPointer: element_pointer,
+        PointerSelect: pointer_select,
+        PointerMoved: pointer_moved,
+        PointerLoad: pointer_load,
+        PointerStore: pointer_store,
     }
 )
 """What the specification says of each operation."""

@@ -40,7 +40,7 @@ def place(state: State, operation: MatrixLoad | MatrixStore) -> Place:
 
 def _offsets(state: State, at: Place, type_: MatrixType, bounded: bool = True) -> np.ndarray:
     offsets = element_offsets(at.array, type_.component, type_.shape, at.first, at.stride, at.layout, bounded)
-    memory = state.memories[at.array.name]
+    memory = state.memories[at.array.owner.name]
     return offsets if memory.copies == 1 else np.asarray(offsets + state.copy_offsets(memory))
 
 
@@ -54,7 +54,7 @@ def _robust_offsets(state: State, at: Place, type_: MatrixType) -> tuple[np.ndar
     if at.array.storage is not StorageClass.STORAGE_BUFFER:
         raise GeneratorError(f"accesses to {at.array.name} are not bounds-checked: only buffers of descriptors are")
     offsets = _offsets(state, at, type_, bounded=False)
-    return offsets, (offsets >= 0) & (offsets + type_.component.bytes <= at.array.bytes)
+    return offsets, (offsets >= 0) & (offsets + type_.component.bytes <= at.array.owner.bytes)
 
 
 def _cut(inside: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ def _cut(inside: np.ndarray) -> np.ndarray:
 def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
     """Loads the elements at ``at``."""
     type_ = operation.result.type
-    memory = state.memories[at.array.name]
+    memory = state.memories[at.array.owner.name]
     if operation.robust:
         offsets, inside = _robust_offsets(state, at, type_)
         found = memory.load(np.where(inside, offsets, 0), type_.component)
@@ -88,7 +88,7 @@ def load_from(state: State, operation: MatrixLoad, at: Place) -> None:
 def store_to(state: State, operation: MatrixStore, at: Place) -> None:
     """Stores the elements to ``at``."""
     expectation = stored(state.matrices[operation.matrix.name].expectation(), "KHR-STORE-01")
-    memory = state.memories[at.array.name]
+    memory = state.memories[at.array.owner.name]
     what = operation.matrix.name
     if len(state.instances) < state.program.instances:
         what += f" (of instances {', '.join(str(instance) for instance in state.instances)})"

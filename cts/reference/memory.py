@@ -93,6 +93,9 @@ class Memory:
         for earlier in self.placed:
             hit = touched[byte_offsets(earlier.offsets, earlier.component.bytes)]
             if hit.any() and not hit.all():
+                if self.array.storage is StorageClass.WORKGROUP and isinstance(earlier.expectation.permitted, Exact):
+                    # The host sees workgroup memory through copies alone, and its bytes are known.
+                    continue
                 raise GeneratorError(
                     f"the store of {what} to {self.array.name} overlaps that of {earlier.what} in part; cover all of it or nothing"
                 )

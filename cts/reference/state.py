@@ -13,7 +13,10 @@ from cts.reference.memory import Memory, buffer, workgroup_memory
 from cts.reference.trees import Tree, replaced, selected
 from cts.reference.values import MatrixValue, select
 from generators.errors import GeneratorError
+from generators.program.control_flow import flattened
+from generators.program.memory import Array
 from generators.program.operation import Operation
+from generators.program.pointers import arrays_of
 from generators.program.program import Program, Subcase
 from generators.program.values import Operand, ScalarValue
 from generators.types import Scope, StorageClass
@@ -52,6 +55,7 @@ class State:
             numbers the lanes. None elsewhere.
         invocations: what single invocations have computed so far, a lane for each.
         blocks: memories by the name of a pointer to a block, whose byte offset is among the scalars.
+        pointed: the arrays that pointers lead into, each with its number. A pointer is an aggregate: that number, and the element's.
         variables, aggregates: by name, as cts.reference.trees has them; None where nothing has been written.
     """
 
@@ -69,6 +73,7 @@ class State:
     owners: np.ndarray | None = None
     invocations: State | None = None
     blocks: dict[str, Memory] = field(default_factory=dict)
+    pointed: dict[Array, int] = field(default_factory=dict)
 
     @property
     def scope_instances(self) -> np.ndarray:
@@ -200,6 +205,21 @@ Perform = Callable[[State, Operation], None]
 """Does one operation in a state."""
 
 
+def check_aliases(program: Program) -> None:
+    """Refuse aliases that are not inside of the array whose bytes they have.
+
+    Raises:
+        GeneratorError: there is one.
+    """
+    for operation in flattened(program.operations):
+        for array in arrays_of(operation):
+            owner = array.owner
+            if array.start < 0 or array.start + array.bytes > owner.bytes or owner.alias_of is not None:
+                raise GeneratorError(f"array {array.name} has bytes that {owner.name} has not; let the owner be the larger one")
+            if array is not owner and owner not in program.arrays:
+                raise GeneratorError(f"array {owner.name}: list it in Program.arrays")
+
+
 def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State:
     """The state before the first operation."""
     memories = {
@@ -208,5 +228,6 @@ def initial_state(program: Program, subcase: Subcase, perform: Perform) -> State
         else buffer(array, subcase.inputs.get(array.name))
         for array in program.arrays
     }
+    check_aliases(program)
     instances = np.arange(program.instances, dtype=np.int64)
     return State(program, subcase, perform, instances, memories=memories)

@@ -55,7 +55,7 @@ def place(state: State, operation: TensorLoad | TensorStore) -> Place:
         GeneratorError: the pointer is not aligned.
     """
     array = operation.array
-    start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes
+    start = state.scalar(operation.first).astype(np.int64) * array.pointee.bytes + array.start
     if (start % POINTER_ALIGNMENT).any():
         raise GeneratorError(f"the tensor at byte {int(start.max())} of {array.name} is not aligned to 16 bytes (CM2-LT-06); move it")
     return Place(start, unit_bytes(operation))
@@ -68,9 +68,9 @@ def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses
         GeneratorError: an element lies beyond the array.
     """
     array, unit = operation.array, unit_bytes(operation)
-    memory = state.memories[array.name]
+    memory = state.memories[array.owner.name]
     offsets = at.start[:, None, None] + found.index * at.unit
-    inside = (offsets >= 0) & (offsets + unit <= array.bytes)
+    inside = (offsets >= array.start) & (offsets + unit <= array.start + array.bytes)
     if not inside[found.accessed].all():
         end = int(offsets[found.accessed].max()) + unit
         memory.outside(f"an element of the tensor ends at byte {end} of {array.name}, which has {array.bytes}; make it longer")
@@ -94,7 +94,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     bits = np.zeros(offsets.shape, type_.component.bits_dtype)
     computed = False
     if found.accessed.any():
-        memory = state.memories[operation.array.name]
+        memory = state.memories[operation.array.owner.name]
         if operation.decode is None:
             bits[found.accessed] = memory.load(offsets[found.accessed], type_.component)
         else:
@@ -143,7 +143,7 @@ def store_at(state: State, operation: TensorStore, found: Addresses, at: Place) 
     offsets = _offsets(state, operation, found, at)
     expectation = stored(state.matrices[operation.matrix.name].expectation(), "CM2-ST-01")
     written = found.accessed
-    memory = state.memories[operation.array.name]
+    memory = state.memories[operation.array.owner.name]
     if written.all():
         memory.store(offsets, expectation, operation.matrix.name)
     elif written.any():

@@ -9,7 +9,7 @@ from generators.glsl.memory_operands import qualify
 from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import identifier, literal
 from generators.glsl.tensor import flags
-from generators.program.interface import Member, interface
+from generators.program.interface import DescriptorArray, Member, interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.shape import LATEST
@@ -18,10 +18,12 @@ from generators.types import StorageClass
 
 @dataclass(frozen=True)
 class Block:
-    """A buffer or push-constant block: ``head`` is all before the brace, ``members`` its declarations."""
+    """A block of a buffer, of push constants or of shared memory: ``head`` is all before the brace, ``members`` its declarations, and
+    ``name`` what follows the closing brace."""
 
     head: str
     members: tuple[str, ...]
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ def declare(shader: Shader) -> Declarations:
     places = interface(shader.program)
     blocks = [_reference(shader, address.array) for address in places.addresses]
     blocks += [_buffer(shader, binding, array) for binding, array in places.bindings]
+    blocks += [_buffers(shader, group) for group in places.descriptor_arrays]
     if places.operand_binding is not None:
         members = tuple(_member(shader, member) for member in places.operand_members)
         blocks.append(Block(f"layout(set = 0, binding = {places.operand_binding}) readonly buffer Operands", members))
@@ -49,7 +52,10 @@ def declare(shader: Shader) -> Declarations:
     pushed += [_member(shader, member) for member in places.push_constants]
     if pushed:
         blocks.append(Block("layout(push_constant) uniform PushConstants", tuple(pushed)))
-    shared = [array for array in shader.program.arrays if array.storage is StorageClass.WORKGROUP]
+    workgroup = [array for array in shader.program.arrays if array.storage is StorageClass.WORKGROUP]
+    explicit = {array.name: array for array in (*workgroup, *shader.shared_blocks.values()) if array.block is not None}
+    blocks += [_shared_block(shader, array) for array in explicit.values()]
+    shared = [array for array in workgroup if array.block is None]
     return Declarations(_constants(shader), tuple(blocks), tuple(_shared(shader, array) for array in shared))
 
 
@@ -120,6 +126,23 @@ def _access(array: Array) -> str:
 def _buffer(shader: Shader, binding: int, array: Array) -> Block:
     head = f"layout(set = 0, binding = {binding}) {_access(array)} {_title(array)}Buffer"
     return Block(head, (_elements(shader, array, identifier(array.name)),))
+
+
+def _buffers(shader: Shader, group: DescriptorArray) -> Block:
+    """An array of buffers."""
+    array = group.arrays[0]
+    head = f"layout(set = 0, binding = {group.binding}) {_access(array)} {_title(array)}Buffers"
+    return Block(head, (_elements(shader, array, REFERENCE_MEMBER),), f" {identifier(group.name)}[{len(group.arrays)}]")
+
+
+def _shared_block(shader: Shader, array: Array) -> Block:
+    """An array in an explicitly laid out block of shared memory."""
+    shader.require("GL_EXT_shared_memory_block")
+    if array.other_stride is not None:
+        raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")
+    qualify(array, shader.program.operations)
+    member = f"{shader.pointee_type(array.pointee)} {REFERENCE_MEMBER}[{shader.extent(array.length)}];"
+    return Block(f"shared {_title(array)}Block", (f"layout(offset = {array.block}) {member}",), f" {identifier(array.name)}")
 
 
 def _reference(shader: Shader, array: Array) -> Block:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, Template
 
+from generators.errors import NotExpressible
 from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add
 from generators.glsl.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
@@ -24,6 +25,7 @@ from generators.glsl.functions import emit_call
 from generators.glsl.load_store import emit_load, emit_store
 from generators.glsl.muladd import emit_muladd
 from generators.glsl.per_element import emit_per_element
+from generators.glsl.pointers import emit_element_pointer, emit_no_pointer, emit_pointer_load, emit_pointer_store
 from generators.glsl.reduce import emit_reduce
 from generators.glsl.scalars import (
     emit_arithmetic,
@@ -53,6 +55,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation, no_entry
 from generators.program.per_element import PerElement
+from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 from generators.program.program import Program
 from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
@@ -121,6 +124,11 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Reduce: emit_reduce,
         UseConvert: emit_use_convert,
         Transpose: emit_transpose,
+        ElementPointer: emit_element_pointer,
+        PointerSelect: emit_no_pointer,
+        PointerMoved: emit_no_pointer,
+        PointerLoad: emit_pointer_load,
+        PointerStore: emit_pointer_store,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""
@@ -144,7 +152,7 @@ layout({{ local_size }}) in;
 {% for member in block.members %}
     {{ member }}
 {% endfor %}
-};
+}{{ block.name }};
 {% endfor %}
 {% if declarations.shared %}
 
@@ -198,6 +206,8 @@ def emit(program: Program) -> str:
     Raises:
         NotExpressible: the program says something that GLSL, or glslang, cannot.
     """
+    if program.further or program.entry_point != "main":
+        raise NotExpressible("a shader of GLSL has one entry point, main")
     shader = Shader(program, _emit_operation)
     declare_variables(shader)
     shader.emit(program.operations)

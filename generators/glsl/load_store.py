@@ -27,9 +27,18 @@ def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, st
     if array.pointee.component.name == "u64":
         # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; int64_t it takes.
         raise NotExpressible(f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
+    return call_arguments(shader, matrix, shader.elements(array), first, stride, layout)
+
+
+def call_arguments(shader: Shader, matrix: str, elements: str, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
+    """Return the arguments of coopMatLoad and coopMatStore.
+
+    Raises:
+        NotExpressible: the first element or the stride is no uint, or the layout is no constant.
+    """
     parts = (
         matrix,
-        shader.elements(array),
+        elements,
         _uint(shader, first, "first element"),
         _uint(shader, stride, "stride"),
         _layout(shader, layout),

@@ -14,7 +14,7 @@ from generators.program.control_flow import Branch, Condition, Exit, Merged, Rel
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
-from generators.program.values import Matrix, ScalarValue, is_matrix
+from generators.program.values import AnyValue, Operand, is_matrix
 
 _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[flatten]] ", "against": "[[dont_flatten]] "})
 
@@ -87,7 +87,7 @@ def _attribute(shader: Shader, hint: Hint) -> str:
     return _ATTRIBUTES[hint]
 
 
-def _declare(shader: Shader, item: Merged, initial: Matrix | ScalarValue | None) -> None:
+def _declare(shader: Shader, item: Merged, initial: AnyValue | Operand | None) -> None:
     # Where another operation has declared the variable already there is nothing to declare.
     if initial is None and item.result.name in shader.variables:
         return

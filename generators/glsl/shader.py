@@ -10,7 +10,7 @@ from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, litera
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import AnyValue, Extent, Matrix, MatrixType, Operand, Selected
+from generators.program.values import AnyValue, Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
 from generators.types import ComponentType, Scope, StorageClass, Use
 
 REFERENCE_MEMBER = "elements"
@@ -29,6 +29,8 @@ class Shader:
         globals: declarations of variables that stand before ``main``.
         references: the lines of each buffer reference that no array is, by its name.
         constant_parameters: whether the parameters of functions are ``const in``.
+        pointers: by name of a pointer, the expression for the elements that it leads into, and the number of its element.
+        shared_blocks: arrays in explicitly laid out blocks of shared memory that accesses have named, by name.
         functions: the lines of each function by its name, in an order in which each stands before its calls.
     """
 
@@ -41,6 +43,8 @@ class Shader:
         self.globals: list[str] = []
         self.references: dict[str, tuple[str, ...]] = {}
         self.functions: dict[str, tuple[str, ...]] = {}
+        self.pointers: dict[str, tuple[str, ScalarValue]] = {}
+        self.shared_blocks: dict[str, Array] = {}
         self.constant_parameters = False
         self._emit_operation = emit_operation
         self._depth = 1
@@ -129,6 +133,15 @@ class Shader:
         return self.variables.get(result.name) or f"{self.matrix_type(result.type)} {identifier(result.name)}"
 
     def elements(self, array: Array) -> str:
-        """The expression for the elements of ``array``."""
+        """The expression for the elements of ``array``.
+
+        Raises:
+            NotExpressible: the pointers to them are untyped.
+        """
+        if array.is_untyped:
+            raise NotExpressible(f"GLSL has no untyped pointers, which lead to '{array.name}'")
         name = identifier(array.name)
+        if array.block is not None:
+            self.shared_blocks[name] = array
+            return f"{name}.{REFERENCE_MEMBER}"
         return f"{name}.{REFERENCE_MEMBER}" if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER else name

@@ -18,6 +18,7 @@ from generators.program.values import (
     BlockType,
     MatrixType,
     Operand,
+    PointerType,
     StructType,
     TensorLayoutType,
     TensorViewType,
@@ -39,6 +40,8 @@ def type_name(shader: Shader, type_: ValueType) -> str:
         return tensor_type(shader, type_)
     if isinstance(type_, BlockType):
         return reference(shader, type_)
+    if isinstance(type_, PointerType):
+        raise NotExpressible("GLSL has no pointers")
     if isinstance(type_, VectorType):
         return shader.pointee_type(Pointee(type_.component, type_.lanes))
     if isinstance(type_, ArrayType):

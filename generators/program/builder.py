@@ -22,6 +22,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout,
 from generators.program.memory import Array, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
+from generators.program.pointers import ElementPointer, PointerLoad, PointerStore, pointer_type
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarOperator
 from generators.program.shape import PLAIN, WorkgroupShape
@@ -32,6 +33,7 @@ from generators.program.values import (
     Matrix,
     MatrixType,
     Operand,
+    Pointer,
     Scalar,
     ScalarValue,
     Selected,
@@ -56,6 +58,7 @@ class ProgramBuilder:
     Args:
         scope, subgroups, shape, float_controls: see Program.
         workgroups: in x, or in x, y and z.
+        first_constant: SpecId of the first specialization constant.
     """
 
     def __init__(
@@ -65,12 +68,14 @@ class ProgramBuilder:
         workgroups: int | tuple[int, int, int] = 1,
         shape: WorkgroupShape = PLAIN,
         float_controls: tuple[FloatControl, ...] = (),
+        first_constant: int = FIRST_FREE_CONSTANT_ID,
     ) -> None:
         self._scope = scope
         self._subgroups = subgroups
         self._workgroups = (workgroups, 1, 1) if isinstance(workgroups, int) else workgroups
         self._shape = shape
         self._float_controls = float_controls
+        self._first_constant = first_constant
         self._arrays: list[Array] = []
         self._operands: list[Operand] = []
         self._operations: list[Operation] = []
@@ -97,7 +102,10 @@ class ProgramBuilder:
         self, name: str, pointee: Pointee, length: Extent, storage: StorageClass, role: Role, array_stride: int | None = None
     ) -> Array:
         """Declares an array of ``length`` elements."""
-        array = Array(name, pointee, length, storage, role, array_stride)
+        return self.declare(Array(name, pointee, length, storage, role, array_stride))
+
+    def declare(self, array: Array) -> Array:
+        """Declares an array."""
         self._arrays.append(array)
         return array
 
@@ -106,7 +114,7 @@ class ProgramBuilder:
         ``default``."""
         constant_id = None
         if source == "specialization":
-            constant_id = FIRST_FREE_CONSTANT_ID + sum(o.source == "specialization" for o in self._operands)
+            constant_id = self._first_constant + sum(o.source == "specialization" for o in self._operands)
         fixed = source in ("literal", "specialization")
         operand = Operand(name, component, source, value if fixed else None, constant_id, default if constant_id is not None else None)
         if source != "literal":
@@ -292,6 +300,30 @@ class ProgramBuilder:
     def set(self, variable: Variable, path: Path, value: AnyValue | Operand) -> None:
         """Stores ``value`` where ``path`` leads to in ``variable``."""
         self._operations.append(VariableStore(variable, path, value))
+
+    def element_pointer(self, name: str, array: Array, index: ScalarValue, strided: bool = False) -> Pointer:
+        """A pointer to an element of ``array``."""
+        result = Value(name, pointer_type(array, strided))
+        self._operations.append(ElementPointer(result, (array,), index))
+        return result
+
+    def descriptor_pointer(
+        self, name: str, arrays: Sequence[Array], which: ScalarValue, index: ScalarValue, non_uniform: bool = False
+    ) -> Pointer:
+        """A pointer to an element of one of ``arrays``, an array of descriptors."""
+        result = Value(name, pointer_type(arrays[0]))
+        self._operations.append(ElementPointer(result, tuple(arrays), index, which, non_uniform))
+        return result
+
+    def load_through(self, name: str, type_: MatrixType, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> Matrix:
+        """A matrix loaded through a pointer."""
+        result = Value(name, type_)
+        self._operations.append(PointerLoad(result, pointer, stride, layout))
+        return result
+
+    def store_through(self, matrix: Matrix, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> None:
+        """Stores ``matrix`` through a pointer."""
+        self._operations.append(PointerStore(matrix, pointer, stride, layout))
 
     def add(self, operation: Operation) -> None:
         """Adds an operation that has no method of its own."""

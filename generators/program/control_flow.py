@@ -14,7 +14,19 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Hint, Operation
 from generators.program.stated import Stated
-from generators.program.values import AnyValue, Matrix, MatrixType, Operand, Scalar, ScalarValue, Selected, Value, literal
+from generators.program.values import (
+    AnyValue,
+    Matrix,
+    MatrixType,
+    Operand,
+    Pointer,
+    PointerType,
+    Scalar,
+    ScalarValue,
+    Selected,
+    Value,
+    literal,
+)
 from generators.program.workgroup import LastWorkgroupRan
 from generators.types import COMPONENT_TYPES, ComponentType
 
@@ -44,12 +56,12 @@ class Select(Operation):
 
 @dataclass(frozen=True)
 class Carried:
-    """A matrix or scalar that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next`` computed by
-    the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
+    """A matrix, scalar or pointer that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next``
+    computed by the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
 
-    initial: Matrix | ScalarValue
-    current: Value[MatrixType | ComponentType]
-    next: Matrix | ScalarValue
+    initial: Matrix | ScalarValue | Pointer
+    current: Value[MatrixType | ComponentType | PointerType]
+    next: Matrix | ScalarValue | Pointer
 
 
 @dataclass(frozen=True)
@@ -69,10 +81,10 @@ class Loop(Operation):
 @dataclass(frozen=True)
 class Merged:
     """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
-    branch. Matrices of one type, or scalars."""
+    branch. Matrices of one type, scalars, or pointers of one type."""
 
-    result: Value[MatrixType | ComponentType]
-    sources: tuple[Matrix | ScalarValue, ...]
+    result: Value[MatrixType | ComponentType | PointerType]
+    sources: tuple[Matrix | ScalarValue | Pointer, ...]
 
 
 @dataclass(frozen=True)

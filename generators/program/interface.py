@@ -33,11 +33,25 @@ class Address:
 
 
 @dataclass(frozen=True)
+class DescriptorArray:
+    """An array of descriptors: ``arrays`` are its elements, in their order, at one binding."""
+
+    binding: int
+    arrays: tuple[Array, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.arrays[0].descriptors
+
+
+@dataclass(frozen=True)
 class Interface:
     """What a program's shader is connected to.
 
     Attributes:
-        bindings: (binding, array) of every StorageBuffer array.
+        bindings: (binding, array) of every StorageBuffer array that is not in an array of descriptors.
+        descriptor_arrays: arrays of descriptors. Each has the binding of its first array, and none comes after it for the others.
         addresses: places of the addresses in the push constants.
         push_constants: places of the push-constant operands.
         push_constant_bytes: size of the push-constant block; 0 if there is none.
@@ -55,6 +69,7 @@ class Interface:
     operand_members: tuple[Member, ...]
     operand_bytes: int
     specialization: tuple[Operand, ...]
+    descriptor_arrays: tuple[DescriptorArray, ...] = ()
 
 
 def _place(operands: list[Operand], start: int) -> tuple[tuple[Member, ...], int]:
@@ -75,13 +90,20 @@ def interface(program: Program) -> Interface:
     addresses = tuple(Address(array, 8 * i) for i, array in enumerate(physical))
     pushed, push_bytes = _place([o for o in program.operands if o.source == "push_constant"], 8 * len(physical))
     stored, stored_bytes = _place([o for o in program.operands if o.source == "buffer"], 0)
+    groups = dict.fromkeys(array.descriptors or array for array in buffers)
+    bindings = {group: binding for binding, group in enumerate(groups)}
     return Interface(
-        bindings=tuple(enumerate(buffers)),
+        bindings=tuple((binding, group) for group, binding in bindings.items() if not isinstance(group, str)),
         addresses=addresses,
         push_constants=pushed,
         push_constant_bytes=push_bytes,
-        operand_binding=len(buffers) if stored else None,
+        operand_binding=len(bindings) if stored else None,
         operand_members=stored,
         operand_bytes=stored_bytes,
         specialization=tuple(o for o in program.operands if o.source == "specialization"),
+        descriptor_arrays=tuple(
+            DescriptorArray(binding, tuple(array for array in buffers if array.descriptors == group))
+            for group, binding in bindings.items()
+            if isinstance(group, str)
+        ),
     )

@@ -10,6 +10,10 @@ from generators.types import ComponentType, StorageClass
 
 Role = Literal["input", "output", "inout", "scratch"]
 
+Pointers = Literal["typed", "untyped_chain", "untyped_variable"]
+"""How a shader points into an array. ``typed``: OpVariable and OpAccessChain. ``untyped_chain``: OpVariable, and
+OpUntypedAccessChainKHR with the array's own type as Base Type. ``untyped_variable``: OpUntypedVariableKHR, and the same chains."""
+
 
 @dataclass(frozen=True)
 class Pointee:
@@ -42,6 +46,11 @@ class Array:
             data and is judged like an output; ``scratch`` is workgroup memory, which has no contents before or after.
         length: a literal; of workgroup memory it may be a specialization constant.
         array_stride: the ArrayStride decoration in bytes; None for the element's size. It must be ignored (KHR-PTR-03).
+        pointers: how the shader points into it. Through untyped pointers strides of matrices count bytes (UP-MAT-02).
+        block: byte offset of the array in an explicitly laid out block of workgroup memory; None where the memory has no explicit layout.
+        alias_of: the array whose bytes it has. Of workgroup memory both are blocks that begin at the same byte; of a buffer this one is
+            another Base Type for untyped pointers to the same variable. It is not among the arrays of a program.
+        descriptors: name of the array of descriptors that the array's buffer belongs to; empty if it has a binding of its own.
     """
 
     name: str
@@ -50,6 +59,30 @@ class Array:
     storage: StorageClass
     role: Role
     array_stride: int | None = None
+    pointers: Pointers = "typed"
+    block: int | None = None
+    alias_of: Array | None = None
+    descriptors: str = ""
+
+    @property
+    def is_untyped(self) -> bool:
+        """Tell whether the pointers into it have no pointee type."""
+        return self.pointers != "typed"
+
+    @property
+    def stride_bytes(self) -> int:
+        """The bytes that a stride of 1 stands for: the pointee's, or one where the pointer has none (KHR-PTR-04, UP-MAT-02)."""
+        return 1 if self.is_untyped else self.pointee.bytes
+
+    @property
+    def owner(self) -> Array:
+        """The array that the bytes belong to: itself, unless it is an alias."""
+        return self if self.alias_of is None else self.alias_of
+
+    @property
+    def start(self) -> int:
+        """Where the array begins in the bytes of its owner."""
+        return (self.block or 0) - (self.owner.block or 0)
 
     @property
     def count(self) -> int:

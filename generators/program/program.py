@@ -30,6 +30,23 @@ LOCAL_SIZE_Z_CONSTANT_ID = 2002
 
 
 @dataclass(frozen=True)
+class FurtherEntryPoint:
+    """An entry point of the module that no pipeline of the case runs.
+
+    Attributes:
+        name: of the entry point.
+        program: what it would do. Its specialization constants have ids of their own.
+        local_size: invocations in x, y and z, which the module states as literals.
+        is_first: whether it comes before the program's own entry point in the module.
+    """
+
+    name: str
+    program: Program
+    local_size: tuple[int, int, int]
+    is_first: bool = False
+
+
+@dataclass(frozen=True)
 class Program:
     """The typed description of a case's shader.
 
@@ -48,6 +65,8 @@ class Program:
         policy: why a verdict of this program rests on a policy of the suite and not on the specification alone; empty if it does not.
         variables: every variable of Function or Private storage.
         float_controls: execution modes of float arithmetic.
+        entry_point: name of the entry point.
+        further: the other entry points of the module.
     """
 
     arrays: tuple[Array, ...]
@@ -63,6 +82,8 @@ class Program:
     others: tuple[Program, ...] = ()
     pipeline_cache: bool = False
     float_controls: tuple[FloatControl, ...] = ()
+    entry_point: str = "main"
+    further: tuple[FurtherEntryPoint, ...] = ()
 
     @property
     def workgroup_count(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from generators.types import ClampMode, ComponentType, Scope, Use
+from generators.types import ClampMode, ComponentType, Scope, StorageClass, Use
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -178,7 +178,35 @@ class BlockType:
         return max(member.end for member in self.members)
 
 
-ValueType = MatrixType | ArrayType | StructType | VectorType | ComponentType | TensorLayoutType | TensorViewType | BlockType
+@dataclass(frozen=True)
+class PointerType:
+    """A pointer to an element of an array.
+
+    Attributes:
+        component, lanes: the pointee, a scalar or a vector. Of an untyped pointer, how its chain sees the memory.
+        storage: of the array.
+        untyped: whether it is an OpTypeUntypedPointerKHR.
+        strided: whether the type has the ArrayStride of the elements, as pointers have that OpPtrAccessChain moves on.
+    """
+
+    component: ComponentType
+    lanes: int
+    storage: StorageClass
+    untyped: bool = False
+    strided: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Size of an element."""
+        return self.component.bytes * self.lanes
+
+    @property
+    def stride_bytes(self) -> int:
+        """The bytes that a stride of 1 stands for (KHR-PTR-04, UP-MAT-02)."""
+        return 1 if self.untyped else self.bytes
+
+
+ValueType = MatrixType | ArrayType | StructType | VectorType | ComponentType | TensorLayoutType | TensorViewType | BlockType | PointerType
 """A ComponentType is a scalar."""
 
 T_co = TypeVar("T_co", bound=ValueType, covariant=True)
@@ -198,6 +226,7 @@ Aggregate = Value[ArrayType | StructType | VectorType]
 TensorLayout = Value[TensorLayoutType]
 TensorView = Value[TensorViewType]
 BlockPointer = Value[BlockType]
+Pointer = Value[PointerType]
 AnyValue = Value[ValueType]
 ScalarValue = Operand | Scalar
 
@@ -230,3 +259,8 @@ def is_tensor(value: object) -> TypeIs[TensorLayout | TensorView]:
 def is_block_pointer(value: object) -> TypeIs[BlockPointer]:
     """Return whether ``value`` is a pointer to a block."""
     return isinstance(value, Value) and isinstance(value.type, BlockType)
+
+
+def is_pointer(value: object) -> TypeIs[Pointer]:
+    """Return whether ``value`` is a pointer to an element of an array."""
+    return isinstance(value, Value) and isinstance(value.type, PointerType)

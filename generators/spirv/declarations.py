@@ -6,12 +6,21 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generators.program.memory import Pointee
-from generators.program.values import Extent, MatrixType, Operand, Selected
+from generators.program.values import Extent, MatrixType, Operand, PointerType, Selected
 from generators.spirv.enumerants import Capability, Decoration, FPEncoding, Op, StorageClass
 from generators.spirv.module import Module
 from generators.types import COMPONENT_TYPES, ComponentType
+from generators.types import StorageClass as ArrayStorage
 
 U32 = COMPONENT_TYPES["u32"]
+
+STORAGE: Mapping[ArrayStorage, StorageClass] = MappingProxyType(
+    {
+        ArrayStorage.STORAGE_BUFFER: StorageClass.StorageBuffer,
+        ArrayStorage.WORKGROUP: StorageClass.Workgroup,
+        ArrayStorage.PHYSICAL_STORAGE_BUFFER: StorageClass.PhysicalStorageBuffer,
+    }
+)
 
 _ENCODINGS: Mapping[str, FPEncoding] = MappingProxyType(
     {"bf16": FPEncoding.BFloat16KHR, "e4m3": FPEncoding.Float8E4M3EXT, "e5m2": FPEncoding.Float8E5M2EXT}
@@ -88,6 +97,32 @@ def pointer(module: Module, storage: StorageClass, type_: int) -> int:
     return module.type(Op.TypePointer, storage, type_)
 
 
+def untyped_pointer(module: Module, storage: StorageClass) -> int:
+    """A pointer type without a pointee type."""
+    module.require(Capability.UntypedPointersKHR)
+    if storage is StorageClass.PhysicalStorageBuffer:
+        module.require(Capability.PhysicalStorageBufferAddresses)
+    return module.type(Op.TypeUntypedPointerKHR, storage)
+
+
+def element_pointer(module: Module, type_: PointerType) -> int:
+    """The type of a pointer to an element of an array."""
+    storage = STORAGE[type_.storage]
+    if not type_.untyped:
+        element = pointee_in(module, Pointee(type_.component, type_.lanes), storage)
+        return strided_pointer(module, storage, element, type_.bytes) if type_.strided else pointer(module, storage, element)
+    if not type_.strided:
+        return untyped_pointer(module, storage)
+    module.require(Capability.UntypedPointersKHR)
+
+    def declare() -> int:
+        result = module.new_type(Op.TypeUntypedPointerKHR, storage)
+        module.decorate(result, Decoration.ArrayStride, type_.bytes)
+        return result
+
+    return module.once(("strided untyped pointer", storage, type_.bytes), declare)
+
+
 def strided_pointer(module: Module, storage: StorageClass, type_: int, stride: int) -> int:
     """A pointer type decorated with an ArrayStride, which a matrix access must ignore (KHR-PTR-03)."""
 
@@ -97,6 +132,17 @@ def strided_pointer(module: Module, storage: StorageClass, type_: int, stride: i
         return result
 
     return module.once(("strided pointer", storage, type_, stride), declare)
+
+
+def sized_array(module: Module, element: int, length: int, stride: int) -> int:
+    """An array with an ArrayStride of ``stride`` bytes; ``length`` is the id of a constant."""
+
+    def declare() -> int:
+        result = module.new_type(Op.TypeArray, element, length)
+        module.decorate(result, Decoration.ArrayStride, stride)
+        return result
+
+    return module.once(("sized array", element, length, stride), declare)
 
 
 def runtime_array(module: Module, element: int, stride: int) -> int:

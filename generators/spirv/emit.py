@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from generators.errors import GeneratorError
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
@@ -21,6 +22,7 @@ from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation, no_entry
 from generators.program.per_element import PerElement
+from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
 from generators.program.program import Program
 from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
@@ -41,8 +43,17 @@ from generators.spirv.elementwise import emit_elementwise, emit_negate, emit_tim
 from generators.spirv.extended import emit_extended
 from generators.spirv.functions import emit_call
 from generators.spirv.load_store import emit_load, emit_store
+from generators.spirv.module import Module
 from generators.spirv.muladd import emit_muladd
 from generators.spirv.per_element import emit_per_element
+from generators.spirv.pointers import (
+    emit_element_pointer,
+    emit_pointer_load,
+    emit_pointer_moved,
+    emit_pointer_select,
+    emit_pointer_store,
+    require_variable_pointers,
+)
 from generators.spirv.reduce import emit_reduce
 from generators.spirv.scalars import (
     emit_arithmetic,
@@ -116,6 +127,11 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         Reduce: emit_reduce,
         UseConvert: emit_use_convert,
         Transpose: emit_transpose,
+        ElementPointer: emit_element_pointer,
+        PointerSelect: emit_pointer_select,
+        PointerMoved: emit_pointer_moved,
+        PointerLoad: emit_pointer_load,
+        PointerStore: emit_pointer_store,
     }
 )
 """By class of operation: the function that adds its instructions to a shader."""
@@ -127,9 +143,23 @@ def emit(program: Program) -> bytes:
     Raises:
         GeneratorError: the program says something that no valid module can.
     """
-    shader = Shader(program, _emit_operation, declare_variables)
-    shader.emit(program.operations)
-    return shader.assemble()
+    module = Module(program.shape.version)
+    entries = _entry_points(program)
+    for name, one, literal_size in entries:
+        require_variable_pointers(module, one)
+        shader = Shader(one, _emit_operation, declare_variables, module, literal_size)
+        shader.emit(one.operations)
+        shader.end_entry_point(name)
+    return module.assemble()
+
+
+def _entry_points(program: Program) -> list[tuple[str, Program, tuple[int, int, int] | None]]:
+    """The entry points of the module in their order: name, what it does, and its local size if that is a literal of its own."""
+    further = [(each.name, each.program, each.local_size) for each in program.further]
+    first = sum(each.is_first for each in program.further)
+    if not all(each.is_first for each in program.further[:first]):
+        raise GeneratorError("list the entry points that come first before the others")
+    return [*further[:first], (program.entry_point, program, None), *further[first:]]
 
 
 def _emit_operation(shader: Shader, operation: Operation) -> None:

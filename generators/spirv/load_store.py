@@ -17,7 +17,7 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
         Op.CooperativeMatrixLoadKHR,
         shader.matrix_type(type_),
         pointer,
-        _layout(shader, load.layout),
+        layout_id(shader, load.layout),
         shader.id(load.stride),
         *memory_operands(
             shader, load.array, type_, guaranteed_alignment(type_, layout_value(load.layout), load.array), load.memory, writes=False
@@ -33,7 +33,7 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
         Op.CooperativeMatrixStoreKHR,
         pointer,
         shader.define(store.matrix),
-        _layout(shader, store.layout),
+        layout_id(shader, store.layout),
         shader.id(store.stride),
         *memory_operands(
             shader, store.array, type_, guaranteed_alignment(type_, layout_value(store.layout), store.array), store.memory, writes=True
@@ -46,7 +46,8 @@ def _alignment(access: MatrixLoad | MatrixStore) -> int:
     return guaranteed_alignment(matrix.type, layout_value(access.layout), access.array)
 
 
-def _layout(shader: Shader, layout: MemoryLayout) -> int:
+def layout_id(shader: Shader, layout: MemoryLayout) -> int:
+    """The id of the constant that a layout is."""
     return shader.u32(layout) if isinstance(layout, Layout) else shader.id(layout)
 
 
@@ -55,14 +56,22 @@ def memory_operands(
 ) -> tuple[int, ...]:
     """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed. ``alignment`` in bytes is
     what the access is sure to have, where Aligned must say something."""
+    is_physical = array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER
+    return access_operands(shader, shader.is_shared(array), is_physical, type_, alignment, memory, writes)
+
+
+def access_operands(
+    shader: Shader, shared: bool, is_physical: bool, type_: MatrixType, alignment: int, memory: MemoryOperand | None, writes: bool
+) -> tuple[int, ...]:
+    """As ``memory_operands``, of an access to memory that invocations hand to each other (``shared``), and to physical storage buffers
+    (``is_physical``)."""
     mask = 0 if memory is None else int(memory.mask)
-    shared = shader.is_shared(array)
     scope = int(type_.scope_value) if memory is None or memory.scope is None else int(memory.scope)
     if shared and shader.handover_scope is not None:
         mask |= MemoryAccess.MAKE_POINTER_AVAILABLE if writes else MemoryAccess.MAKE_POINTER_VISIBLE
         if memory is None or memory.scope is None:
             scope = int(shader.handover_scope)
-    if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
+    if is_physical:
         mask |= MemoryAccess.ALIGNED
     if shared or mask & (MemoryAccess.MAKE_POINTER_AVAILABLE | MemoryAccess.MAKE_POINTER_VISIBLE):
         mask |= MemoryAccess.NON_PRIVATE_POINTER

@@ -10,6 +10,7 @@ import functools
 import struct
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from generators.program.shape import LATEST, Version
 from generators.spirv.enumerants import (
@@ -38,8 +39,17 @@ def string_words(text: str) -> tuple[int, ...]:
     return struct.unpack(f"<{len(data) // 4}I", data)
 
 
+@dataclass(frozen=True)
+class _EntryPoint:
+    """The words of an entry point that is complete: OpEntryPoint, its execution modes, and its function."""
+
+    declaration: list[int]
+    modes: list[int]
+    function: list[int]
+
+
 class Module:
-    """Collects the sections of one module with one entry point.
+    """Collects the sections of one module with one entry point, or several one after the other.
 
     Ids are given out in order of demand. Types and constants that are equal are declared once; names and decorations may be
     added at any time.
@@ -58,6 +68,7 @@ class Module:
         self._once: dict[Hashable, int] = {}
         self._modes: list[tuple[int, ...]] = []
         self._imports: list[int] = []
+        self._entries: list[_EntryPoint] = []
 
     def new_id(self, name: str = "") -> int:
         """A fresh id, with an OpName if ``name`` is not empty."""
@@ -138,10 +149,21 @@ class Module:
 
     def variable(self, pointer: int, storage: StorageClass, name: str, *initializer: int) -> int:
         """A variable of the module, which joins the entry point's interface; ``initializer`` is the id of a constant, or nothing."""
-        result = self.new_constant(Op.Variable, pointer, storage, *initializer, name=name)
+        return self._declared(self.new_constant(Op.Variable, pointer, storage, *initializer, name=name), storage)
+
+    def untyped_variable(self, pointer: int, storage: StorageClass, data: int, name: str) -> int:
+        """OpUntypedVariableKHR of the module: ``data`` is the type of its contents. It joins the interface as others do."""
+        return self._declared(self.new_constant(Op.UntypedVariableKHR, pointer, storage, data, name=name), storage)
+
+    def _declared(self, variable: int, storage: StorageClass) -> int:
         if self._version >= (1, 4) or storage in _INTERFACE:
-            self._globals.append(result)
-        return result
+            self._globals.append(variable)
+        return variable
+
+    def use_input(self, variable: int) -> None:
+        """Let a variable of Input storage be in the interface of the entry point that is under construction."""
+        if variable not in self._globals:
+            self._globals.append(variable)
 
     def instruction(self, op: Op, *operands: int) -> None:
         """An instruction without a result, in the function."""
@@ -170,40 +192,48 @@ class Module:
         """Begins a block."""
         self._code += (2 << 16 | Op.Label, label)
 
-    def assemble(self, entry_point: str, local_size: Sequence[int], literals: bool = False) -> bytes:
-        """The module, little-endian: the code collected so far is the body of the entry point, from its first label to its
-        terminator.
+    def end_entry_point(self, name: str, local_size: Sequence[int], literals: bool = False) -> None:
+        """End an entry point: the code collected so far is its body, from its first label to its terminator. Another one may follow.
 
         Args:
-            entry_point: its name.
+            name: of the entry point.
             local_size: ids of the constants of the local size in x, y, z (LocalSizeId).
             literals: they are the numbers themselves (LocalSize).
+        """
+        void = self.type(Op.TypeVoid)
+        function_type = self.type(Op.TypeFunction, void)
+        main = self.new_id(name)
+        words = string_words(name)
+        interface = len(words) + len(self._globals)
+        declaration = [interface + 3 << 16 | Op.EntryPoint, ExecutionModel.GLCompute, main, *words, *self._globals]
+        if literals:
+            modes = [6 << 16 | Op.ExecutionMode, main, ExecutionMode.LocalSize, *local_size]
+        else:
+            modes = [6 << 16 | Op.ExecutionModeId, main, ExecutionMode.LocalSizeId, *local_size]
+        for mode in self._modes:
+            modes += (len(mode) + 2 << 16 | Op.ExecutionMode, main, *mode)
+        function = [5 << 16 | Op.Function, void, main, FunctionControl.None_, function_type, *self._code, 1 << 16 | Op.FunctionEnd]
+        self._entries.append(_EntryPoint(declaration, modes, function))
+        self._code, self._globals, self._modes = [], [], []
+
+    def assemble(self) -> bytes:
+        """The module with all entry points that have ended, little-endian.
 
         Raises:
             GeneratorError: the module has something that its version does not have, with or without an extension.
         """
-        void = self.type(Op.TypeVoid)
-        function_type = self.type(Op.TypeFunction, void)
-        main = self.new_id(entry_point)
         physical = Capability.PhysicalStorageBufferAddresses in self._capabilities
         addressing = AddressingModel.PhysicalStorageBuffer64 if physical else AddressingModel.Logical
-        name = string_words(entry_point)
-
         words: list[int] = [*self._imports, 3 << 16 | Op.MemoryModel, addressing, MemoryModel.Vulkan]
-        interface = len(name) + len(self._globals)
-        words += (interface + 3 << 16 | Op.EntryPoint, ExecutionModel.GLCompute, main, *name, *self._globals)
-        if literals:
-            words += (6 << 16 | Op.ExecutionMode, main, ExecutionMode.LocalSize, *local_size)
-        else:
-            words += (6 << 16 | Op.ExecutionModeId, main, ExecutionMode.LocalSizeId, *local_size)
-        for mode in self._modes:
-            words += (len(mode) + 2 << 16 | Op.ExecutionMode, main, *mode)
+        for entry in self._entries:
+            words += entry.declaration
+        for entry in self._entries:
+            words += entry.modes
         words += self._names
         words += self._decorations
         words += self._declarations
-        words += (5 << 16 | Op.Function, void, main, FunctionControl.None_, function_type)
-        words += self._code
-        words.append(1 << 16 | Op.FunctionEnd)
+        for entry in self._entries:
+            words += entry.function
         words += self._functions
         extensions = {extension_of(capability, self._version) for capability in self._capabilities} - {""}
         if self._version < LATEST:

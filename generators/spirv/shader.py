@@ -11,12 +11,15 @@ from generators.program.control_flow import flattened
 from generators.program.interface import interface
 from generators.program.memory import Array
 from generators.program.operation import Operation
+from generators.program.pointers import arrays_of
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
-from generators.program.values import AnyValue, Extent, MatrixType, Operand, Selected, Value
+from generators.program.values import AnyValue, Extent, MatrixType, Operand, PointerType, Selected, Value
 from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
+    STORAGE,
     U32,
     constant,
+    element_pointer,
     literal,
     matrix,
     pointee_in,
@@ -24,7 +27,9 @@ from generators.spirv.declarations import (
     runtime_array,
     scalar,
     scalar_in,
+    sized_array,
     strided_pointer,
+    untyped_pointer,
 )
 from generators.spirv.enumerants import BuiltIn, Capability, Decoration, Op, StorageClass
 from generators.spirv.float_controls import emit_float_controls
@@ -35,13 +40,25 @@ from generators.types import StorageClass as ArrayStorage
 DEFAULT_LOCAL_SIZE = 32
 """The local size in x of a module that nobody specializes."""
 
-ENTRY_POINT = "main"
+_EXPLICIT_LAYOUT = {8: Capability.WorkgroupMemoryExplicitLayout8BitAccessKHR, 16: Capability.WorkgroupMemoryExplicitLayout16BitAccessKHR}
+"""What scalars of so many bits need in explicitly laid out blocks of workgroup memory."""
 
-_STORAGE = {
-    ArrayStorage.STORAGE_BUFFER: StorageClass.StorageBuffer,
-    ArrayStorage.WORKGROUP: StorageClass.Workgroup,
-    ArrayStorage.PHYSICAL_STORAGE_BUFFER: StorageClass.PhysicalStorageBuffer,
-}
+
+@dataclass(frozen=True)
+class _ArrayBase:
+    """Where access chains to the elements of an array begin.
+
+    Attributes:
+        base: id of the variable, or of the address.
+        storage: its storage class.
+        element: type of a pointer to an element.
+        block: type of the block that has the array, 0 where it is in none.
+    """
+
+    base: int
+    storage: StorageClass
+    element: int
+    block: int
 
 
 @dataclass
@@ -91,10 +108,17 @@ class Shader:
     loops: list[LoopBlocks]
 
     def __init__(
-        self, program: Program, emit: Callable[[Shader, Operation], None], declare_variables: Callable[[Shader], None] = lambda _: None
+        self,
+        program: Program,
+        emit: Callable[[Shader, Operation], None],
+        declare_variables: Callable[[Shader], None] = lambda _: None,
+        module: Module | None = None,
+        literal_size: tuple[int, int, int] | None = None,
     ) -> None:
-        self.module = Module(program.shape.version)
+        """Begin the shader: in ``module`` if there is one, with ``literal_size`` as its local size if it has one of its own."""
+        self.module = Module(program.shape.version) if module is None else module
         self.program = program
+        self._literal_size = literal_size
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
         emit_float_controls(self.module, program)
         self.variables: dict[str, int] = {}
@@ -106,7 +130,8 @@ class Shader:
         self._operands: dict[str, int] = {}
         self._outside: dict[str, _Place] = {}
         self._matrix_types: dict[MatrixType, int] = {}
-        self._arrays: dict[str, tuple[int, StorageClass, int]] = {}
+        self._arrays: dict[str, _ArrayBase] = {}
+        self._descriptors: dict[str, int] = {}
         operations = tuple(flattened(program.operations))
         self._synchronizes = any(isinstance(operation, Barrier | AtomicAdd) for operation in operations)
         self.handover_scope = _handover_scope(operations)
@@ -115,16 +140,22 @@ class Shader:
         self.begin_block(self.module.new_id("entry"))
         self._connect()
 
-    def assemble(self) -> bytes:
-        """Ends the function and gives the module's words."""
+    def end_entry_point(self, name: str) -> None:
+        """Ends the function, which is the entry point ``name``."""
         self.module.instruction(Op.Return)
+        self.module.end_entry_point(name, *self._stated_local_size())
+
+    def _stated_local_size(self) -> tuple[tuple[int, int, int], bool]:
+        """The local size, and whether it is in literals."""
+        if self._literal_size is not None:
+            return self._literal_size, True
         match self.program.shape.local_size:
             case "literals":
-                return self.module.assemble(ENTRY_POINT, self._literal_local_size(), literals=True)
+                return self._literal_local_size(), True
             case "built_in":
-                return self.module.assemble(ENTRY_POINT, (1, 1, 1), literals=True)
+                return (1, 1, 1), True
             case _:
-                return self.module.assemble(ENTRY_POINT, self.local_size)
+                return self.local_size, False
 
     def invocations(self) -> int:
         """The id of the number of invocations of a workgroup, computed where there is more than x to it."""
@@ -187,7 +218,7 @@ class Shader:
         """The pointer to the block of an array in physical storage, which a function other than the entry point loads for itself."""
         if self._in_function:
             return self._load_member(self._outside[array.name], array.name)
-        return self._arrays[array.name][0]
+        return self._base(array).base
 
     def matrix_type(self, type_: MatrixType) -> int:
         """The id of a matrix type."""
@@ -216,33 +247,94 @@ class Shader:
             module.decorate(variable, Decoration.BuiltIn, which)
             return variable
 
-        return module.value(Op.Load, type_, module.once(("built-in", which), declare))
+        variable = module.once(("built-in", which), declare)
+        module.use_input(variable)
+        return module.value(Op.Load, type_, variable)
 
     def pointee(self, array: Array) -> int:
         """The type of an element of ``array``."""
-        return pointee_in(self.module, array.pointee, _STORAGE[array.storage])
+        storage = STORAGE[array.storage]
+        if array.block is not None:
+            self.module.require(Capability.WorkgroupMemoryExplicitLayoutKHR)
+            if array.pointee.component.bits in _EXPLICIT_LAYOUT:
+                self.module.require(_EXPLICIT_LAYOUT[array.pointee.component.bits])
+        return pointee_in(self.module, array.pointee, storage)
 
     def element(self, array: Array, index: int) -> int:
         """A pointer to the element of ``array`` whose number is in the id ``index``."""
-        base, storage, element = self._arrays[array.name]
-        if storage is StorageClass.PhysicalStorageBuffer:
-            base = self.base(array)
+        at = self._base(array)
         if array.other_stride is not None and index != self.u32(0):
             raise GeneratorError(
                 f"array {array.name}: with an array_stride of its own only its element 0 has one place under both strides; "
                 "use the literal u32 0 as first element, and no copies"
             )
-        if storage is StorageClass.Workgroup:
-            return self.module.value(Op.AccessChain, element, base, index)
-        return self.module.value(Op.AccessChain, element, base, self.u32(0), index)
+        physical = at.storage is StorageClass.PhysicalStorageBuffer
+        return self._chain(array, at, at.element, self.base(array) if physical else at.base, index)
+
+    def element_pointer(self, array: Array, index: int, type_: PointerType, result: int) -> int:
+        """``result``, a pointer of ``type_`` to the element of ``array`` whose number is in the id ``index``."""
+        at = self._base(array)
+        return self._chain(array, at, element_pointer(self.module, type_), at.base, index, result)
+
+    def descriptor_pointer(
+        self, array: Array, which: int, is_constant: bool, index: int, type_: PointerType, non_uniform: bool, result: int
+    ) -> None:
+        """``result``, a pointer of ``type_`` to an element of the buffer of a descriptor.
+
+        Args:
+            array: any array of the array of descriptors.
+            which, index: ids of the numbers of the descriptor and of the element.
+            is_constant: whether ``which`` is a constant.
+            non_uniform: whether the number of the descriptor may differ among scope instances.
+            result: the id of the pointer.
+        """
+        variable = self._descriptors[array.descriptors]
+        if not is_constant:
+            self.module.require(Capability.StorageBufferArrayDynamicIndexing)
+        pointer_ = element_pointer(self.module, type_)
+        self.module.value(Op.AccessChain, pointer_, variable, which, self.u32(0), index, result=result)
+        if non_uniform:
+            self.module.require(Capability.ShaderNonUniform, Capability.StorageBufferArrayNonUniformIndexing)
+            self.module.decorate(result, Decoration.NonUniform)
+
+    def _chain(self, array: Array, at: _ArrayBase, element: int, base: int, index: int, result: int | None = None) -> int:
+        indices = (self.u32(0), index) if at.block else (index,)
+        if array.is_untyped:
+            return self.module.value(Op.UntypedAccessChainKHR, element, at.block, base, *indices, result=result)
+        return self.module.value(Op.AccessChain, element, base, *indices, result=result)
+
+    def _base(self, array: Array) -> _ArrayBase:
+        """Where chains into ``array`` begin. An alias is declared where it is used first."""
+        found = self._arrays.get(array.name)
+        if found is not None:
+            return found
+        owner = array.alias_of
+        if owner is None:
+            raise GeneratorError(f"array {array.name}: list it in Program.arrays")
+        if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped:
+            return self._shared_array(array, is_aliased=True)
+        if not array.is_untyped:
+            raise GeneratorError(f"array {array.name}: only untyped pointers see a buffer as another array")
+        at = self._base(owner)
+        shared = array.storage is ArrayStorage.WORKGROUP
+        block = self._shared_block(array) if shared else self._array_block(array)
+        result = self._arrays[array.name] = _ArrayBase(at.base, at.storage, self._element_pointer(array), block)
+        return result
 
     def is_shared(self, array: Array) -> bool:
         """Whether invocations hand each other elements of ``array`` through barriers, so that its accesses must not be private:
         private accesses take no part in availability and visibility (Vulkan memory model)."""
-        return array.storage is ArrayStorage.WORKGROUP or (self._synchronizes and array.role != "input")
+        return self.is_shared_storage(array.storage) and (array.storage is ArrayStorage.WORKGROUP or array.role != "input")
+
+    def is_shared_storage(self, storage: ArrayStorage) -> bool:
+        """Whether invocations may hand each other elements of some array of ``storage`` through barriers."""
+        return storage is ArrayStorage.WORKGROUP or self._synchronizes
 
     def _declare_local_size(self) -> tuple[int, int, int]:
         module, shape = self.module, self.program.shape
+        if self._literal_size is not None:
+            x, y, z = self._literal_size
+            return self.u32(x), self.u32(y), self.u32(z)
         if self.program.subgroups % (shape.y * shape.z):
             raise GeneratorError(f"{self.program.subgroups} subgroups cannot lie {shape.y} along y and {shape.z} along z; give a multiple")
         if shape.local_size == "literals":
@@ -287,6 +379,7 @@ class Shader:
     def _connect(self) -> None:
         """Declares the interface and loads operands and addresses, in the function's first block, which dominates all others."""
         module, places = self.module, interface(self.program)
+        aliased = aliased_arrays(self.program)
         for operand in places.specialization:
             default = _fixed(operand) if operand.default is None else operand.default
             words = literal(operand.type, default)
@@ -298,29 +391,36 @@ class Shader:
         self._declare_variables(self)
 
         for binding, array in places.bindings:
-            variable = self._bound_variable(self._array_block(array), array.name, binding)
-            self._arrays[array.name] = variable, StorageClass.StorageBuffer, self._element_pointer(array)
+            block = self._array_block(array)
+            variable = self._bound_variable(block, array.name, binding, array.pointers == "untyped_variable")
+            self._arrays[array.name] = _ArrayBase(variable, StorageClass.StorageBuffer, self._element_pointer(array), block)
+
+        for group in places.descriptor_arrays:
+            count = self.u32(len(group.arrays))
+            blocks = module.type(Op.TypeArray, self._array_block(group.arrays[0]), count)
+            self._descriptors[group.name] = self._bound_variable(blocks, group.name, group.binding)
 
         for array in self.program.arrays:
             if array.storage is ArrayStorage.WORKGROUP:
-                if array.array_stride is not None:
-                    raise GeneratorError(f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride")
-                type_ = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length))
-                variable = module.variable(pointer(module, StorageClass.Workgroup, type_), StorageClass.Workgroup, array.name)
-                self._arrays[array.name] = variable, StorageClass.Workgroup, self._element_pointer(array)
+                self._shared_array(array, is_aliased=array in aliased)
 
         pushed: list[_Member] = []
+        blocks_of_addresses: list[int] = []
         for address in places.addresses:
-            block = pointer(module, StorageClass.PhysicalStorageBuffer, self._array_block(address.array))
-            pushed.append((address.array.name, block, address.offset))
+            block = self._array_block(address.array)
+            blocks_of_addresses.append(block)
+            untyped = address.array.pointers == "untyped_variable"
+            storage = StorageClass.PhysicalStorageBuffer
+            type_ = untyped_pointer(module, storage) if untyped else pointer(module, storage, block)
+            pushed.append((address.array.name, type_, address.offset))
         pushed += self._scalar_members([(m.operand, m.offset) for m in places.push_constants], StorageClass.PushConstant)
         if pushed:
             block = self._block("PushConstants", pushed)
             variable = module.variable(pointer(module, StorageClass.PushConstant, block), StorageClass.PushConstant, "push_constants")
             loaded = self._load_members(variable, StorageClass.PushConstant, pushed)
-            for address, id_ in zip(places.addresses, loaded, strict=False):
+            for address, id_, block in zip(places.addresses, loaded, blocks_of_addresses, strict=False):
                 element = self._element_pointer(address.array)
-                self._arrays[address.array.name] = id_, StorageClass.PhysicalStorageBuffer, element
+                self._arrays[address.array.name] = _ArrayBase(id_, StorageClass.PhysicalStorageBuffer, element, block)
             for member, id_ in zip(places.push_constants, loaded[len(places.addresses) :], strict=True):
                 self._operands[member.operand.name] = id_
 
@@ -347,8 +447,36 @@ class Shader:
         member = module.value(Op.AccessChain, pointer(module, place.storage, place.type), place.block, self.u32(place.member))
         return module.value(Op.Load, place.type, member, result=module.new_id(name))
 
+    def _shared_array(self, array: Array, is_aliased: bool) -> _ArrayBase:
+        """Declares an array of workgroup memory, in a block of its own where its layout is explicit."""
+        module, storage = self.module, StorageClass.Workgroup
+        if array.block is None:
+            if array.array_stride is not None:
+                raise GeneratorError(f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride")
+            if array.is_untyped or is_aliased:
+                raise GeneratorError(f"array {array.name}: untyped pointers and aliases need an explicit layout; give the block")
+            type_, block = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length)), 0
+        else:
+            type_ = block = self._shared_block(array)
+        if array.pointers == "untyped_variable":
+            variable = module.untyped_variable(untyped_pointer(module, storage), storage, type_, array.name)
+        else:
+            variable = module.variable(pointer(module, storage, type_), storage, array.name)
+        if is_aliased:
+            module.decorate(variable, Decoration.Aliased)
+        result = self._arrays[array.name] = _ArrayBase(variable, storage, self._element_pointer(array), block)
+        return result
+
+    def _shared_block(self, array: Array) -> int:
+        """The type of an explicitly laid out block of workgroup memory that has ``array``."""
+        stride = array.pointee.bytes if array.array_stride is None else array.array_stride
+        elements = sized_array(self.module, self.pointee(array), self.extent(array.length), stride)
+        return self._block(f"{array.name}_block", [("elements", elements, array.block or 0)])
+
     def _element_pointer(self, array: Array) -> int:
-        storage, type_ = _STORAGE[array.storage], self.pointee(array)
+        storage, type_ = STORAGE[array.storage], self.pointee(array)
+        if array.is_untyped:
+            return untyped_pointer(self.module, storage)
         if array.other_stride is None:
             return pointer(self.module, storage, type_)
         return strided_pointer(self.module, storage, type_, array.other_stride)
@@ -369,9 +497,12 @@ class Shader:
                 module.decorate_member(block, i, Decoration.NonWritable)
         return block
 
-    def _bound_variable(self, block: int, name: str, binding: int) -> int:
-        module = self.module
-        variable = module.variable(pointer(module, StorageClass.StorageBuffer, block), StorageClass.StorageBuffer, name)
+    def _bound_variable(self, block: int, name: str, binding: int, untyped: bool = False) -> int:
+        module, storage = self.module, StorageClass.StorageBuffer
+        if untyped:
+            variable = module.untyped_variable(untyped_pointer(module, storage), storage, block, name)
+        else:
+            variable = module.variable(pointer(module, storage, block), storage, name)
         module.decorate(variable, Decoration.DescriptorSet, 0)
         module.decorate(variable, Decoration.Binding, binding)
         return variable
@@ -379,6 +510,13 @@ class Shader:
 
 _Member = tuple[str, int, int]
 """Name, type and byte offset of a block's member."""
+
+
+def aliased_arrays(program: Program) -> frozenset[Array]:
+    """The arrays of workgroup memory whose bytes another block has as well."""
+    used = {array for operation in flattened(program.operations) for array in arrays_of(operation)}
+    shared = [array for array in used if array.storage is ArrayStorage.WORKGROUP and not array.is_untyped]
+    return frozenset(array.alias_of for array in shared if array.alias_of is not None)
 
 
 def _fixed(operand: Operand) -> int:

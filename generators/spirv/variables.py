@@ -6,11 +6,21 @@ from collections.abc import Sequence
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.values import ArrayType, BlockType, MatrixType, Operand, TensorLayoutType, TensorViewType, ValueType, VectorType
+from generators.program.values import (
+    ArrayType,
+    BlockType,
+    MatrixType,
+    Operand,
+    PointerType,
+    TensorLayoutType,
+    TensorViewType,
+    ValueType,
+    VectorType,
+)
 from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
 from generators.spirv.blocks import block_pointer
 from generators.spirv.construction import emit_constant, emit_null
-from generators.spirv.declarations import pointer, scalar
+from generators.spirv.declarations import element_pointer, pointer, scalar
 from generators.spirv.enumerants import Op, StorageClass
 from generators.spirv.shader import Shader
 from generators.spirv.tensor import tensor_type
@@ -30,6 +40,8 @@ def type_id(shader: Shader, type_: ValueType) -> int:
         return tensor_type(shader, type_)
     if isinstance(type_, BlockType):
         return block_pointer(shader, type_)
+    if isinstance(type_, PointerType):
+        return element_pointer(module, type_)
     if isinstance(type_, VectorType):
         return module.type(Op.TypeVector, scalar(module, type_.component), type_.lanes)
     if isinstance(type_, ArrayType):

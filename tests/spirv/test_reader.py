@@ -73,7 +73,8 @@ def test_an_empty_module_has_an_entry_point_of_one_block() -> None:
     one = module.constant(Op.Constant, module.type(Op.TypeInt, 32, 0), 1)
     module.label(module.new_id())
     module.instruction(Op.Return)
-    ops = [instruction.op for instruction in read_instructions(module.assemble("main", (one, one, one)))]
+    module.end_entry_point("main", (one, one, one))
+    ops = [instruction.op for instruction in read_instructions(module.assemble())]
     assert ops[-4:] == [Op.Function, Op.Label, Op.Return, Op.FunctionEnd]
 
 

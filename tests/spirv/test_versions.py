@@ -103,7 +103,8 @@ def test_an_instruction_that_no_extension_gives_to_the_version_is_refused():
         one = module.constant(Op.Constant, u32, 1)
         module.label(module.new_id())
         module.value(Op.CopyLogical, u32, one)
-        return module.assemble("main", (one, one, one))
+        module.end_entry_point("main", (one, one, one))
+        return module.assemble()
 
     assert made((1, 4))
     with pytest.raises(GeneratorError, match=r"OpCopyLogical needs SPIR-V 1\.4, and the module has version 1\.3"):

@@ -11,14 +11,14 @@ from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, 
 from cts.devices.embedded.float_modes import note_mode
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
-from cts.devices.embedded.spirv_types import MatrixType, PointerType, has_matrix, has_no_bytes
+from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, has_matrix, has_no_bytes
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.type_declarations import declared_type
 from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import Value
 from generators.errors import GeneratorError
 from generators.program.shape import LATEST
-from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, MemoryModel, Op, StorageClass
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, MemoryModel, Op, StorageClass
 from generators.spirv.reader import NotSpirv, read_string
 from generators.spirv.versions import extensions_beyond
 from generators.types import Scope
@@ -89,11 +89,31 @@ class _Declarations:
             raise Violation("SPIR-V 2.16.1", f"a module of SPIR-V {version} declares {', '.join(sorted(lacking))} for what it uses")
 
     def _check_interface(self) -> None:
-        """Refuse variables of other storage than Input and Output in the interface of an entry point before SPIR-V 1.4."""
+        """Refuse variables of other storage than Input and Output in the interface of an entry point before SPIR-V 1.4, and blocks of
+        workgroup memory that are mixed with other variables or not decorated."""
+        self._check_workgroup()
         storage = {id_: storage for id_, storage, _, _ in self._module.variables}
         for id_ in self._interface if self._module.version < (1, 4) else ():
             if storage.get(id_, StorageClass.Input) not in (StorageClass.Input, StorageClass.Output):
                 raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {storage[id_].name} storage, as from SPIR-V 1.4 on")
+
+    def _check_workgroup(self) -> None:
+        """Check the variables of workgroup memory (SPV_KHR_workgroup_memory_explicit_layout, 2.16.2)."""
+        module = self._module
+        shared = [(id_, data) for id_, storage, data, _ in module.variables if storage is StorageClass.Workgroup and module.uses(id_)]
+        blocks = [id_ for id_, data in shared if data in module.blocks]
+        if not blocks:
+            return
+        if Capability.WorkgroupMemoryExplicitLayoutKHR not in module.capabilities:
+            raise Violation("WL-CAP-01", "a block in workgroup memory, and the module does not declare WorkgroupMemoryExplicitLayoutKHR")
+        if len(blocks) < len(shared):
+            raise Violation("WL-BLK-01", "some variables of workgroup memory are blocks, and others are not")
+        if any(data not in module.laid_out for _, data in shared):
+            raise Violation("WL-LAY-01", "a block in workgroup memory has no explicit layout")
+        plain = [id_ for id_ in blocks if Decoration.Aliased not in module.decorations.get(id_, {})]
+        if len(blocks) > 1 and plain and Capability.UntypedPointersKHR not in module.capabilities:
+            name = module.name(plain[0])
+            raise Violation("WL-BLK-02", f"{len(blocks)} blocks in workgroup memory, and '{name}' is not decorated Aliased")
 
     def _read_declarations(self) -> int:
         """Read everything before the first function, and return the index of that function."""
@@ -115,6 +135,23 @@ class _Declarations:
             self._module.types[words[0]] = type_
             parts = words[1:] if op is Op.TypeStruct else words[1:2] if op in _ARRAYS else ()
             self._module.extents[words[0]] = extent_of(type_, [self._module.extents[id_] for id_ in parts])
+            self._note_layout(op, words)
+
+    def _note_layout(self, op: Op, words: Words) -> None:
+        """Note whether a type is explicitly laid out, with all that it is made of."""
+        module, id_ = self._module, words[0]
+        decorations = module.decorations.get(id_, {})
+        if op is Op.TypeStruct:
+            if Decoration.Block in decorations:
+                module.blocks.add(id_)
+            placed = all(Decoration.Offset in module.member_decorations.get((id_, i), {}) for i in range(len(words) - 1))
+            is_laid_out = placed and module.laid_out.issuperset(words[1:])
+        elif op in (Op.TypeArray, Op.TypeRuntimeArray):
+            is_laid_out = Decoration.ArrayStride in decorations and words[1] in module.laid_out
+        else:
+            is_laid_out = True
+        if is_laid_out:
+            module.laid_out.add(id_)
 
     def _name(self, words: Words) -> None:
         self._module.names[words[0]] = words[1:]
@@ -136,6 +173,9 @@ class _Declarations:
         if name == self._module.kernel.entry_point:
             self._module.entry = words[1]
             self._interface = words[2 + length :]
+            self._module.interface = frozenset(self._interface)
+        else:
+            self._module.other_interfaces.update(words[2 + length :])
 
     def _execution_mode(self, words: Words) -> None:
         if words[0] != self._module.entry:
@@ -154,16 +194,35 @@ class _Declarations:
         pointer = self._module.types[words[0]]
         assert isinstance(pointer, PointerType)
         storage = pointer.storage
-        contents = self._module.target(pointer)
+        self._declare_variable(id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0)
+
+    def _untyped_variable(self, words: Words) -> None:
+        self._module.set_type(words[1], words[0])
+        RULES[Op.UntypedVariableKHR](self._module, words)
+        data = words[3]
+        storage = StorageClass(words[2])
+        if storage not in (StorageClass.UniformConstant, StorageClass.Private) and data not in self._module.laid_out:
+            raise Violation("UP-VAR-01", f"the Data Type of a variable of {storage.name} storage has no explicit layout")
+        self._declare_variable(words[1], storage, data, words[4] if len(words) > 4 else 0)
+
+    def _declare_variable(self, id_: int, storage: StorageClass, data: int, initializer: int) -> None:
+        """Note a variable whose contents have the type ``data``."""
+        contents = self._module.types[data]
         if storage not in _VARIABLES:
             raise Unsupported(f"a variable of {storage.name} storage")
+        if (
+            storage in (StorageClass.StorageBuffer, StorageClass.Uniform)
+            and isinstance(contents, Array)
+            and isinstance(contents.element, Struct)
+        ):
+            self._module.descriptor_arrays.add(id_)
         if Decoration.NonWritable in self._module.decorations.get(id_, {}):
             self._module.read_only.add(id_)
         if has_matrix(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
         if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
-        self._module.variables.append((id_, storage, pointer.pointee, words[3] if len(words) > 3 else 0))
+        self._module.variables.append((id_, storage, data, initializer))
 
     def _constant_or_late(self, op: Op, words: Words) -> None:
         self._module.set_type(words[1], words[0])
@@ -230,6 +289,7 @@ _DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType
         Op.ExecutionModeId: _Declarations._execution_mode,
         Op.ExtInstImport: _Declarations._import,
         Op.Variable: _Declarations._variable,
+        Op.UntypedVariableKHR: _Declarations._untyped_variable,
     }
 )
 """By opcode, the functions that read a declaration that is neither a type nor a constant."""

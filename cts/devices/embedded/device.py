@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -26,10 +27,10 @@ from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.instructions import handlers_with
 from cts.devices.embedded.limits import Exhausted, Limits
 from cts.devices.embedded.memory import Memory, stray_writes
-from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer
+from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
-from cts.devices.embedded.spirv_types import size_of
+from cts.devices.embedded.spirv_types import Array, size_of
 from cts.devices.embedded.translation import Handler, Translation
 from cts.devices.embedded.type_rules import RULES
 from cts.devices.embedded.values import UNDEFINED
@@ -147,6 +148,16 @@ class EmbeddedDevice:
         return ()
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """Workgroup memory: ``ids`` of the variables that have it, its ``size`` in bytes, and whether they are initialized and aliased."""
+
+    ids: tuple[int, ...]
+    size: int
+    is_initialized: bool
+    is_aliased: bool
+
+
 class Pipeline:
     """One kernel, ready to run.
 
@@ -193,7 +204,8 @@ class Pipeline:
         self._by_binding: dict[int, list[int]] = {}
         self._buffer_variables: list[tuple[int, str]] = []
         self._push_constants: list[int] = []
-        self._workgroup: list[tuple[int, int, bool]] = []
+        self._descriptor_counts: dict[int, int] = {}
+        self._workgroup: list[_Shared] = []
         self._cells: list[tuple[int, Cell, int]] = []
         types = self._translation.types
         for id_, storage, pointee, initializer in self._translation.variables:
@@ -201,11 +213,15 @@ class Pipeline:
             if storage is StorageClass.PushConstant:
                 self._push_constants.append(id_)
             elif storage is StorageClass.Workgroup:
-                self._translation.budget.take_shared(size_of(types[pointee]), id_)
-                self._workgroup.append((id_, size_of(types[pointee]), bool(initializer)))
+                self._connect_workgroup(id_, pointee, bool(initializer))
             elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform):
                 decorations = self._translation.decorations.get(id_, {})
                 self._buffer_variables.append((id_, name))
+                contents = types[pointee]
+                if id_ in self._translation.descriptor_arrays and isinstance(contents, Array):
+                    if contents.length is None:
+                        raise Unsupported("an array of descriptors without a length")
+                    self._descriptor_counts[id_] = contents.length
                 if Decoration.Binding in decorations and decorations.get(Decoration.DescriptorSet, (0,)) == (0,):
                     self._by_binding.setdefault(decorations[Decoration.Binding][0], []).append(id_)
             elif storage in (StorageClass.Private, StorageClass.Input):
@@ -214,6 +230,22 @@ class Pipeline:
                 if which is not None:
                     check_built_in(which[0], types[pointee])
                 self._cells.append((id_, Cell(types[pointee], name), initializer))
+
+    def _connect_workgroup(self, id_: int, data: int, is_initialized: bool) -> None:
+        """Note a variable of workgroup memory, with the others that have its bytes: aliased blocks begin at the same one (WL-ALI-01)."""
+        translation = self._translation
+        # A variable of another entry point has no memory.
+        size = size_of(translation.types[data]) if translation.uses(id_) else 0
+        is_aliased = Decoration.Aliased in translation.decorations.get(id_, {}) and data in translation.blocks
+        if is_aliased:
+            before = next((shared for shared in self._workgroup if shared.is_aliased), None)
+            if before is not None:
+                self._workgroup.remove(before)
+                translation.budget.take_shared(max(size - before.size, 0), id_)
+                self._workgroup.append(_Shared((*before.ids, id_), max(size, before.size), is_initialized, True))
+                return
+        translation.budget.take_shared(size, id_)
+        self._workgroup.append(_Shared((id_,), size, is_initialized, is_aliased))
 
     def run(self, dispatch: Dispatch) -> Outcome:
         """Run one dispatch."""
@@ -244,20 +276,28 @@ class Pipeline:
         push_constants = np.frombuffer(dispatch.push_constants, np.uint8).copy()
         translation.space.clear()
         memories = []
-        for id_, name in self._buffer_variables:
-            # Unless a buffer follows, nothing is bound to it, and any access is out of bounds.
-            constants[id_] = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict), 0)
+        bound: dict[int, dict[int, BytePointer]] = {}
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
             base = translation.space.place(slot.bytes)
             data = contents.copy() if slot.written else contents
             robust = self.kernel.robust and slot.binding is not None
             memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust)
             memories.append(memory)
-            for id_ in self._by_binding.get(slot.binding, ()) if slot.binding is not None else ():
-                constants[id_] = BytePointer(memory, 0)
+            if slot.binding is not None:
+                bound.setdefault(slot.binding, {})[slot.element] = BytePointer(memory, 0)
             if slot.address_offset is not None:
                 translation.space.add(memory)
                 push_constants[slot.address_offset : slot.address_offset + 8] = np.frombuffer(base.to_bytes(8, "little"), np.uint8)
+        for id_, name in self._buffer_variables:
+            binding = translation.decorations.get(id_, {}).get(Decoration.Binding, (None,))[0]
+            descriptors = bound.get(binding, {}) if binding is not None and id_ in self._by_binding.get(binding, ()) else {}
+            # Where nothing is bound, any access is out of bounds.
+            nothing = BytePointer(Memory(name, np.zeros(0, np.uint8), "buffer", strict=self._strict), 0)
+            if id_ in translation.descriptor_arrays:
+                count = self._descriptor_counts[id_]
+                constants[id_] = DescriptorArray(tuple(descriptors.get(element, nothing) for element in range(count)))
+            else:
+                constants[id_] = descriptors.get(0, nothing)
         block = Memory("push constants", push_constants, "buffer", writable=False, strict=self._strict)
         for id_ in self._push_constants:
             constants[id_] = BytePointer(block, 0)
@@ -265,10 +305,13 @@ class Pipeline:
 
     def _begin_workgroup(self) -> None:
         translation, values = self._translation, self._translation.values
-        for id_, size, initialized in self._workgroup:
+        for shared in self._workgroup:
+            size, initialized = shared.size, shared.is_initialized
             data = np.zeros(size, np.uint8) if initialized or not self._strict else np.full(size, 0xCD, np.uint8)
-            name = translation.name(id_)
-            values[id_] = BytePointer(Memory(name, data, "workgroup", defined=initialized, strict=self._strict), 0)
+            name = ", ".join(translation.name(id_) for id_ in shared.ids)
+            place = BytePointer(Memory(name, data, "workgroup", defined=initialized, strict=self._strict), 0)
+            for id_ in shared.ids:
+                values[id_] = place
         for id_, cell, initializer in self._cells:
             values[id_] = CellPointer(cell, (), translation.mapping)
             which = translation.decorations.get(id_, {}).get(Decoration.BuiltIn)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from cts.devices.embedded.faults import replaceable
 from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory import Memory
 from cts.devices.embedded.memory_operands import Access, memory_operands
-from cts.devices.embedded.pointers import AddressPointer
+from cts.devices.embedded.pointers import AddressPointer, ChosenPointer, Offset
 from cts.devices.embedded.remembering import remember_small
 from cts.devices.embedded.shapes import SHARED_STORAGE
-from cts.devices.embedded.spirv_types import MatrixType, Number, Type, Vector, size_of
+from cts.devices.embedded.spirv_types import MatrixType, Number, Vector, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
 from cts.devices.embedded.values import Undefined, Value, signed_index
 from cts.devices.embedded.variables import not_writable
@@ -74,9 +75,7 @@ def _operands(translation: Translation, words: Words, matrix: MatrixType, pointe
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
         raise Violation("VUID-StandaloneSpirv-Pointer-08973", f"a pointer to {storage.name} storage")
-    pointee = translation.pointee(pointer)
-    if not isinstance(pointee, Number | Vector):
-        raise Violation("KHR-PTR-02", "the pointee is neither a scalar nor a vector")
+    unit, scalar_bytes = _units(translation, pointer, matrix)
     layout = translation.constant(words[0])
     if layout.__class__ is not int:
         raise Violation("KHR-LOAD-02", "the layout is not a constant")
@@ -88,26 +87,65 @@ def _operands(translation: Translation, words: Words, matrix: MatrixType, pointe
     if not isinstance(stride_type, Number) or stride_type.is_float:
         raise Violation("KHR-LOAD-07", "the stride is not a scalar integer")
     access = memory_operands(translation, words[2:], storage, writes, what)
-    return _Operands(matrix, pointer, words[1], stride_type, size_of(pointee), _scalar_bytes(pointee), layout == Layout.ROW_MAJOR, access)
+    return _Operands(matrix, pointer, words[1], stride_type, unit, scalar_bytes, layout == Layout.ROW_MAJOR, access)
 
 
-def _scalar_bytes(type_: Type) -> int:
-    return size_of(type_.element if isinstance(type_, Vector) else type_)
+def _units(translation: Translation, pointer: int, matrix: MatrixType) -> tuple[int, int]:
+    """Return the bytes that a stride counts, and to how many bytes a pointer is aligned at least.
+
+    Through an untyped pointer a stride counts bytes (UP-MAT-02), and the memory is accessed as elements of the matrix.
+    """
+    if translation.is_untyped(pointer):
+        return 1, matrix.number.bytes
+    pointee = translation.pointee(pointer)
+    if not isinstance(pointee, Number | Vector):
+        raise Violation("KHR-PTR-02", "the pointee is neither a scalar nor a vector")
+    return size_of(pointee), size_of(pointee.element if isinstance(pointee, Vector) else pointee)
 
 
-def _uniform_place(machine: Machine, operands: _Operands, values: list[Value]) -> tuple[Memory, list[int], list[int]]:
-    """Return where each active instance accesses memory: the memory, byte offsets of the pointers, and strides in bytes."""
+@dataclass(frozen=True)
+class _Group:
+    """Scope instances that access one memory.
+
+    Attributes:
+        instances: their numbers.
+        places, strides: of all instances, byte offsets of the pointers and strides in bytes.
+    """
+
+    memory: Memory
+    instances: Iterable[int]
+    places: list[int]
+    strides: list[int]
+
+
+def _groups(machine: Machine, operands: _Operands, values: list[Value]) -> list[_Group]:
+    """Return where the active instances access memory."""
     scope, instances = operands.matrix.scope, machine.instances(operands.matrix.scope)
+    active = machine.active_instances(scope)
+    executing: Iterable[int] = range(instances) if active is None else active
     pointer = values[operands.pointer]
-    place = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
-    place = machine.uniform(place, scope, "the pointer")
-    resolved = pointer.resolve(machine)
-    if isinstance(pointer, AddressPointer):
-        place = place - resolved.memory.base
     stride = machine.uniform(signed_index(values[operands.stride], operands.stride_type), scope, "the stride")
-    places = place.tolist() if isinstance(place, np.ndarray) else [place] * instances
     strides = (stride * operands.unit).tolist() if isinstance(stride, np.ndarray) else [stride * operands.unit] * instances
-    return resolved.memory, places, strides
+    if isinstance(pointer, ChosenPointer):
+        which = machine.uniform(pointer.which, scope, "the memory that the pointer leads into")
+        groups = []
+        for number in np.unique(which[list(executing)]):
+            found = pointer.places[int(number)]
+            chosen = [i for i in executing if which[i] == number]
+            groups.append(_Group(found.memory, chosen, _by_instance(machine, found.offset, operands), strides))
+        return groups
+    place = pointer.address if isinstance(pointer, AddressPointer) else pointer.offset
+    resolved = pointer.resolve(machine)
+    places = _by_instance(machine, place, operands)
+    if isinstance(pointer, AddressPointer):
+        places = [address - resolved.memory.base for address in places]
+    return [_Group(resolved.memory, executing, places, strides)]
+
+
+def _by_instance(machine: Machine, place: Offset, operands: _Operands) -> list[int]:
+    """Return the place of each instance."""
+    uniform = machine.uniform(place, operands.matrix.scope, "the pointer")
+    return uniform.tolist() if isinstance(uniform, np.ndarray) else [uniform] * machine.instances(operands.matrix.scope)
 
 
 def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: int, stride: int) -> None:
@@ -150,13 +188,19 @@ def _load(translation: Translation, words: Words) -> Run:
     load_elements = translation.faults.performing(robust_load)
 
     def run() -> Value:
-        active = machine.active_instances(matrix.scope)
-        memory, places, strides = _uniform_place(machine, operands, values)
+        groups = _groups(machine, operands, values)
         result = np.zeros((instances, rows, columns), number.dtype)
-        records = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if memory.traced else None
+        traced = any(group.memory.traced for group in groups)
+        clocked = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if traced else None
+        for group in groups:
+            read(group, result, clocked if group.memory.traced else None)
+        return result
+
+    def read(group: _Group, result: np.ndarray, records: Any) -> None:
+        memory = group.memory
         elements = memory.view(number.dtype)
-        for i in range(instances) if active is None else active:
-            place, stride = places[i], strides[i]
+        for i in group.instances:
+            place, stride = group.places[i], group.strides[i]
             _check_place(machine, operands, memory, place, stride)
             offsets = element_offsets(rows, columns, operands.row_major, stride, size)
             if memory.robust:
@@ -178,7 +222,6 @@ def _load(translation: Translation, words: Words) -> Run:
                 result[i] = load_elements(memory, place + offsets, number)
             else:
                 result[i] = elements[(place + offsets) // size]
-        return result
 
     return run
 
@@ -213,20 +256,26 @@ def _store(translation: Translation, words: Words) -> Run:
     store_elements = translation.faults.performing(robust_store)
 
     def run() -> Value:
-        active = machine.active_instances(matrix.scope)
         data = values[object_]
         if isinstance(data, Undefined):
             raise UndefinedUse("an undefined matrix is stored")
         if forbidden:
             machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
-        memory, places, strides = _uniform_place(machine, operands, values)
-        if not memory.check_writable():
-            memory.stray.append(StrayWrite(memory.name, "read-only", min(places), data.nbytes))
-            return
-        records = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if memory.traced else None
+        groups = _groups(machine, operands, values)
+        traced = any(group.memory.traced for group in groups)
+        clocked = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if traced else None
+        for group in groups:
+            memory = group.memory
+            if memory.check_writable():
+                write(group, data, clocked if memory.traced else None)
+            else:
+                memory.stray.append(StrayWrite(memory.name, "read-only", min(group.places), data.nbytes))
+
+    def write(group: _Group, data: np.ndarray, records: Any) -> None:
+        memory = group.memory
         elements = memory.view(number.dtype)
-        for i in range(instances) if active is None else active:
-            place, stride = places[i], strides[i]
+        for i in group.instances:
+            place, stride = group.places[i], group.strides[i]
             _check_place(machine, operands, memory, place, stride)
             if stride < operands.line_bytes and operands.lines > 1:
                 rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"

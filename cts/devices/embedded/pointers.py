@@ -57,7 +57,64 @@ class BytePointer:
             return BytePointer(self.memory, blend_offsets(mask, self.offset, old.offset))
         if isinstance(old, Undefined):
             return self
-        raise Unsupported("invocations that diverge with pointers to different variables")
+        return ChosenPointer((self,), np.zeros(len(mask), np.int64)).blend(mask, old)
+
+
+class ChosenPointer:
+    """A place in one of several memories, which differ among invocations: that of each is ``places[which]``, an int64 array."""
+
+    __slots__ = ("places", "which")
+
+    def __init__(self, places: tuple[BytePointer, ...], which: np.ndarray) -> None:
+        self.places = places
+        self.which = which
+
+    def moved(self, distance: Offset) -> ChosenPointer:
+        """Return the places ``distance`` bytes on."""
+        return ChosenPointer(tuple(place.moved(distance) for place in self.places), self.which)
+
+    def resolve(self, machine: Machine) -> BytePointer:
+        """Return the place where all invocations that execute access one memory."""
+        which = np.unique(self.which[machine.mask])
+        if len(which) > 1:
+            raise Unsupported("one access with pointers to different variables")
+        return self.places[int(which[0])]
+
+    def blend(self, mask: Mask, old: Value) -> Value:
+        """See ``values.blend``."""
+        if isinstance(old, Undefined):
+            return self
+        if isinstance(old, BytePointer):
+            old = ChosenPointer((old,), np.zeros(len(mask), np.int64))
+        if not isinstance(old, ChosenPointer):
+            raise Unsupported("invocations that diverge with pointers to different variables")
+        return ChosenPointer((*self.places, *old.places), np.where(mask, self.which, old.which + len(self.places)))
+
+
+class DescriptorArray:
+    """A variable that is an array of descriptors: the buffers that are bound to them."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, places: tuple[BytePointer, ...]) -> None:
+        self.places = places
+
+    def chosen(self, machine: Machine, which: Offset, is_non_uniform: bool) -> BytePointer | ChosenPointer:
+        """Return the buffer of each invocation.
+
+        Raises:
+            Violation: there is no such descriptor, or invocations choose different ones and the shader does not say that they may.
+        """
+        count = len(self.places)
+        active = which[machine.mask] if isinstance(which, np.ndarray) else np.array([which])
+        if ((active < 0) | (active >= count)).any():
+            beyond = int(active[(active < 0) | (active >= count)][0])
+            raise Violation("VK-DES-01", f"descriptor {beyond} of {count}")
+        if not isinstance(which, np.ndarray) or (active == active[0]).all():
+            return self.places[int(active[0])]
+        if not is_non_uniform:
+            machine.forbid("VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform")
+        return ChosenPointer(self.places, np.where(machine.mask, which, active[0]))
 
 
 class AddressPointer:

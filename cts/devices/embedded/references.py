@@ -52,7 +52,7 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.SpecConstantCompositeReplicateEXT: "constant",
         Op.SpecConstantOp: "constant",
         Op.Variable: "initializer",
-        Op.UntypedVariableKHR: "any",
+        Op.UntypedVariableKHR: "type initializer",
         Op.Function: "type",
         Op.FunctionCall: "function value",
         Op.ExtInst: "set value",
@@ -67,9 +67,11 @@ USES: Mapping[Op, str] = MappingProxyType(
         Op.CooperativeMatrixPerElementOpEXT: "value any value",
         Op.CooperativeMatrixLoadTensorNV: "value value value any",
         Op.CooperativeMatrixStoreTensorNV: "value value value any",
-        Op.UntypedAccessChainKHR: "any",
-        Op.UntypedPtrAccessChainKHR: "any",
-        Op.UntypedArrayLengthKHR: "any",
+        Op.UntypedAccessChainKHR: "type value",
+        Op.UntypedInBoundsAccessChainKHR: "type value",
+        Op.UntypedPtrAccessChainKHR: "type value",
+        Op.UntypedInBoundsPtrAccessChainKHR: "type value",
+        Op.UntypedArrayLengthKHR: "type value",
         Op.SizeOf: "any",
     }
 )
@@ -137,6 +139,7 @@ def place_of(op: Op) -> Place:
 _PLAIN = frozenset(
     {
         *(Op.TypeVoid, Op.TypeBool, Op.TypeInt, Op.TypeFloat, Op.Constant, Op.ConstantTrue, Op.ConstantFalse, Op.ConstantNull),
+        Op.TypeUntypedPointerKHR,
         *(Op.SpecConstant, Op.SpecConstantTrue, Op.SpecConstantFalse, Op.FunctionParameter, Op.FunctionEnd, Op.Label, Op.Phi),
     }
 )

@@ -88,10 +88,15 @@ class Struct:
 
 @dataclass(frozen=True)
 class PointerType:
-    """OpTypePointer. ``pointee`` is an id, because a PhysicalStorageBuffer pointer may be declared before its pointee."""
+    """OpTypePointer, or OpTypeUntypedPointerKHR with ``pointee`` 0. ``pointee`` is an id, because a PhysicalStorageBuffer pointer may be
+    declared before its pointee."""
 
     storage: StorageClass
     pointee: int
+
+    @property
+    def is_untyped(self) -> bool:
+        return not self.pointee
 
 
 @dataclass(frozen=True)
@@ -280,7 +285,7 @@ def type_text(type_: Type) -> str:
         case Struct():
             return f"structure of {len(type_.members)} members"
         case PointerType():
-            return f"pointer to {type_.storage.name} storage"
+            return f"{'untyped ' if type_.is_untyped else ''}pointer to {type_.storage.name} storage"
         case MatrixType():
             return str(type_)
         case _:

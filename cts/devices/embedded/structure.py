@@ -195,7 +195,7 @@ class _Structure:
                 else:
                     homes[id_] = self._flow.first if op is Op.FunctionParameter and self._flow else self._block
                     values[id_] = words[0]
-                    if self._flow is None and op is not Op.Variable:
+                    if self._flow is None and op not in (Op.Variable, Op.UntypedVariableKHR):
                         self._constants.add(id_)
             if shape.structural:
                 self._structure(instruction, ids)

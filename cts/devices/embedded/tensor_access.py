@@ -39,6 +39,7 @@ _UNIFORM = "CM2-LT-05"
 _CLAMP_VALUE_BITS = 32
 _INDEX_LIMIT = 1 << 31
 _CHAINS = frozenset({Op.AccessChain, Op.InBoundsAccessChain})
+_UNTYPED_CHAINS = frozenset({Op.UntypedAccessChainKHR, Op.UntypedInBoundsAccessChainKHR})
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,15 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
 
 def _extent(translation: Translation, pointer: int) -> _Extent | None:
     """Return the array that an access chain ends in; None if there is no chain, or the length is not known before it runs."""
-    chain = next((i for i in translation.instructions if i.op in _CHAINS and i.operands[1] == pointer), None)
+    chains = _CHAINS | _UNTYPED_CHAINS
+    chain = next((i for i in translation.instructions if i.op in chains and i.operands[1] == pointer), None)
     if chain is None:
         return None
     base, *indices = chain.operands[2:]
-    type_ = translation.pointee(base)
+    if chain.op in _UNTYPED_CHAINS:
+        type_, indices = translation.types[base], indices[1:]
+    else:
+        type_ = translation.pointee(base)
     for index in indices[:-1]:
         type_ = constituent_type(type_, translation.constant(index) if isinstance(type_, Struct) else 0)
     if not indices or not isinstance(type_, Array):

@@ -70,6 +70,9 @@ class Translation:
         types: by id. ``type_of``: by id of a value, its type. ``type_ids``: by id of a value, the id of its type.
         decorations: by id, then by decoration, its parameters; ``member_decorations``: by (id, member).
         variables: module-scope variables: id, storage class, type of the contents, id of the initializer or 0.
+        laid_out: ids of the types that are explicitly laid out, or need no layout. ``blocks``: of the structures decorated with Block.
+        interface: ids in the interface of the entry point; ``other_interfaces``: of the others.
+        descriptor_arrays: ids of variables that are arrays of descriptors.
         extents: by id of a type, how large it is.
         functions: by id; filled when they are prepared. ``function_types``: by id of a function.
         limits: how much the kernel may take. ``budget``: the memory that is left.
@@ -115,6 +118,11 @@ class Translation:
         self.names: dict[int, Words] = {}
         self._bytes: dict[int, int] = {}
         self.variables: list[tuple[int, StorageClass, int, int]] = []
+        self.laid_out: set[int] = set()
+        self.blocks: set[int] = set()
+        self.interface: frozenset[int] = frozenset()
+        self.other_interfaces: set[int] = set()
+        self.descriptor_arrays: set[int] = set()
         self.extents: dict[int, Extent] = {}
         self.functions: dict[int, Function] = {}
         self.function_types: dict[int, FunctionType] = {}
@@ -183,6 +191,8 @@ class Translation:
         Raises:
             Malformed: it is declared later.
         """
+        if pointer.is_untyped:
+            raise Malformed("an untyped pointer leads to no type")
         if pointer.pointee not in self.types:
             raise Malformed(f"what the pointer leads to, %{pointer.pointee}, is declared later")
         return self.types[pointer.pointee]
@@ -196,7 +206,22 @@ class Translation:
         type_ = self.type_of[pointer]
         if not isinstance(type_, PointerType):
             raise Malformed(f"%{pointer} is no pointer")
+        if type_.is_untyped:
+            raise Malformed(f"%{pointer} is an untyped pointer, which leads to no type")
         return type_.pointee
+
+    def contents_of(self, variable: int) -> int:
+        """Return the id of the type of the contents of a variable of the module."""
+        return next(data for id_, _, data, _ in self.variables if id_ == variable)
+
+    def uses(self, variable: int) -> bool:
+        """Return whether a variable of the module may be one of the entry point's: it is in its interface, or in none."""
+        return variable in self.interface or variable not in self.other_interfaces
+
+    def is_untyped(self, pointer: int) -> bool:
+        """Return whether a value is an untyped pointer."""
+        type_ = self.type_of[pointer]
+        return isinstance(type_, PointerType) and type_.is_untyped
 
     def value_bytes(self, type_id: int) -> int:
         """Return the bytes that a value of a type takes at most."""

@@ -86,6 +86,8 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
             return _struct(translation, id_, words[1:])
         case Op.TypePointer:
             return PointerType(_storage(words[1]), words[2])
+        case Op.TypeUntypedPointerKHR:
+            return _untyped_pointer(translation, words[1])
         case Op.TypeFunction:
             need(not any(isinstance(translation.types[w], Void) for w in words[2:]), "a parameter of type void")
             return FunctionType(translation.types[words[1]], tuple(translation.types[w] for w in words[2:]))
@@ -105,6 +107,24 @@ def _forward_pointer(translation: Translation, id_: int) -> PointerType:
         if op is Op.TypePointer and words[0] == id_:
             return PointerType(_storage(words[1]), words[2])
     raise Malformed(f"no OpTypePointer declares %{id_}")
+
+
+_UNTYPED_STORAGE = frozenset(
+    {
+        *(StorageClass.Workgroup, StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.PushConstant),
+        *(StorageClass.PhysicalStorageBuffer, StorageClass.UniformConstant, StorageClass.Image),
+    }
+)
+
+
+def _untyped_pointer(translation: Translation, storage: int) -> PointerType:
+    """Return the type of a pointer without a pointee."""
+    if Capability.UntypedPointersKHR not in translation.capabilities:
+        raise Violation("UP-CAP-01", "an untyped pointer in a module that does not declare UntypedPointersKHR")
+    found = _storage(storage)
+    if found not in _UNTYPED_STORAGE:
+        raise Violation("VUID-StandaloneSpirv-OpTypeUntypedPointerKHR-11417", f"an untyped pointer to {found.name} storage")
+    return PointerType(found, 0)
 
 
 def _storage(number_: int) -> StorageClass:

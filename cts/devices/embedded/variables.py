@@ -8,9 +8,10 @@ from types import MappingProxyType
 from cts.devices.embedded import access
 from cts.devices.embedded.access import member_offset
 from cts.devices.embedded.diagnostics import Unsupported, Violation
-from cts.devices.embedded.machine import Run
+from cts.devices.embedded.faults import replaceable
+from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory_operands import Access, memory_operands
-from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, Offset
+from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, ChosenPointer, DescriptorArray, Offset
 from cts.devices.embedded.shapes import CELL_STORAGE
 from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, constituent_type, size_of
 from cts.devices.embedded.translation import Handler, Translation, Words
@@ -47,18 +48,58 @@ def _pointer_access_chain(translation: Translation, words: Words) -> Run:
     return _chain(translation, words[1], words[2], words[4:], words[3])
 
 
-def _chain(translation: Translation, result: int, base: int, indices: Words, element: int | None) -> Run:
+def _untyped_access_chain(translation: Translation, words: Words) -> Run:
+    return _chain(translation, words[1], words[3], words[4:], None, words[2])
+
+
+def _untyped_pointer_access_chain(translation: Translation, words: Words) -> Run:
+    return _chain(translation, words[1], words[3], words[5:], words[4], words[2])
+
+
+def _chain(translation: Translation, result: int, base: int, indices: Words, element: int | None, base_type: int = 0) -> Run:
+    """Return what makes a pointer: from ``base``, by ``element`` if it is not None, and by ``indices`` into ``base_type``, or where this is
+    0 into what the base points to."""
     values = translation.values
-    type_ = translation.pointee(base)
+    type_ = translation.types[base_type] if base_type else translation.pointee(base)
     if base in translation.read_only:
         translation.read_only.add(result)
     if translation.storage(base) in CELL_STORAGE:
         return _cell_chain(translation, base, indices)
+    if base in translation.descriptor_arrays and indices and element is None:
+        return _descriptor_chain(translation, result, base, indices, type_)
+    return _byte_chain(translation, result, base, type_, indices, element, base_type, lambda: values[base])
+
+
+def _descriptor_chain(translation: Translation, result: int, base: int, indices: Words, type_: Type) -> Run:
+    """Return what makes a pointer into the buffer of a descriptor: the first index is the descriptor's."""
+    values, machine, which = translation.values, translation.machine, indices[0]
+    number = translation.number_of(translation.type_of[which])
+    is_non_uniform = Decoration.NonUniform in translation.decorations.get(result, {})
+    choose = translation.faults.performing(chosen_descriptor)
+
+    def begin() -> Value:
+        return choose(machine, values[base], signed_index(values[which], number), is_non_uniform)
+
+    return _byte_chain(translation, result, base, constituent_type(type_, 0), indices[1:], None, 0, begin)
+
+
+@replaceable
+def chosen_descriptor(machine: Machine, array: DescriptorArray, which: Offset, is_non_uniform: bool) -> BytePointer | ChosenPointer:
+    """Return the buffer of each invocation."""
+    return array.chosen(machine, which, is_non_uniform)
+
+
+def _byte_chain(
+    translation: Translation, result: int, base: int, type_: Type, indices: Words, element: int | None, base_type: int, begin: Run
+) -> Run:
+    """Return what makes a pointer by ``element`` and ``indices`` into ``type_``, from what ``begin`` gives."""
+    values = translation.values
     fixed = 0
     beyond: tuple[int, int | None] | None = None
     steps: list[_Step] = []
     if element is not None:
-        steps.append((element, translation.number_of(translation.type_of[element]), _element_stride(translation, base, type_), None))
+        stride = _element_stride(translation, base, type_, bool(base_type))
+        steps.append((element, translation.number_of(translation.type_of[element]), stride, None))
     for index in indices:
         value = translation.constant(index)
         if isinstance(type_, Struct):
@@ -87,7 +128,7 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
         index_, of = beyond
         return lambda: _check_index(index_, of)
     if not steps:
-        return lambda: values[base].moved(fixed)
+        return lambda: begin().moved(fixed)
     machine = translation.machine
 
     def run() -> Value:
@@ -100,13 +141,15 @@ def _chain(translation: Translation, result: int, base: int, indices: Words, ele
                 elif (((at < 0) | (at >= count)) & machine.mask).any():
                     _check_index(int(at[((at < 0) | (at >= count)) & machine.mask][0]), count)
             distance = distance + at * stride
-        return values[base].moved(distance)
+        return begin().moved(distance)
 
     return run
 
 
-def _element_stride(translation: Translation, base: int, type_: Type) -> int:
+def _element_stride(translation: Translation, base: int, type_: Type, is_untyped: bool) -> int:
     stride = translation.decorations.get(translation.type_ids[base], {}).get(Decoration.ArrayStride)
+    if stride is None and is_untyped:
+        raise Violation("UP-CHN-03", "the type of the base of OpUntypedPtrAccessChainKHR is not decorated with ArrayStride")
     return stride[0] if stride else size_of(type_)
 
 
@@ -194,7 +237,7 @@ def not_writable(translation: Translation, pointer: int) -> str:
 
 def _copy_memory(translation: Translation, words: Words) -> Run:
     values, machine, target, source = translation.values, translation.machine, words[0], words[1]
-    type_ = translation.pointee(target)
+    type_ = translation.pointee(source if translation.is_untyped(target) else target)
     target_cell, source_cell = (translation.storage(p) in CELL_STORAGE for p in (target, source))
     reads = memory_operands(translation, words[2:], translation.storage(source), False, "OpCopyMemory")
     writes = Access(reads.alignment, reads.manner)
@@ -215,8 +258,15 @@ def _copy_memory(translation: Translation, words: Words) -> Run:
 
 
 def _array_length(translation: Translation, words: Words) -> Run:
-    values, structure, member = translation.values, words[2], words[3]
-    type_ = translation.pointee(structure)
+    return _length(translation, words[2], translation.pointee(words[2]), words[3])
+
+
+def _untyped_array_length(translation: Translation, words: Words) -> Run:
+    return _length(translation, words[3], translation.types[words[2]], words[4])
+
+
+def _length(translation: Translation, structure: int, type_: Type, member: int) -> Run:
+    values = translation.values
     assert isinstance(type_, Struct)
     array, offset = type_.members[member], type_.offsets[member]
     assert isinstance(array, Array)
@@ -241,6 +291,11 @@ HANDLERS: Mapping[Op, Handler] = MappingProxyType(
         Op.Store: _store,
         Op.CopyMemory: _copy_memory,
         Op.ArrayLength: _array_length,
+        Op.UntypedAccessChainKHR: _untyped_access_chain,
+        Op.UntypedInBoundsAccessChainKHR: _untyped_access_chain,
+        Op.UntypedPtrAccessChainKHR: _untyped_pointer_access_chain,
+        Op.UntypedInBoundsPtrAccessChainKHR: _untyped_pointer_access_chain,
+        Op.UntypedArrayLengthKHR: _untyped_array_length,
     }
 )
 """Handlers of variables and plain accesses."""

@@ -156,6 +156,7 @@ class Commands:
                 write.sType = vulkan.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
                 write.dstSet = sets[index]
                 write.dstBinding = slot.binding
+                write.dstArrayElement = slot.element
                 write.descriptorCount = 1
                 write.descriptorType = vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
                 write.pBufferInfo = ranges + position

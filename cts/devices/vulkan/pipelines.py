@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from cts.devices.device import DeviceDescription
@@ -13,9 +14,10 @@ from generators.kernel import Kernel
 
 @dataclass(frozen=True)
 class Shape:
-    """What two kernels must have in common to share their layouts: the bindings in set 0, and the push constants' bytes."""
+    """What two kernels must have in common to share their layouts: the bindings in set 0, each with its number of descriptors, and the push
+    constants' bytes."""
 
-    bindings: tuple[int, ...]
+    bindings: tuple[tuple[int, int], ...]
     push_constant_bytes: int
 
 
@@ -29,8 +31,8 @@ class Layouts:
 
 def shape_of(kernel: Kernel) -> Shape:
     """The shape of a kernel's interface."""
-    bindings = tuple(sorted(slot.binding for slot in kernel.buffers if slot.binding is not None))
-    return Shape(bindings, -(-kernel.push_constant_bytes // 4) * 4)
+    counts = Counter(slot.binding for slot in kernel.buffers if slot.binding is not None)
+    return Shape(tuple(sorted(counts.items())), -(-kernel.push_constant_bytes // 4) * 4)
 
 
 class Pipelines:
@@ -67,10 +69,10 @@ class Pipelines:
         set_layout = ffi.new("VkDescriptorSetLayout*")
         if shape.bindings:
             bindings = ffi.new("VkDescriptorSetLayoutBinding[]", len(shape.bindings))
-            for entry, binding in zip(bindings, shape.bindings, strict=True):
+            for entry, (binding, count) in zip(bindings, shape.bindings, strict=True):
                 entry.binding = binding
                 entry.descriptorType = vulkan.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-                entry.descriptorCount = 1
+                entry.descriptorCount = count
                 entry.stageFlags = vulkan.VK_SHADER_STAGE_COMPUTE_BIT
             set_info = ffi.new(
                 "VkDescriptorSetLayoutCreateInfo*",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from cts.devices.embedded.diagnostics import Malformed, Unsupported, need
+from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.devices.embedded.shapes import CELL_STORAGE, FLOAT, INT, NUMBER, SHARED_STORAGE, Kind, is_physical, kind_of
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
+    FunctionType,
     MatrixType,
     Number,
     PointerType,
@@ -62,38 +63,58 @@ def _in_bytes(type_: Type) -> None:
             raise Malformed(f"a {type_text(type_)} is accessed in memory that has bytes")
 
 
+def _accessed(translation: Translation, pointer: int, type_id: int, type_: Type, what: str) -> None:
+    """Check that a value may be loaded or stored through a pointer: ``what`` says so in words of the value's type."""
+    if translation.is_untyped(pointer):
+        if type_id not in translation.laid_out:
+            raise Violation("UP-ACC-01", f"a {type_text(type_)} without an explicit layout is {what} through an untyped pointer")
+        return
+    pointee = _pointee(translation, pointer)
+    need(type_ == pointee, f"a {type_text(pointee)} is {what} as a {type_text(type_)}")
+
+
 def _load(translation: Translation, words: Words) -> None:
-    type_, pointee = translation.types[words[0]], _pointee(translation, words[2])
-    need(type_ == pointee, f"a {type_text(pointee)} is loaded as a {type_text(type_)}")
+    type_ = translation.types[words[0]]
+    _pointer(translation, words[2])
+    _accessed(translation, words[2], words[0], type_, "loaded")
     _movable(_pointer(translation, words[2]).storage, type_)
 
 
 def _store(translation: Translation, words: Words) -> None:
-    type_, pointee = translation.type_of[words[1]], _pointee(translation, words[0])
-    need(type_ == pointee, f"a {type_text(type_)} is stored where a {type_text(pointee)} is")
+    type_ = translation.type_of[words[1]]
+    _pointer(translation, words[0])
+    _accessed(translation, words[0], translation.type_ids[words[1]], type_, "stored")
     _movable(_pointer(translation, words[0]).storage, type_)
 
 
 def _copy_memory(translation: Translation, words: Words) -> None:
-    to, from_ = (_pointee(translation, id_) for id_ in words[:2])
+    typed = [id_ for id_ in words[:2] if not translation.is_untyped(id_)]
+    need(bool(typed), "both pointers are untyped")
+    to, from_ = _pointee(translation, typed[0]), _pointee(translation, typed[-1])
     need(to == from_, f"a {type_text(from_)} is copied to where a {type_text(to)} is")
     for id_ in words[:2]:
         _movable(_pointer(translation, id_).storage, to)
 
 
-def _access_chain(elements: int) -> Rule:
-    """Return the rule of an access chain; ``elements`` is how many indices come before the ones into the pointee."""
+def _access_chain(elements: int, untyped: bool = False) -> Rule:
+    """Return the rule of an access chain; ``elements`` is how many indices come before the ones into the pointee, ``untyped`` whether a
+    Base Type comes before the base."""
+    at = 3 if untyped else 2
 
     def rule(translation: Translation, words: Words) -> None:
-        base = _pointer(translation, words[2], "the base")
+        base = _pointer(translation, words[at], "the base")
+        if untyped:
+            _check_base_type(translation, words[2], words[at])
+            type_: Type = translation.types[words[2]]
+        else:
+            type_ = translation.target(base)
         if elements:
-            need(kind_of(translation.type_of[words[3]]) is Kind.INT, "the element is no integer")
+            need(kind_of(translation.type_of[words[at + 1]]) is Kind.INT, "the element is no integer")
             if base.storage in CELL_STORAGE:
                 raise Unsupported(f"a pointer to the neighbour of a variable of {base.storage.name} storage")
-            if has_no_bytes(translation.target(base)):
-                raise Malformed(f"{type_text(translation.target(base))} has no bytes")
-        type_ = translation.target(base)
-        for id_ in words[3 + elements :]:
+            if has_no_bytes(type_):
+                raise Malformed(f"{type_text(type_)} has no bytes")
+        for id_ in words[at + 1 + elements :]:
             need(kind_of(translation.type_of[id_]) is Kind.INT, "an index is no integer")
             constant = translation.constant(id_)
             if isinstance(type_, Struct):
@@ -104,16 +125,37 @@ def _access_chain(elements: int) -> Rule:
             else:
                 raise Malformed(f"an index into a {type_text(type_)}")
         result = translation.types[words[0]]
-        if not isinstance(result, PointerType) or result.storage != base.storage or translation.target(result) != type_:
-            raise Malformed(
-                f"the result is a {type_text(result)}, and not a pointer to a {type_text(type_)} in {base.storage.name} storage"
-            )
+        fits = isinstance(result, PointerType) and result.storage == base.storage and result.is_untyped is untyped
+        if not isinstance(result, PointerType) or not fits or (not untyped and translation.target(result) != type_):
+            to = "an untyped pointer" if untyped else f"a pointer to a {type_text(type_)}"
+            raise Malformed(f"the result is a {type_text(result)}, and not {to} in {base.storage.name} storage")
 
     return rule
 
 
+def _check_base_type(translation: Translation, base_type: int, base: int) -> None:
+    """Check the Base Type of an untyped access chain."""
+    type_ = translation.types[base_type]
+    if isinstance(type_, PointerType | Void | FunctionType):
+        raise Malformed(f"the Base Type is a {type_text(type_)}")
+    if base_type not in translation.laid_out:
+        raise Violation("UP-CHN-01", f"the Base Type, a {type_text(type_)}, has no explicit layout")
+    is_array = base in translation.descriptor_arrays
+    if is_array and translation.contents_of(base) != base_type:
+        raise Violation("UP-CHN-02", "the Base Type of a chain from an array of blocks is another type")
+
+
 def _array_length(translation: Translation, words: Words) -> None:
-    type_, member, result = _pointee(translation, words[2]), words[3], translation.types[words[0]]
+    _check_length(_pointee(translation, words[2]), words[3], translation.types[words[0]])
+
+
+def _untyped_array_length(translation: Translation, words: Words) -> None:
+    _pointer(translation, words[3])
+    need(words[2] in translation.blocks and words[2] in translation.laid_out, "the structure is no explicitly laid out block")
+    _check_length(translation.types[words[2]], words[4], translation.types[words[0]])
+
+
+def _check_length(type_: Type, member: int, result: Type) -> None:
     fits = isinstance(type_, Struct) and member == len(type_.members) - 1
     if not fits or not isinstance(type_, Struct) or not isinstance(array := type_.members[member], Array) or array.length is not None:
         raise Malformed(f"member {member} of a {type_text(type_)} is no runtime array at its end")
@@ -131,6 +173,17 @@ def _variable(translation: Translation, words: Words) -> None:
     _movable(pointer.storage, Bool() if pointer.storage in SHARED_STORAGE else translation.target(pointer))
 
 
+def _untyped_variable(translation: Translation, words: Words) -> None:
+    pointer = translation.types[words[0]]
+    if not isinstance(pointer, PointerType) or not pointer.is_untyped or pointer.storage != words[2]:
+        raise Malformed(f"the variable is a {type_text(pointer)}, and not an untyped pointer to storage class {words[2]}")
+    if len(words) < 4:
+        raise Violation("VUID-StandaloneSpirv-OpUntypedVariableKHR-11167", "an untyped variable without a Data Type")
+    if len(words) > 4:
+        initializer, contents = translation.type_of[words[4]], translation.types[words[3]]
+        need(initializer == contents, f"a {type_text(contents)} begins as a {type_text(initializer)}")
+
+
 def _atomic(kinds: frozenset[Kind], operands: Sequence[int], numbers: Sequence[int], pointer: int = 2) -> Rule:
     """Return the rule of an atomic instruction.
 
@@ -138,7 +191,9 @@ def _atomic(kinds: frozenset[Kind], operands: Sequence[int], numbers: Sequence[i
     """
 
     def rule(translation: Translation, words: Words) -> None:
-        pointee = _pointee(translation, words[pointer])
+        is_untyped = translation.is_untyped(words[pointer])
+        of_value = translation.types[words[0]] if pointer else translation.type_of[words[operands[0]]]
+        pointee = of_value if is_untyped else _pointee(translation, words[pointer])
         need(kind_of(pointee) in kinds, f"an atomic access of a {type_text(pointee)}")
         need(not pointer or translation.types[words[0]] == pointee, "the result is not of the type that the pointer leads to")
         need(all(translation.type_of[words[o]] == pointee for o in operands), "an operand is not of the type that the pointer leads to")
@@ -172,6 +227,12 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.PtrAccessChain: _access_chain(1),
         Op.InBoundsPtrAccessChain: _access_chain(1),
         Op.ArrayLength: _array_length,
+        Op.UntypedVariableKHR: _untyped_variable,
+        Op.UntypedAccessChainKHR: _access_chain(0, untyped=True),
+        Op.UntypedInBoundsAccessChainKHR: _access_chain(0, untyped=True),
+        Op.UntypedPtrAccessChainKHR: _access_chain(1, untyped=True),
+        Op.UntypedInBoundsPtrAccessChainKHR: _access_chain(1, untyped=True),
+        Op.UntypedArrayLengthKHR: _untyped_array_length,
         Op.AtomicLoad: _atomic(NUMBER, (), (3, 4)),
         Op.AtomicStore: _atomic(NUMBER, (3,), (1, 2), pointer=0),
         Op.AtomicExchange: _atomic(NUMBER, (5,), (3, 4)),

@@ -1,0 +1,128 @@
+"""Pointers as values: which array each scope instance points into, and to which of its elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.reference.load_store import Place, load_from, store_to
+from cts.reference.selections import holds
+from cts.reference.state import State
+from cts.reference.trees import Tree
+from cts.reference.values import join
+from cts.reference.variables import define
+from generators.errors import GeneratorError
+from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
+from generators.program.memory import Array
+from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore, pointee
+from generators.program.values import Pointer, PointerType, literal
+from generators.types import COMPONENT_TYPES
+
+_ZERO = literal(COMPONENT_TYPES["u32"], 0)
+"""An operand that the places of this module stand for."""
+
+
+def element_pointer(state: State, operation: ElementPointer) -> None:
+    """Point to the element (SPIR-V, OpAccessChain).
+
+    Raises:
+        GeneratorError: there is no such descriptor.
+    """
+    index = state.scalar(operation.index)
+    count = len(operation.arrays)
+    which = np.zeros(len(index), np.uint64) if operation.which is None else state.scalar(operation.which)
+    if (which >= count).any():
+        raise GeneratorError(f"{operation.result.name}: descriptor {int(which.max())} of {count}; give one that is there (VK-DES-01)")
+    if operation.which is not None and not operation.non_uniform and len(np.unique(which)) > 1:
+        raise GeneratorError(f"{operation.result.name}: the number of the descriptor differs; say that it may (VK-DES-02)")
+    point(state, operation.result, operation.arrays, which, index)
+
+
+def point(state: State, result: Pointer, arrays: tuple[Array, ...], which: np.ndarray, index: np.ndarray) -> None:
+    """Give ``result`` the element ``index`` of ``arrays[which]``, both uint64 of shape (instances,)."""
+    known = state.pointed
+    numbers = np.array([known.setdefault(array, len(known)) for array in arrays], np.uint64)
+    state.aggregates[result.name] = (numbers[which.astype(np.int64)], index)
+
+
+def parts_of(state: State, pointer: Pointer) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the arrays that a pointer leads into, and of their elements: uint64, (instances,)."""
+    which, index = state.aggregates[pointer.name]
+    return which, index
+
+
+def pointer_select(state: State, operation: PointerSelect) -> None:
+    """Choose by the condition (SPIR-V, OpSelect)."""
+    chosen = holds(state, operation.condition)
+    then, otherwise = parts_of(state, operation.then), parts_of(state, operation.otherwise)
+    parts: Tree = tuple(np.where(chosen, one, other) for one, other in zip(then, otherwise, strict=True))
+    define(state, operation.result.name, parts)
+
+
+def pointer_moved(state: State, operation: PointerMoved) -> None:
+    """Go on by elements (SPIR-V, OpPtrAccessChain)."""
+    which, index = parts_of(state, operation.pointer)
+    distance = state.scalar(operation.elements)
+    define(state, operation.result.name, (which, index + distance))
+
+
+def pointer_load(state: State, operation: PointerLoad) -> None:
+    """Load from the array that each scope instance points into."""
+    load_at(state, operation, places(state, operation))
+
+
+def pointer_store(state: State, operation: PointerStore) -> None:
+    """Store to the array that each scope instance points into.
+
+    Raises:
+        GeneratorError: the stride is 0 (KHR-STORE-02).
+    """
+    if not state.scalar(operation.stride).all():
+        raise GeneratorError(f"the store of {operation.matrix.name} has stride 0; a store needs a greater one (KHR-STORE-02)")
+    store_at(state, operation, places(state, operation))
+
+
+Parts = list[tuple[np.ndarray, Place]]
+"""Positions of executing scope instances, each with the place of their matrices in one array."""
+
+
+def places(state: State, operation: PointerLoad | PointerStore) -> Parts:
+    """Return where the matrices are. An array has the pointee of the pointer, and its unit of strides."""
+    which, index = parts_of(state, operation.pointer)
+    stride = state.scalar(operation.stride)
+    arrays = list(state.pointed)
+    found: Parts = []
+    for number in np.unique(which):
+        positions = np.flatnonzero(which == number)
+        array = _seen_through(arrays[int(number)], operation.pointer.type)
+        at = Place(array, index[positions].tolist(), stride[positions].tolist(), layout_value(operation.layout))
+        found.append((positions, at))
+    return found
+
+
+def _seen_through(array: Array, type_: PointerType) -> Array:
+    """Return the array as a pointer sees it. The pointee of a typed pointer is the array's (SPIR-V, OpAccessChain).
+
+    Raises:
+        GeneratorError: it is not.
+    """
+    if pointee(type_) != array.pointee or type_.untyped is not array.is_untyped:
+        raise GeneratorError(f"a pointer to {pointee(type_)} leads into {array.name}; give the array an alias of that pointee")
+    return array
+
+
+def load_at(state: State, operation: PointerLoad, parts: Parts) -> None:
+    """Load from places of any arrays."""
+    pieces = []
+    for positions, at in parts:
+        part = state.part(positions)
+        access = MatrixLoad(operation.result, at.array, _ZERO, _ZERO, operation.layout, operation.memory)
+        load_from(part, access, at)
+        pieces.append((positions, part.matrices[operation.result.name]))
+    state.matrices[operation.result.name] = join(pieces)
+
+
+def store_at(state: State, operation: PointerStore, parts: Parts) -> None:
+    """Store to places of any arrays."""
+    for positions, at in parts:
+        part = state.part(positions)
+        store_to(part, MatrixStore(operation.matrix, at.array, _ZERO, _ZERO, operation.layout, operation.memory), at)

@@ -1,0 +1,1 @@
+"""The families of SPV_KHR_variable_pointers."""

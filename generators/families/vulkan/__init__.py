@@ -1,0 +1,1 @@
+"""The families of Vulkan and of SPIR-V itself."""

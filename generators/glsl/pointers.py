@@ -1,0 +1,51 @@
+"""Pointers as values, as far as GLSL has them: an element of a buffer, which may be one of an array of buffers."""
+
+from __future__ import annotations
+
+from generators.errors import NotExpressible
+from generators.glsl.load_store import call_arguments
+from generators.glsl.shader import REFERENCE_MEMBER, Shader
+from generators.glsl.spelling import identifier
+from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
+
+
+def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
+    """Note what the pointer stands for, without a line of its own."""
+    array = operation.arrays[0]
+    if operation.which is None:
+        elements = shader.elements(array)
+    else:
+        if operation.non_uniform:
+            # glslang 16.6 decorates the index with NonUniform, and not the pointer that the access takes.
+            raise NotExpressible("glslang does not decorate the pointers of matrix accesses with NonUniform")
+        which = shader.text(operation.which)
+        elements = f"{identifier(array.descriptors)}[{which}].{REFERENCE_MEMBER}"
+    shader.pointers[operation.result.name] = elements, operation.index
+
+
+def emit_no_pointer(_: Shader, operation: PointerSelect | PointerMoved) -> None:
+    """Refuse what makes a pointer of other pointers.
+
+    Raises:
+        NotExpressible: always.
+    """
+    raise NotExpressible(f"GLSL has no pointers, which {operation.result.name} is")
+
+
+def emit_pointer_load(shader: Shader, load: PointerLoad) -> None:
+    """Write a load."""
+    if load.result.name not in shader.variables:
+        shader.line(f"{shader.assignee(load.result)};")
+    shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load)});")
+
+
+def emit_pointer_store(shader: Shader, store: PointerStore) -> None:
+    """Write a store."""
+    shader.line(f"coopMatStore({_arguments(shader, shader.text(store.matrix), store)});")
+
+
+def _arguments(shader: Shader, matrix: str, access: PointerLoad | PointerStore) -> str:
+    elements, first = shader.pointers[access.pointer.name]
+    if access.memory is not None:
+        raise NotExpressible("GLSL qualifies arrays, not accesses through pointers")
+    return call_arguments(shader, matrix, elements, first, access.stride, access.layout)

@@ -1,0 +1,158 @@
+"""Pointers as values: to elements of arrays, chosen, handed on and moved (SPV_KHR_variable_pointers, SPV_KHR_untyped_pointers), and
+descriptors chosen from an array of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from generators.program.control_flow import Branch, Condition, Loop, Switch, flattened
+from generators.program.functions import Call
+from generators.program.load_store import MemoryLayout, MemoryOperand
+from generators.program.memory import Array, Pointee
+from generators.program.operation import Operation
+from generators.program.values import Matrix, MatrixType, Pointer, PointerType, ScalarValue, is_pointer
+from generators.types import Layout, StorageClass
+
+
+@dataclass(frozen=True)
+class ElementPointer(Operation):
+    """``result`` points to element ``index`` (u32) of an array.
+
+    Attributes:
+        arrays: the array; or all arrays of an array of descriptors, in the order of its elements, which are one another's like.
+        which: the number of the descriptor (u32), None where there is one array.
+        non_uniform: whether ``which`` may differ among scope instances, and the shader says so (NonUniform).
+    """
+
+    result: Pointer
+    arrays: tuple[Array, ...]
+    index: ScalarValue
+    which: ScalarValue | None = None
+    non_uniform: bool = False
+
+
+@dataclass(frozen=True)
+class PointerSelect(Operation):
+    """OpSelect: ``result`` is ``then`` where the condition holds, else ``otherwise``; three pointers of one type."""
+
+    result: Pointer
+    condition: Condition
+    then: Pointer
+    otherwise: Pointer
+
+
+@dataclass(frozen=True)
+class PointerMoved(Operation):
+    """OpPtrAccessChain: ``result`` points ``elements`` (u32) elements further than ``pointer``. Both have one type, which is strided."""
+
+    result: Pointer
+    pointer: Pointer
+    elements: ScalarValue
+
+
+@dataclass(frozen=True)
+class PointerLoad(Operation):
+    """OpCooperativeMatrixLoadKHR: ``result`` is read from where ``pointer`` points to. ``stride`` counts its pointees, or bytes if it is
+    untyped."""
+
+    result: Matrix
+    pointer: Pointer
+    stride: ScalarValue
+    layout: MemoryLayout
+    memory: MemoryOperand | None = None
+
+
+@dataclass(frozen=True)
+class PointerStore(Operation):
+    """OpCooperativeMatrixStoreKHR: ``matrix`` is written to where ``pointer`` points to; ``stride`` as in PointerLoad."""
+
+    matrix: Matrix
+    pointer: Pointer
+    stride: ScalarValue
+    layout: MemoryLayout
+    memory: MemoryOperand | None = None
+
+
+def pointer_type(array: Array, strided: bool = False) -> PointerType:
+    """Return the type of pointers to elements of ``array``."""
+    return PointerType(array.pointee.component, array.pointee.lanes, array.storage, array.is_untyped, strided)
+
+
+def pointee(type_: PointerType) -> Pointee:
+    """Return what a pointer points to."""
+    return Pointee(type_.component, type_.lanes)
+
+
+def pointer_alignment(type_: MatrixType, layout: Layout, pointer: PointerType) -> int:
+    """Return the bytes to which an access through a pointer is aligned in every valid program; see ``guaranteed_alignment``."""
+    rows, columns = type_.shape
+    line = (columns if layout is Layout.ROW_MAJOR else rows) * type_.component.bytes
+    return max(math.gcd(16, line), pointer.component.bytes)
+
+
+def arrays_of(operation: Operation) -> Iterator[Array]:
+    """Yield the arrays that an operation names itself."""
+    for field in fields(operation):
+        value = getattr(operation, field.name)
+        yield from (one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Array))
+
+
+def variable_pointers(operations: Sequence[Operation]) -> Literal["none", "one_buffer", "any"]:
+    """Return which variable pointers a program has: none; or each is chosen among pointers into one storage buffer; or any others."""
+    everything = list(flattened(operations))
+    leads = _leads(everything)
+    variable: set[str] = set()
+    for operation in everything:
+        match operation:
+            case PointerSelect() | PointerMoved():
+                variable.add(operation.result.name)
+            case Branch() | Switch():
+                variable.update(merged.result.name for merged in operation.merged)
+            case Loop():
+                variable.update(carried.current.name for carried in operation.carried)
+            case Call():
+                variable.update(parameter.name for parameter in operation.function.parameters)
+                variable.update(() if operation.result is None else (operation.result.name,))
+    chosen = [leads[name] for name in variable if name in leads]
+    if not chosen:
+        return "none"
+    is_plain = all(len(arrays) == 1 and next(iter(arrays)).storage is StorageClass.STORAGE_BUFFER for arrays in chosen)
+    return "one_buffer" if is_plain else "any"
+
+
+def _leads(operations: Sequence[Operation]) -> dict[str, set[Array]]:
+    """Return the arrays that each pointer may lead to, by its name."""
+    leads: dict[str, set[Array]] = {}
+    flows = [flow for operation in operations for flow in _flows(operation)]
+    for operation in operations:
+        if isinstance(operation, ElementPointer):
+            leads[operation.result.name] = {array.owner for array in operation.arrays}
+    for _ in flows:
+        before = sum(map(len, leads.values()))
+        for source, target in flows:
+            if source in leads:
+                leads.setdefault(target, set()).update(leads[source])
+        if sum(map(len, leads.values())) == before:
+            break
+    return leads
+
+
+def _flows(operation: Operation) -> Iterator[tuple[str, str]]:
+    """Yield the names of pointers from which other pointers come, each with the name of that pointer."""
+    match operation:
+        case PointerSelect():
+            yield from ((source.name, operation.result.name) for source in (operation.then, operation.otherwise))
+        case PointerMoved():
+            yield operation.pointer.name, operation.result.name
+        case Branch() | Switch():
+            yield from ((source.name, merged.result.name) for merged in operation.merged for source in merged.sources)
+        case Loop():
+            yield from ((source.name, one.current.name) for one in operation.carried for source in (one.initial, one.next))
+        case Call():
+            pairs = zip(operation.arguments, operation.function.parameters, strict=True)
+            yield from ((given.name, parameter.name) for given, parameter in pairs if is_pointer(given))
+            if operation.result is not None and operation.function.returned is not None:
+                yield operation.function.returned.name, operation.result.name

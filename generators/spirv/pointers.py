@@ -1,0 +1,97 @@
+"""Pointers as values: access chains, OpSelect, OpPtrAccessChain, and matrix accesses through what they give."""
+
+from __future__ import annotations
+
+from generators.program.load_store import layout_value
+from generators.program.pointers import (
+    ElementPointer,
+    PointerLoad,
+    PointerMoved,
+    PointerSelect,
+    PointerStore,
+    pointee,
+    pointer_alignment,
+    variable_pointers,
+)
+from generators.program.program import Program
+from generators.program.values import MatrixType, Operand, PointerType
+from generators.spirv.declarations import STORAGE, element_pointer, pointee_in
+from generators.spirv.enumerants import Capability, Op
+from generators.spirv.load_store import access_operands, layout_id
+from generators.spirv.module import Module
+from generators.spirv.selections import emit_condition
+from generators.spirv.shader import Shader
+from generators.types import StorageClass
+
+_CAPABILITIES = {"one_buffer": Capability.VariablePointersStorageBuffer, "any": Capability.VariablePointers}
+
+
+def require_variable_pointers(module: Module, program: Program) -> None:
+    """Declare the capability that the program's variable pointers need, if it has any."""
+    kind = variable_pointers(program.operations)
+    if kind != "none":
+        module.require(_CAPABILITIES[kind])
+
+
+def emit_element_pointer(shader: Shader, operation: ElementPointer) -> None:
+    """Emit an access chain."""
+    array, type_ = operation.arrays[0], operation.result.type
+    index = shader.id(operation.index)
+    if operation.which is None:
+        shader.element_pointer(array, index, type_, result=shader.define(operation.result))
+        return
+    which = shader.id(operation.which)
+    is_constant = isinstance(operation.which, Operand) and operation.which.source in ("literal", "specialization")
+    shader.descriptor_pointer(array, which, is_constant, index, type_, operation.non_uniform, result=shader.define(operation.result))
+
+
+def emit_pointer_select(shader: Shader, operation: PointerSelect) -> None:
+    """Emit OpSelect of pointers."""
+    type_, condition = element_pointer(shader.module, operation.result.type), emit_condition(shader, operation.condition)
+    then, otherwise = shader.define(operation.then), shader.define(operation.otherwise)
+    shader.module.value(Op.Select, type_, condition, then, otherwise, result=shader.define(operation.result))
+
+
+def emit_pointer_moved(shader: Shader, operation: PointerMoved) -> None:
+    """Emit OpPtrAccessChain, or OpUntypedPtrAccessChainKHR with the element as Base Type."""
+    module, type_ = shader.module, operation.result.type
+    pointer, elements, result = shader.define(operation.pointer), shader.id(operation.elements), shader.define(operation.result)
+    if not type_.untyped:
+        module.value(Op.PtrAccessChain, element_pointer(module, type_), pointer, elements, result=result)
+        return
+    element = pointee_in(module, pointee(type_), STORAGE[type_.storage])
+    module.value(Op.UntypedPtrAccessChainKHR, element_pointer(module, type_), element, pointer, elements, result=result)
+
+
+def emit_pointer_load(shader: Shader, operation: PointerLoad) -> None:
+    """Emit a load."""
+    type_ = operation.result.type
+    shader.module.value(
+        Op.CooperativeMatrixLoadKHR,
+        shader.matrix_type(type_),
+        shader.define(operation.pointer),
+        layout_id(shader, operation.layout),
+        shader.id(operation.stride),
+        *_memory_operands(shader, operation, type_, writes=False),
+        result=shader.define(operation.result),
+    )
+
+
+def emit_pointer_store(shader: Shader, operation: PointerStore) -> None:
+    """Emit a store."""
+    shader.module.instruction(
+        Op.CooperativeMatrixStoreKHR,
+        shader.define(operation.pointer),
+        shader.define(operation.matrix),
+        layout_id(shader, operation.layout),
+        shader.id(operation.stride),
+        *_memory_operands(shader, operation, operation.matrix.type, writes=True),
+    )
+
+
+def _memory_operands(shader: Shader, access: PointerLoad | PointerStore, type_: MatrixType, writes: bool) -> tuple[int, ...]:
+    pointer: PointerType = access.pointer.type
+    alignment = pointer_alignment(type_, layout_value(access.layout), pointer)
+    shared = shader.is_shared_storage(pointer.storage)
+    is_physical = pointer.storage is StorageClass.PHYSICAL_STORAGE_BUFFER
+    return access_operands(shader, shared, is_physical, type_, alignment, access.memory, writes)

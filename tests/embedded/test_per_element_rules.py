@@ -173,3 +173,42 @@ def test_a_device_that_is_not_strict_goes_on_after_a_store() -> None:
 def test_a_store_in_a_callback_is_the_message_of_the_instruction(forbidden) -> None:
     text = forbidden(per_element(RULES["a store to a buffer"][0]), NUMBERS)
     assert text.startswith("OpStore"), "the instruction in the function is named"
+
+
+OWN_WORD = "%i = OpIMul %u32 %row %u32_4\n%at = OpIAdd %u32 %i %column\n"
+STORE = "%p = OpAccessChain %ptr_out %output %s32_0 %{}\nOpStore %p %x\n"
+
+
+def test_calls_for_elements_may_store_to_words_of_their_own(result) -> None:
+    """F-CM2-10: whoever calls the function, and however often, the words are the same."""
+    stores = OWN_WORD + "%other = OpISub %u32 %u32_15 %at\n" + STORE.format("other") + "OpReturnValue %u32_1"
+    body = load("square") + APPLY.format("")
+    functions = function(stores)
+    types = [line for line in functions.splitlines() if "OpType" in line]
+    rest = [line for line in functions.splitlines() if line not in types]
+    module = shader(body, SQUARE + "\n".join(types), functions="\n".join(rest), capabilities=CAPABILITIES)
+    assert result(module, NUMBERS)[:16].tolist() == NUMBERS.view("u4")[:16][::-1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "message"),
+    [
+        ("the word of another element", STORE.format("column") + "OpReturnValue %x", "calls for several elements write"),
+        (
+            "a word that it reads",
+            OWN_WORD
+            + "%p = OpAccessChain %ptr_out %output %s32_0 %at\n%old = OpLoad %u32 %p\n%new = OpIAdd %u32 %old %x\n"
+            + "OpStore %p %new\nOpReturnValue %x",
+            "read and write",
+        ),
+        (
+            "a word that it reads afterwards",
+            OWN_WORD + STORE.format("at") + "%new = OpLoad %u32 %p\nOpReturnValue %new",
+            "read and write",
+        ),
+    ],
+)
+def test_calls_for_elements_may_not_store_to(forbidden, what, body, message) -> None:
+    text = forbidden(per_element(function(body)), NUMBERS)
+    assert message in text
+    assert "[F-CM2-10]" in text

@@ -175,8 +175,11 @@ class _Case:
         stores = self.around.log is not None
 
         def write(writer: FunctionWriter) -> ScalarValue:
-            place = writer.do("add", writer.do("multiply", row, word(columns)), column)
-            log_place = writer.do("add", begin, place) if stores else None
+            place, log_place = None, None
+            if stores or self.around.words is not None:
+                place = writer.do("add", writer.do("multiply", row, word(columns)), column)
+            if stores and place is not None:
+                log_place = writer.do("add", begin, place)
             given = Given(row, column, _raised(writer, x), x, self.around, place, log_place, None, self.lower)
             return BODIES[parameters.body].write(writer, given)
 

@@ -26,7 +26,7 @@ class Given:
         p, q, x: u32: two numbers of the place, and the element. Each of them changes what a body returns.
         value: the element, of the component type.
         around: what else there is.
-        place: the number of the element in its matrix.
+        place: the number of the element in its matrix, where a body needs it; in the block of a decode function.
         log_place: the word of the buffer to write that is the element's, where there is one.
         pointer: to the block of a decode function; None in an operation on elements.
         lower: converts a u32 to the result.
@@ -37,7 +37,7 @@ class Given:
     x: ScalarValue
     value: Scalar
     around: Surroundings
-    place: ScalarValue
+    place: ScalarValue | None
     log_place: ScalarValue | None
     pointer: BlockPointer | None
     lower: Callable[[FunctionWriter, ScalarValue], ScalarValue]
@@ -217,7 +217,8 @@ def _vector(writer: FunctionWriter, given: Given) -> ScalarValue:
 
 def _bytes(writer: FunctionWriter, given: Given) -> ScalarValue:
     """Unpack a byte whose number is computed, of words in a buffer or in the block."""
-    index: ScalarValue = given.place
+    index = given.place
+    assert index is not None, "the body needs the element's number"
     if given.pointer is not None:
         index = writer.do("xor", given.q, word(13))
         packed: ScalarValue = writer.member(given.pointer, writer.do("shift_right", index, word(2)))

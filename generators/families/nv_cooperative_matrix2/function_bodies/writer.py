@@ -83,11 +83,11 @@ class FunctionWriter:
 
     def weighted(self, *terms: tuple[int, ScalarValue]) -> Scalar:
         """Return a sum of u32 terms, each multiplied by its factor."""
-        total: Scalar | None = None
+        total: ScalarValue | None = None
         for factor, term in terms:
-            product = self.do("multiply", term, word(factor))
+            product = term if factor == 1 else self.do("multiply", term, word(factor))
             total = product if total is None else self.do("add", total, product)
-        assert total is not None, "a sum has terms"
+        assert isinstance(total, Value), "a sum has terms, and a literal alone is none"
         return total
 
     def extended(self, which: ExtendedName, *operands: ScalarValue) -> Scalar:

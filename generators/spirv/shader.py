@@ -279,7 +279,7 @@ class Shader:
 
         for array in self.program.arrays:
             if array.storage is ArrayStorage.WORKGROUP:
-                if array.array_stride is not None:
+                if array.array_stride is not None or array.pointer_stride is not None:
                     raise GeneratorError(f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride")
                 type_ = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length))
                 variable = module.variable(pointer(module, StorageClass.Workgroup, type_), StorageClass.Workgroup, array.name)
@@ -321,9 +321,9 @@ class Shader:
 
     def _element_pointer(self, array: Array) -> int:
         storage, type_ = _STORAGE[array.storage], self.pointee(array)
-        if array.other_stride is None:
+        if array.ignored_stride is None:
             return pointer(self.module, storage, type_)
-        return strided_pointer(self.module, storage, type_, array.other_stride)
+        return strided_pointer(self.module, storage, type_, array.ignored_stride)
 
     def _array_block(self, array: Array) -> int:
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride

@@ -124,7 +124,7 @@ def _both_in_elements(reading: Reading) -> Place:
 
 
 def _by_array_stride(reading: Reading) -> Place:
-    unit = reading.at.array.array_stride or reading.at.array.pointee.bytes
+    unit = reading.at.array.ignored_stride or reading.at.array.pointee.bytes
     return replace(reading.in_bytes, first=_firsts(reading, unit), stride=_strides(reading, unit))
 
 
@@ -243,7 +243,7 @@ def address_defects(program: Program) -> Iterator[Defect]:
         yield from each_and_all(stores, id_, "matrix", stored, step, access="stored")
         if loads and stores:
             yield Defect(id_, dict.fromkeys(accesses, step), {"matrix": EVERY, "access": "loaded and stored"})
-    decorated: list[Access] = [one for one in accesses if one.array.other_stride is not None]
+    decorated: list[Access] = [one for one in accesses if one.array.ignored_stride is not None]
     if decorated:
         yield Defect("load_store.array_stride_as_element", dict.fromkeys(decorated, _bent(_by_array_stride)))
     if program.instances > 1:

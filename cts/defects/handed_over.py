@@ -8,6 +8,7 @@ from dataclasses import replace
 from cts.defects.addresses import Access, access_at
 from cts.defects.defect import Defect, every, named
 from cts.defects.evaluation import Substitute
+from cts.defects.glossary import ParameterValue
 from cts.reference.load_store import load, place
 from cts.reference.state import State
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -85,13 +86,13 @@ def _array_strides(program: Program) -> Iterator[Defect]:
 
     def step(state: State, access: Access) -> None:
         at = place(state, access)
-        assert at.array.other_stride is not None
-        times = at.array.other_stride // at.array.pointee.bytes
+        assert at.array.ignored_stride is not None
+        times = at.array.ignored_stride // at.array.pointee.bytes
         access_at(state, access, replace(at, stride=[stride * times for stride in at.stride]))
 
     for array in program.arrays:
-        if array.other_stride is not None:
+        if array.ignored_stride is not None:
             accesses: list[Access] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
             users: list[Operation] = [access for access in accesses if access.array == array]
-            parameters = {"array": array.name, "bytes": array.array_stride}
+            parameters: dict[str, ParameterValue] = {"array": array.name, "bytes": array.ignored_stride}
             yield Defect("memory.stride_in_array_strides", dict.fromkeys(users, step), parameters)

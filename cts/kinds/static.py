@@ -62,7 +62,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
     if "glsl" in wanted:
         shown["glsl"] = "// a static case is a module alone\n"
     if "spirv" in wanted:
-        shown["spirv"] = _text(check.module)
+        shown["spirv"] = module_text(check.module)
     return shown
 
 
@@ -91,11 +91,16 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
     )
     with writing(folder):
         (folder / "module.spv").write_bytes(check.module)
-        (folder / "module.spvasm").write_text(_text(check.module), encoding="utf-8")
+        (folder / "module.spvasm").write_text(module_text(check.module), encoding="utf-8")
         (folder / README).write_text(text, encoding="utf-8")
 
 
-def _text(module: bytes) -> str:
+def module_text(module: bytes) -> str:
+    """Return the disassembly of a module; of one in which an instruction ends early, a comment that says so."""
     from generators.spirv.disassemble import disassemble
+    from generators.spirv.reader import NotSpirv
 
-    return disassemble(module)
+    try:
+        return disassemble(module)
+    except NotSpirv as why:
+        return f"; this module cannot be disassembled, which is what a validator must find: {why}\n"

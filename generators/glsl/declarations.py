@@ -112,6 +112,8 @@ def _elements(shader: Shader, array: Array, name: str) -> str:
     """The array as the member of a block."""
     if array.other_stride is not None:
         raise NotExpressible(f"GLSL gives arrays the stride of their elements, so that '{array.name}' cannot have {array.array_stride}")
+    if array.pointer_stride is not None:
+        raise NotExpressible("GLSL has no pointers whose elements have a stride of their own")
     qualifiers = qualify(array, shader.program.operations).qualifiers
     if "nontemporal" in qualifiers:
         shader.require("GL_EXT_nontemporal_keyword")

@@ -99,10 +99,17 @@ class ProgramBuilder:
         return self.workgroup_count * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
 
     def array(
-        self, name: str, pointee: Pointee, length: Extent, storage: StorageClass, role: Role, array_stride: int | None = None
+        self,
+        name: str,
+        pointee: Pointee,
+        length: Extent,
+        storage: StorageClass,
+        role: Role,
+        array_stride: int | None = None,
+        pointer_stride: int | None = None,
     ) -> Array:
         """Declares an array of ``length`` elements."""
-        return self.declare(Array(name, pointee, length, storage, role, array_stride))
+        return self.declare(Array(name, pointee, length, storage, role, array_stride, pointer_stride))
 
     def declare(self, array: Array) -> Array:
         """Declares an array."""

@@ -45,7 +45,8 @@ class Array:
         role: ``input`` is never written by the shader (NonWritable); ``output`` starts as poison; ``inout`` starts with the subcase's
             data and is judged like an output; ``scratch`` is workgroup memory, which has no contents before or after.
         length: a literal; of workgroup memory it may be a specialization constant.
-        array_stride: the ArrayStride decoration in bytes; None for the element's size. It must be ignored (KHR-PTR-03).
+        array_stride: the ArrayStride decoration of the type, in bytes; None for the element's size. It must be ignored (KHR-PTR-03).
+        pointer_stride: that of pointers to its elements, which must be ignored too; None for the same as the array's.
         pointers: how the shader points into it. Through untyped pointers strides of matrices count bytes (UP-MAT-02).
         block: byte offset of the array in an explicitly laid out block of workgroup memory; None where the memory has no explicit layout.
         alias_of: the array whose bytes it has. Of workgroup memory both are blocks that begin at the same byte; of a buffer this one is
@@ -59,6 +60,7 @@ class Array:
     storage: StorageClass
     role: Role
     array_stride: int | None = None
+    pointer_stride: int | None = None
     pointers: Pointers = "typed"
     block: int | None = None
     alias_of: Array | None = None
@@ -98,3 +100,8 @@ class Array:
     def other_stride(self) -> int | None:
         """The ArrayStride decoration in bytes where it is not the element's size, else None."""
         return None if self.array_stride == self.pointee.bytes else self.array_stride
+
+    @property
+    def ignored_stride(self) -> int | None:
+        """Return the ArrayStride decoration of pointers to elements, in bytes, where it is not the element's size, else None."""
+        return self.other_stride if self.pointer_stride is None else self.pointer_stride

@@ -15,12 +15,14 @@ from generators.spirv.numbers import NumberType, hexadecimal_bits
 from generators.spirv.versions import version_word
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
+_ENDS_EARLY = "..."
 _FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
 
 
 def assemble(text: str) -> bytes:
     """The SPIR-V 1.6 module that ``text`` describes, an instruction a line, little-endian words. Where a value is not in a table of
-    enumerants its number does as well, so that a module may be as wrong as it has to be.
+    enumerants its number does as well, and an instruction may end early, where ``...`` is its last token, so that a module may be as wrong
+    as it has to be.
 
     Raises:
         GeneratorError: a line is not an instruction that the tables know, with the operands that it takes.
@@ -54,7 +56,8 @@ class _Assembler:
         if len(tokens) > 2 and tokens[1] == "=":
             result, tokens = self._id(tokens[0]), tokens[2:]
         op = Op.named(tokens[0].removeprefix("Op"))
-        rest = iter(tokens[1:])
+        ends_early = tokens[-1] == _ENDS_EARLY
+        rest = iter(tokens[1:-1] if ends_early else tokens[1:])
         words: list[int] = []
         for kind, quantifier in GRAMMAR.instructions[op].operands:
             if kind == "R":
@@ -67,7 +70,12 @@ class _Assembler:
                     if quantifier == "?":
                         break
             else:
-                words += self._operand(kind, next(rest), rest, words)
+                operand = next(rest, None)
+                if operand is None and ends_early:
+                    break
+                if operand is None:
+                    raise ValueError(f"{tokens[0]} has further operands; write {_ENDS_EARLY} to end it here")
+                words += self._operand(kind, operand, rest, words)
         if left := list(rest):
             raise ValueError(f"operands left over: {' '.join(left)}")
         self._note(op, words)

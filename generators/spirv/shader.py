@@ -451,7 +451,7 @@ class Shader:
         """Declares an array of workgroup memory, in a block of its own where its layout is explicit."""
         module, storage = self.module, StorageClass.Workgroup
         if array.block is None:
-            if array.array_stride is not None:
+            if array.array_stride is not None or array.pointer_stride is not None:
                 raise GeneratorError(f"array {array.name}: workgroup memory has no explicit layout, so leave out array_stride")
             if array.is_untyped or is_aliased:
                 raise GeneratorError(f"array {array.name}: untyped pointers and aliases need an explicit layout; give the block")
@@ -477,9 +477,9 @@ class Shader:
         storage, type_ = STORAGE[array.storage], self.pointee(array)
         if array.is_untyped:
             return untyped_pointer(self.module, storage)
-        if array.other_stride is None:
+        if array.ignored_stride is None:
             return pointer(self.module, storage, type_)
-        return strided_pointer(self.module, storage, type_, array.other_stride)
+        return strided_pointer(self.module, storage, type_, array.ignored_stride)
 
     def _array_block(self, array: Array) -> int:
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride

@@ -39,6 +39,7 @@ def load_store() -> Callable[..., Program]:
         alignment: int | None = None,
         layout: Layout = Layout.ROW_MAJOR,
         array_stride: int | None = None,
+        pointer_stride: int | None = None,
         subgroups: int = 1,
     ) -> Program:
         builder = ProgramBuilder(scope, subgroups)
@@ -59,8 +60,8 @@ def load_store() -> Callable[..., Program]:
             builder.barrier()
             copy(builder, taken, scratch)
         else:
-            given = builder.array("given", element, length, storage, "input", array_stride)
-            taken = builder.array("taken", element, length, storage, "output", array_stride)
+            given = builder.array("given", element, length, storage, "input", array_stride, pointer_stride)
+            taken = builder.array("taken", element, length, storage, "output", array_stride, pointer_stride)
             builder.store(builder.load("matrix", type_, given, first, stride, layout, read), taken, first, stride, layout, write)
         return builder.build()
 

@@ -307,6 +307,14 @@ def test_an_array_stride_decorates_the_array_and_the_pointer(load_store: Build) 
     assert all(f" {strides[declared.index('OpTypePointer')]} " in line for line in _lines(module, "OpAccessChain"))
 
 
+@pytest.mark.parametrize("source", ["literal", "push_constant"])
+def test_a_stride_of_the_pointer_decorates_the_pointer_alone(load_store: Build, source: str) -> None:
+    module = emit(load_store(pointer_stride=64, source=source))
+    strides = [line.split()[1] for line in _lines(module, "ArrayStride 64")]
+    assert [_lines(module, rf"{id_} = ")[0].split()[2] for id_ in strides] == ["OpTypePointer"]
+    assert all(f" {strides[0]} " in line for line in _lines(module, "OpAccessChain") if "given" in line or "taken" in line)
+
+
 def test_an_array_stride_with_a_first_element_is_refused(load_store: Build) -> None:
     with pytest.raises(GeneratorError, match=r"array given: .* use the literal u32 0"):
         emit(load_store(array_stride=64, source="push_constant"))

@@ -50,6 +50,7 @@ def _load_store_arguments() -> Iterator[dict[str, Any]]:
         yield {"mask": mask, "alignment": 16 if mask and mask & MemoryAccess.ALIGNED else None, "storage": storage}
     for storage in (StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER):
         yield {"array_stride": 64, "storage": storage}
+        yield {"pointer_stride": 64, "storage": storage}
 
 
 MULADDS: tuple[dict[str, Any], ...] = (

@@ -60,6 +60,7 @@ Form = Literal[
     "in_place",
     "tiles",
     "array_stride",
+    "pointer_stride",
 ]
 """Who writes and who reads; see the functions that write them."""
 
@@ -365,6 +366,17 @@ def _array_stride(parts: Parts) -> None:
     parts.store(parts.load("matrix", source, zero, parts.read), target, zero, parts.written)
 
 
+def _pointer_stride(parts: Parts) -> None:
+    """Load and store through pointers with an ArrayStride of three elements, to arrays whose elements are adjacent (KHR-PTR-03)."""
+    builder, pointee, length = parts.builder, parts.tiles.pointee, parts.tiles.length
+    stride = 3 * pointee.bytes
+    storage = parts.parameters.storage
+    source = builder.array("source", pointee, length, storage, "input", pointer_stride=stride)
+    target = builder.array("target", pointee, length, storage, "output", pointer_stride=stride)
+    at = parts.begin("own")
+    parts.store(parts.load("matrix", source, at, parts.read), target, at, parts.written)
+
+
 _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
     {
         "subgroup": lambda parts: _between_instances(parts, MemoryScope.SUBGROUP),
@@ -382,6 +394,7 @@ _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
         "in_place": _in_place,
         "tiles": _in_tiles,
         "array_stride": _array_stride,
+        "pointer_stride": _pointer_stride,
     }
 )
 

@@ -10,7 +10,7 @@ from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
-from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength
+from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength, OthersCounted
 from generators.program.values import ScalarValue
 from generators.program.variables import Path, Variable
 
@@ -75,3 +75,13 @@ def components_updated(state: State, operation: ComponentsUpdated) -> None:
     variable, path = operation.target, indices(state, operation.target.type, operation.target_path)
     tree = changed(variable.type, state.variables.get(variable.name), path, MatrixValue(source.component, new))
     state.set_variable(variable.name, tree)
+
+
+def others_counted(state: State, operation: OthersCounted) -> None:
+    """Nothing was counted.
+
+    Raises:
+        GeneratorError: an element of the matrix is not as expected, so the number depends on the implementation (F-KHR-3).
+    """
+    if (_get(state, operation.variable, ()).numbers != _number(state, operation.expected)).any():
+        raise GeneratorError(f"{operation.variable.name} has other elements than those that are expected; fill it with one number")

@@ -12,7 +12,7 @@ from cts.reference.composites import construct, copy_memory, copy_object, extrac
 from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.conversion import convert
-from cts.reference.elements import components_updated, length
+from cts.reference.elements import components_updated, length, others_counted
 from cts.reference.elementwise import arithmetic, negate, times_scalar
 from cts.reference.extended import extended
 from cts.reference.functions import call
@@ -39,7 +39,7 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
-from generators.program.elements import ComponentsUpdated, MatrixLength
+from generators.program.elements import ComponentsUpdated, MatrixLength, OthersCounted
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.extended import Extended
 from generators.program.functions import Call
@@ -97,6 +97,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         MatrixConvert: convert,
         ComponentsUpdated: components_updated,
         MatrixLength: length,
+        OthersCounted: others_counted,
         CompositeConstruct: construct,
         CompositeExtract: extract,
         CompositeInsert: insert,

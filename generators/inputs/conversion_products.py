@@ -10,9 +10,13 @@ import math
 import numpy as np
 
 from generators.inputs.conversions import Step
-from generators.inputs.whole_numbers import budget, up_to
+from generators.inputs.whole_numbers import budget, up_to, wide_factors
 from generators.numerics.formats import encode, largest_finite, largest_whole
 from generators.property_rows import PropertyRow
+from generators.types import ComponentType
+
+_PRODUCTS, _WHOLE = 5, 8
+"""The share of products, 5 of 8, in sums that are exact: more than half, for factors that need all bits."""
 
 Elements = dict[str, np.ndarray]
 """Bits of ``a`` (instances, M, K), ``b`` (instances, K, N) and ``c`` (instances, M, N)."""
@@ -27,16 +31,10 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
     source of an integer has fractions, which the conversion drops."""
     shapes = _shapes(row, instances)
     source, target = step.source, step.target
-    if target.is_float:
-        # Half of the budget of exact sums for the products, the rest for C.
-        most = budget(row) // 2 + 1
-        even = math.isqrt(most // row.k)
-        shared = max(1, min(even, largest_whole(source), largest_whole(target)))
-        other = max(1, min(most // (row.k * shared), largest_whole(row.a)))
-        addend = min(most - 1, largest_whole(row.c))
-    else:
-        shared, other, addend = min(largest_whole(source) >> 1, largest_whole(target)), largest_whole(target), largest_whole(row.c)
     signed = all(t.is_float or t.is_signed for t in (source, target))
+    if target.is_float:
+        return _wide(row, source, use, shapes, signed, rng)
+    shared, other, addend = min(largest_whole(source) >> 1, largest_whole(target)), largest_whole(target), largest_whole(row.c)
     if not source.is_float and not target.is_float:
         # Integers wrap: every bit counts.
         given = np.frombuffer(rng.bytes(math.prod(shapes[use]) * source.bytes), source.bits_dtype).reshape(shapes[use])
@@ -48,6 +46,25 @@ def before(row: PropertyRow, step: Step, use: str, instances: int, rng: np.rando
         kept = widened.astype(source.dtype).astype(np.float64) == widened
         converted = np.where(kept, widened, converted)
     return _others(row, use, shapes, (other, addend), rng) | {use: encode(source, converted)}
+
+
+def _wide(
+    row: PropertyRow, source: ComponentType, use: str, shapes: dict[str, tuple[int, int, int]], signed: bool, rng: np.random.Generator
+) -> Elements:
+    """Draw whole numbers, of which factors that are alone in their line have all bits of their type, or of the sum."""
+    most = budget(row) * _PRODUCTS // _WHOLE
+    limits = {name: min(component, largest_whole(source if name == use else row.a)) for name, component in _largest(row).items()}
+    a, b = wide_factors((shapes["a"], shapes["b"]), max(row.k, most), (limits["a"], limits["b"]), rng)
+    c = up_to(min(budget(row) - most, largest_whole(row.c)), shapes["c"], rng)
+    numbers = {"a": a, "b": b}
+    if not signed:
+        numbers[use] = np.abs(numbers[use])
+    encoded = {name: encode(source if name == use else row.a, values.astype(np.float64)) for name, values in numbers.items()}
+    return encoded | {"c": encode(row.c, c)}
+
+
+def _largest(row: PropertyRow) -> dict[str, int]:
+    return {"a": largest_whole(row.a), "b": largest_whole(row.b)}
 
 
 def _others(
@@ -74,12 +91,23 @@ def after(row: PropertyRow, step: Step, instances: int, rng: np.random.Generator
         limit = int(min(largest_finite(target), 2.0**30))
     else:
         limit = 1 << 31
-    half = (limit - 1) // 2
-    factor = max(1, min(math.isqrt(half // row.k), largest_whole(row.a)))
     signed = (row.result.is_float or row.result.is_signed) and (target.is_float or target.is_signed or not row.result.is_float)
-    addend = up_to(min(half, limit - 1 - row.k * factor * factor), shapes["c"], rng, signed)
+    if row.result.is_float and (limit - 1) * _PRODUCTS // _WHOLE >= row.k:
+        most = (limit - 1) * _PRODUCTS // _WHOLE
+        largest = _largest(row)
+        a, b = wide_factors((shapes["a"], shapes["b"]), most, (largest["a"], largest["b"]), rng)
+        c = up_to(limit - 1 - most, shapes["c"], rng)
+        if not signed:
+            a, b, c = np.abs(a), np.abs(b), np.abs(c)
+    else:
+        half = (limit - 1) // 2
+        factor = max(1, min(math.isqrt(half // row.k), largest_whole(row.a)))
+        c = up_to(min(half, limit - 1 - row.k * factor * factor), shapes["c"], rng, signed)
+        a = up_to(factor, shapes["a"], rng, signed and (row.a.is_float or row.a.is_signed))
+        b = up_to(factor, shapes["b"], rng, signed and (row.b.is_float or row.b.is_signed))
     scale = 1 / quarters
-    c = addend.astype(np.float64) * scale if row.result.is_float else addend
-    a = up_to(factor, shapes["a"], rng, signed and (row.a.is_float or row.a.is_signed)).astype(np.float64)
-    b = up_to(factor, shapes["b"], rng, signed and (row.b.is_float or row.b.is_signed))
-    return {"a": encode(row.a, a * scale if row.a.is_float else a), "b": encode(row.b, b), "c": encode(row.c, c)}
+    return {
+        "a": encode(row.a, a * scale if row.a.is_float else a),
+        "b": encode(row.b, b),
+        "c": encode(row.c, c.astype(np.float64) * scale if row.result.is_float else c),
+    }

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.stated import Effect
 from generators.program.values import MatrixType, Scalar, ScalarValue
@@ -67,3 +68,14 @@ class ComponentsUpdated(Effect):
         type_ = part_type(self.source.type, self.source_path)
         assert isinstance(type_, MatrixType), "source_path leads to a matrix"
         return type_
+
+
+@dataclass(frozen=True)
+class OthersCounted(Effect):
+    """Every invocation has added to element ``index`` of ``counter``, a buffer of u32, how many components below the length of its type
+    the matrix in ``variable`` has that are not ``expected``. All elements of the matrix are, so nothing was added (KHR-LEN-02)."""
+
+    counter: Array
+    index: int
+    variable: Variable
+    expected: ScalarValue

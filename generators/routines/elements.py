@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from generators.errors import GeneratorError
+from generators.program.arrays import AtomicAdd
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeExtract, CompositeInsert
 from generators.program.control_flow import Condition
-from generators.program.elements import ComponentsUpdated, MatrixLength
-from generators.program.values import Scalar, ScalarValue, Value
+from generators.program.elements import ComponentsUpdated, MatrixLength, OthersCounted
+from generators.program.values import MatrixType, Scalar, ScalarValue, Value
 
 
 def update_components(builder: ProgramBuilder, update: ComponentsUpdated) -> None:
@@ -31,6 +32,21 @@ def update_components(builder: ProgramBuilder, update: ComponentsUpdated) -> Non
         component = Value(builder.fresh("component"), U32)
         with builder.loop(component, length, [], start=builder.literal(update.leading)):
             _update(builder, update, component)
+
+
+def count_others(builder: ProgramBuilder, counted: OthersCounted) -> None:
+    """Count the components below the length of their type that are not as expected: a length that is too great finds others."""
+    type_ = counted.variable.type
+    assert isinstance(type_, MatrixType), "the variable holds a matrix"
+    with builder.stated(counted):
+        length, component = Value(builder.fresh("length"), U32), Value(builder.fresh("counted"), U32)
+        builder.add(MatrixLength(length, type_))
+        with builder.loop(component, length, []):
+            value = builder.get_scalar(builder.fresh("seen"), counted.variable, component)
+            with builder.arm() as other:
+                before = Value(builder.fresh("others"), U32)
+                builder.add(AtomicAdd(before, counted.counter, builder.literal(counted.index), builder.literal(1)))
+            builder.branch(Condition(value, "equal", counted.expected), (), other)
 
 
 def _update(builder: ProgramBuilder, update: ComponentsUpdated, index: int | Scalar) -> None:

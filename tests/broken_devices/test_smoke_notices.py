@@ -18,6 +18,7 @@ from cts.devices.embedded.spirv_types import MatrixType
 from cts.devices.embedded.translation import filled, null
 from cts.devices.embedded.values import blend, settle
 from cts.devices.embedded.workgroup import built_in
+from generators.numerics.rounding import to_bits
 from generators.spirv.enumerants import BuiltIn, Op
 from generators.types import Use
 from tests.broken_devices.smoke import noticed, wrong
@@ -173,6 +174,36 @@ def test_offsets_that_lose_their_upper_bits(bits, access, operation):
         return lambda memory, offsets, what: right(memory, offsets & (1 << bits) - 1, what)
 
     assert noticed("robustness", wrong("llvmpipe", Faults(operations={operation: losing})), access=access, cut="huge")
+
+
+def with_rounded_factor(operand: int, bits: int) -> Faults:
+    """Return the fault that multiply-adds take operand A (0) or B (1) with so many bits of its significand."""
+
+    def fault(right):
+        def handler(translation, words):
+            run, values, factor = right(translation, words), translation.values, words[2 + operand]
+
+            def broken():
+                before = values[factor]
+                if isinstance(before, np.ndarray) and before.dtype == np.float16:
+                    values[factor] = to_bits(before.astype(np.float64), bits).astype(np.float16)
+                result = run()
+                values[factor] = before
+                return result
+
+            return broken
+
+        return handler
+
+    return Faults({Op.CooperativeMatrixMulAddKHR: fault})
+
+
+@pytest.mark.parametrize("profile", TODAY)
+@pytest.mark.parametrize("family", ["muladd", "construction_operands", "conversion", "elementwise_muladd", "reduce"])
+@pytest.mark.parametrize("operand", [0, 1], ids=["a", "b"])
+@pytest.mark.parametrize("bits", [8, 10])
+def test_factors_of_too_few_bits(profile, family, operand, bits):
+    assert noticed(family, wrong(profile, with_rounded_factor(operand, bits)))
 
 
 @pytest.mark.parametrize("profile", TODAY)

@@ -14,6 +14,8 @@ from cts.devices.embedded.device import EmbeddedDevice
 from cts.devices.embedded.faults import Faults
 from cts.devices.embedded.profile import load_profile
 from cts.devices.embedded.tensor_access import layouts_of, places_of, views_of
+from cts.devices.embedded.translation import filled
+from generators.families.nv_cooperative_matrix2.kernel_attention.functions import LOWEST
 from generators.spirv.enumerants import Op, TensorClampMode
 from generators.types import Use
 from tests.broken_devices.smoke import fails, noticed, wrong
@@ -247,3 +249,30 @@ def test_reductions_in_place(mode, word):
         return right
 
     assert noticed("reduce", wrong(PROFILE, reductions(mode, in_place)), mode=word)
+
+
+@pytest.mark.parametrize("profile", ["llvmpipe", PROFILE])
+def test_running_maximum_that_starts_at_zero(profile):
+    def from_zero(right):
+        def broken(translation, type_, value):
+            matrix = right(translation, type_, value)
+            return np.where(matrix == np.asarray(LOWEST).astype(matrix.dtype), np.zeros_like(matrix), matrix)
+
+        return broken
+
+    labels = {} if profile == PROFILE else {"access": "plain"}
+    assert noticed("kernel_attention", wrong(profile, Faults(operations={filled: from_zero})), **labels)
+
+
+@pytest.mark.parametrize(("tail", "mask"), [("none", "keys"), ("keys", "keys"), ("none", "causal")])
+def test_masks_of_scores_left_out(tail, mask):
+    def unmasked(right):
+        def broken(callback, lanes, arguments):
+            # Row, column, score, and the numbers that say which keys there are.
+            if callback.op is Op.CooperativeMatrixPerElementOpEXT and len(arguments) in (5, 6):
+                return arguments[2]
+            return right(callback, lanes, arguments)
+
+        return broken
+
+    assert noticed("kernel_attention", wrong(PROFILE, Faults(operations={call: unmasked})), tail=tail, mask=mask)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs.patterns import counted_bytes
-from generators.inputs.whole_numbers import budget, full_budget, up_to
+from generators.inputs.whole_numbers import budget, few, full_budget, odd_near, up_to, wide_factors
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
@@ -120,13 +120,20 @@ def _fillings(parameters: Parameters) -> dict[str, Filling]:
 
 @dataclass(frozen=True)
 class Limits:
-    """Loaded operands of a float multiply-add: integers of at most ``a``, ``b``, ``c``, times two to the exponents."""
+    """Loaded operands of a float multiply-add: integers of at most ``a``, ``b``, ``c``, times two to the exponents.
+
+    Attributes:
+        products: what the magnitudes of the products of a multiply-add may add up to.
+        alone: the largest magnitude of a factor that no other factor of its line is beside.
+    """
 
     a: int
     b: int
     c: int
     exponent_a: int
     exponent_b: int
+    products: int
+    alone: int
 
 
 def _odd(value: float) -> tuple[int, int]:
@@ -191,7 +198,9 @@ def _limits_within(most: int, row: PropertyRow, fillings: Mapping[str, Filling],
     largest = max(magnitude["a"], limit_a) * max(magnitude["b"], limit_b)
     if min(limit_a, limit_b) < 1 or terms * scale * largest + magnitude["c"] > most:
         return None
-    return Limits(limit_a, limit_b, limit_c, exponent["a"], exponent["b"])
+    products = (most - magnitude["c"]) // (iterations * scale)
+    met = max(magnitude["a"], limit_a) if has_a else max(magnitude["b"], limit_b)
+    return Limits(limit_a, limit_b, limit_c, exponent["a"], exponent["b"], products, products // met)
 
 
 def _limits(parameters: Parameters) -> dict[str, Limits | None]:
@@ -304,20 +313,49 @@ class _ProductWriter:
         self.store(current["c"], "d")
 
 
-def _draw(type_: MatrixType, name: str, within: Limits | None, instances: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a loaded operand, (instances, rows, columns): all bits of integers, small numbers of both signs of floats."""
-    component = type_.component
-    size = (instances, *type_.shape)
+def _bits(component: ComponentType, size: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Draw integers of all bits, of the component's dtype."""
+    bits = (
+        rng.integers(0, 1 << component.bits, size, np.uint64, endpoint=False)
+        if component.bits < 64
+        else rng.integers(0, (1 << 64) - 1, size, np.uint64, endpoint=True)
+    )
+    return bits.astype(component.bits_dtype).view(component.dtype)
+
+
+def _draw(types: Mapping[str, MatrixType], within: Limits | None, instances: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw the loaded operands of a multiply-add, (instances, rows, columns): all bits of integers, small numbers of both signs of floats.
+
+    Floats of every second line of a factor are 0, except one that needs all bits that its type or the sum has.
+    """
+    sizes = {name: (instances, *type_.shape) for name, type_ in types.items()}
     if within is None:
-        bits = (
-            rng.integers(0, 1 << component.bits, size, np.uint64, endpoint=False)
-            if component.bits < 64
-            else rng.integers(0, (1 << 64) - 1, size, np.uint64, endpoint=True)
-        )
-        return bits.astype(component.bits_dtype).view(component.dtype)
-    limit = {"a": within.a, "b": within.b, "c": within.c}[name]
-    exponent = {"a": within.exponent_a, "b": within.exponent_b, "c": within.exponent_a + within.exponent_b}[name]
-    return np.asarray(np.ldexp(up_to(limit, size, rng).astype(np.float64), exponent).astype(component.dtype))
+        return {name: _bits(type_.component, sizes[name], rng) for name, type_ in types.items()}
+    numbers: dict[str, np.ndarray] = {}
+    limits = {name: (1 << type_.component.precision) - 1 for name, type_ in types.items()}
+    if {"a", "b"} <= set(types) and within.products >= types["a"].shape[1]:
+        numbers["a"], numbers["b"] = wide_factors((sizes["a"], sizes["b"]), within.products, (limits["a"], limits["b"]), rng)
+    else:
+        both = {"a", "b"} <= set(types)
+        for name, limit in (("a", within.a), ("b", within.b)):
+            if name in types:
+                alone = min(within.alone, limits[name])
+                numbers[name] = up_to(limit, sizes[name], rng) if both else _lines(name, limit, alone, sizes, rng)
+    if "c" in types:
+        numbers["c"] = up_to(within.c, sizes["c"], rng)
+    exponents = {"a": within.exponent_a, "b": within.exponent_b, "c": within.exponent_a + within.exponent_b}
+    return {
+        name: np.asarray(np.ldexp(values.astype(np.float64), exponents[name]).astype(types[name].component.dtype))
+        for name, values in numbers.items()
+    }
+
+
+def _lines(name: str, limit: int, alone: int, sizes: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> np.ndarray:
+    """Draw the one factor that is loaded: rows of A or columns of B, of numbers up to ``limit`` and of one near ``alone`` in turn."""
+    size = sizes[name] if name == "a" else (sizes[name][0], sizes[name][2], sizes[name][1])
+    lines = up_to(limit, size, rng)
+    lines[:, 1::2] = np.where(few(1, size, rng), odd_near(alone, size, rng), 0)[:, 1::2]
+    return lines if name == "a" else lines.swapaxes(-1, -2)
 
 
 def build(parameters: Parameters) -> Built:
@@ -332,11 +370,10 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         arrays, operands = feed(writer.fillings, program)
         for suffix in writer.rows:
-            for each in "abc":
-                source = writer.sources.get(f"{each}{suffix}")
-                if source is not None:
-                    drawn = _draw(source.tiles.type, each, found[suffix], program.instances, rng)
-                    arrays[source.name] = source.tiles.contents(drawn, rng)
+            sources = {each: writer.sources[each + suffix] for each in "abc" if each + suffix in writer.sources}
+            types = {each: source.tiles.type for each, source in sources.items()}
+            for each, drawn in _draw(types, found[suffix], program.instances, rng).items():
+                arrays[sources[each].name] = sources[each].tiles.contents(drawn, rng)
         return Subcase(name, arrays, operands | run_time_operands(program, {"trip_count": parameters.trips}))
 
     return Built(writer.builder.build(), draw)

@@ -17,13 +17,14 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import Scoped, layouts_of
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.built import Built
-from generators.program.elements import ComponentsUpdated, ElementFunction, LeadingForm, UpdateCondition
+from generators.program.elements import ComponentsUpdated, ElementFunction, LeadingForm, OthersCounted, UpdateCondition
+from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.values import ArrayType, Operand, StructType, ValueType
 from generators.program.variables import Path, Variable
 from generators.property_rows import PropertyRow, parse_row
-from generators.routines.elements import update_components
-from generators.types import ComponentType, Layout
+from generators.routines.elements import count_others, update_components
+from generators.types import ComponentType, Layout, StorageClass
 
 _FLOAT_FACTORS = (-2.0, 0.5)
 _FACTORS = (5, 3)
@@ -49,6 +50,10 @@ class Parameters(Scoped):
     condition: UpdateCondition = parameter("which components are updated, and whether invocations diverge", default="always")
     leading: int = parameter("how many components are taken at constant indices, before the loop", default=0)
     leading_form: LeadingForm = parameter("how these are taken", default="pointer", applies=lambda parameters: parameters.leading > 0)
+    lengths: Literal["one", "three"] = parameter(
+        "whether the module has matrices of one type, or of all operands of the row, whose components below their lengths are checked too",
+        default="one",
+    )
     operand: Literal["literal", "specialization", "buffer"] = parameter(
         "where operands and the threshold come from", default="literal", applies=lambda parameters: parameters.action != "move"
     )
@@ -59,7 +64,15 @@ def _has_arithmetic(parameters: Parameters) -> bool:
     return parameters.action == "move" or row_type(parameters.row, parameters.member, parameters.scope).component.has_arithmetic
 
 
-PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"has_arithmetic": _has_arithmetic}
+def _comparable(parameters: Parameters) -> bool:
+    """Return whether components of all operands can be compared, where they are."""
+    return parameters.lengths == "one" or all(row_type(parameters.row, name, parameters.scope).component.has_arithmetic for name in "abc")
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"comparable": _comparable, "has_arithmetic": _has_arithmetic}
+
+_FILL = 3
+"""Every element of the matrices whose components are counted: no register has it by chance."""
 
 
 def _threshold(component: ComponentType) -> tuple[float, float]:
@@ -181,9 +194,28 @@ class _ElementsWriter:
                 kept,
             ),
         )
+        if parameters.lengths == "three":
+            self._lengths()
         for tile, (variable, path) in enumerate(places):
             target.store_tile(builder.get_matrix(f"{variable.name}_{tile}", variable, *path), tile)
         return builder.build()
+
+    def _lengths(self) -> None:
+        """Load a matrix of the type of each operand, update its components, count those that are others, and store it."""
+        builder, parameters = self.builder, self.parameters
+        others = builder.array("others", Pointee(U32), 3, StorageClass.STORAGE_BUFFER, "inout")
+        for number, name in enumerate("abc"):
+            type_ = row_type(parameters.row, name, parameters.scope)
+            source, target = (
+                make(builder, f"{name}_{word}", tight(type_, Layout.ROW_MAJOR, (builder.instances, 1)), label="place")
+                for make, word in ((matrix_source, "in"), (matrix_target, "out"))
+            )
+            variable = builder.variable(f"held_{name}", type_)
+            builder.set(variable, (), source.load(f"matrix_{name}"))
+            fill = builder.literal(bits_of(type_.component, _FILL), type_.component)
+            count_others(builder, OthersCounted(others, number, variable, fill))
+            update_components(builder, ComponentsUpdated(variable, (), variable, (), ElementFunction(fill)))
+            target.store(builder.get_matrix(f"{name}_updated", variable))
 
 
 def build(parameters: Parameters) -> Built:
@@ -194,6 +226,11 @@ def build(parameters: Parameters) -> Built:
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = {"source": tame_bits(array.pointee.component, array.count, rng).view(np.uint8)}
+        for other in program.arrays:
+            if other.name in ("a_in", "b_in", "c_in"):
+                inputs[other.name] = np.full(other.count, _FILL).astype(other.pointee.component.dtype).view(np.uint8)
+            elif other.name == "others":
+                inputs[other.name] = np.zeros(other.bytes, np.uint8)
         return Subcase(name, inputs, run_time_operands(program, writer.given))
 
     return Built(built, draw)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs import elementwise as inputs
-from generators.inputs.whole_numbers import any_signs, budget
+from generators.inputs.whole_numbers import any_signs, budget, up_to, wide_factors
 from generators.layouts.matrix_arrays import matrix_source, matrix_target, tiled
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
@@ -132,51 +131,66 @@ class _ElementwiseMuladdWriter:
         return self.builder.build()
 
 
-def _factor_limits(row: PropertyRow, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest magnitudes in each column of A and row of B, (K,), whose products are at most ``most``.
+@dataclass(frozen=True)
+class _Shares:
+    """The largest magnitudes of whole numbers, of which every sum is exact in the bits that must be kept.
 
-    Where there is room, columns of A with all bits of their type are in turn with rows of B that have all bits.
+    Attributes:
+        products: of all products of an element together.
+        c: of an element of C.
+        other: of an element of the other operand.
     """
-    wide_a, wide_b = ((1 << component.precision) - 1 for component in (row.a, row.b))
-    if most < max(wide_a, wide_b):
-        side = max(1, math.isqrt(most))
-        return np.full(row.k, min(side, wide_a)), np.full(row.k, min(side, wide_b))
-    even = np.arange(row.k) % 2 == 0
-    return np.where(even, wide_a, min(wide_a, most // wide_b)), np.where(even, min(wide_b, most // wide_a), wide_b)
+
+    products: int
+    c: int
+    other: int
 
 
-def _float_limits(parameters: Parameters) -> dict[str, np.ndarray]:
-    """Return the largest magnitudes of whole numbers for which every sum is exact in the narrowest accumulation, however a compiler
-    combines the operation with the multiply-add: the sum of all terms, ``_GROWTH`` + 1 times over, fits its bits (facts.md C5, C31). Each
-    array can be broadcast to its matrix."""
-    row, taken = parameters.row, _taken(parameters)
-    share = budget(row) // (2 * (_GROWTH + 1))
-    a, b = _factor_limits(row, share // row.k)
-    limits = {"a": a, "b": b[:, None], "c": np.array(share)}
-    limits["other"] = limits["c"] if taken == "d" else limits[taken]
-    if parameters.operation != "negate" and taken != "d":
-        limits[taken] = np.maximum(1, limits[taken] // _GROWTH)
-        limits["other"] = limits[taken]
-    if parameters.operation == "multiply":
-        limits["other"] = np.array(_GROWTH)
-    return limits
+def _shares(parameters: Parameters) -> _Shares:
+    """Share the bits of a float multiply-add, however a compiler combines the operation with it (facts.md C5, C31)."""
+    operation, place, budget_ = parameters.operation, parameters.place, budget(parameters.row)
+    scales = operation in ("multiply", "times_scalar")
+    growth = _GROWTH if scales else 1
+    # How often, and how large, the products and C are in the last sum.
+    products = {"a": growth, "b": growth, "result": growth, "between": 1 + growth}.get(place, 1)
+    if operation in ("add", "subtract") and place in ("a", "b"):
+        products = 2
+    c = growth if place in ("c", "result", "between") else 1
+    largest = max(1, budget_ * 5 // 8 // products)
+    rest = budget_ - largest * products
+    return _Shares(largest, max(1, rest // 2 // c), _GROWTH if scales else max(1, rest // 2))
+
+
+def _floats(parameters: Parameters, shapes: Mapping[str, tuple[int, ...]], rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw whole numbers for the arrays of floats, by name."""
+    row, taken, shares = parameters.row, _taken(parameters), _shares(parameters)
+    limits = (1 << row.a.precision) - 1, (1 << row.b.precision) - 1
+    a, b = wide_factors((shapes["a"], shapes["b"]), shares.products, limits, rng)
+    drawn = {"a": a, "b": b, "c": up_to(min(shares.c, (1 << row.c.precision) - 1), shapes["c"], rng)}
+    if "other" in shapes:
+        limit = np.full(shapes["other"], shares.other)
+        if taken in ("a", "b") and parameters.operation != "multiply":
+            # What is added to a factor is no larger than it, and 0 beside the ones that are alone.
+            limit = np.abs(drawn[taken])
+        drawn["other"] = any_signs(np.where(limit > 0, rng.integers(1, np.maximum(1, limit), endpoint=True), 0), rng)
+    return drawn
 
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random bits for integers, whole numbers of both signs for floats."""
-    writer, limits = _ElementwiseMuladdWriter(parameters), _float_limits(parameters)
+    writer = _ElementwiseMuladdWriter(parameters)
 
     def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+        types = {array: type_ for array, type_ in writer.types.items() if array != "d"}
+        shapes = {array: (program.instances, 1, *type_.shape) for array, type_ in types.items()}
         arrays: dict[str, np.ndarray] = {}
-        for array, type_ in writer.types.items():
-            if array == "d":
-                continue
+        floats = _floats(parameters, shapes, rng) if parameters.row.result.is_float else {}
+        for array, type_ in types.items():
             component = type_.component
-            shape = (program.instances, 1, *type_.shape)
-            if component.is_float:
-                drawn = any_signs(rng.integers(1, limits[array], shape, endpoint=True), rng).astype(component.dtype)
+            if array in floats:
+                drawn = floats[array].astype(component.dtype)
             else:
-                drawn = inputs.integers(component, "add", "random", shape, rng)[0]
+                drawn = inputs.integers(component, "add", "random", shapes[array], rng)[0]
             arrays[array] = writer.arrays[array].tiles.contents(drawn, rng)
         scalars = {
             operand.name: inputs.scalar(operand.type, rng)

@@ -340,29 +340,50 @@ def _elements(parameters: SubcaseParameters, count: int, rng: np.random.Generato
 
 
 def _largest_term(result: ComponentType) -> int:
-    """Return how large a product and a C may be for their sum to be exact in the bits that a multiply-add must keep."""
+    """Return how large a C may be for its sum with a product to be exact in the bits that a multiply-add must keep."""
+    return _largest_sum(result) - _largest_product(result)
+
+
+def _largest_product(result: ComponentType) -> int:
+    """Return how large a product may be: it needs all of these bits."""
+    return _largest_sum(result) * 5 // 8
+
+
+def _largest_sum(result: ComponentType) -> int:
     component = _PRODUCTS[result][0]
-    return (1 << permitted_precision(component, component, result, result)) // 2 - 1
+    return (1 << permitted_precision(component, component, result, result)) - 1
 
 
 def _factors(
     parameters: SubcaseParameters, type_a: MatrixType, type_b: MatrixType, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw A and B: integers of the whole width; of floats A has one element in each row that is not zero, so rows of B come through."""
+    """Draw A and B: integers of the whole width; of floats A has one element in each row that is not zero, so rows of B come through, or
+    B one in each column."""
     count, component = parameters.instances, type_a.component
     rows, depth = type_a.shape
     columns = type_b.shape[1]
     if not component.is_float:
         a, b = (integers(component, (count, *type_.shape), "add", 1, "mixed", rng) for type_ in (type_a, type_b))
         return a, b
-    numbers = np.zeros((count, rows, depth))
-    signs = rng.choice(np.array([-1.0, 1.0]), rows)
-    numbers[:, np.arange(rows), rng.permutation(max(rows, depth))[:rows] % depth] = signs
     # Half of what a group may sum up to; C has the other half.
     groups = {ReduceMode.ROW: columns, ReduceMode.COLUMN: rows, ReduceMode.TWO_BY_TWO: 4}
-    group = groups.get(parameters.mode, rows * columns)
-    b = summands(component, (count, depth, columns), 2 * group, "mixed", rng, _largest_term(parameters.component))
-    return numbers.astype(component.dtype), b.astype(component.dtype)
+    group = 2 * groups.get(parameters.mode, rows * columns)
+    summed = parameters.component
+    if parameters.signs == "mixed":
+        a = _selecting(count, rows, depth, rng)
+        b = summands(summed, (count, depth, columns), group, "mixed", rng, _largest_product(summed))
+    else:
+        a = summands(summed, (count, rows, depth), group, "mixed", rng, _largest_product(summed))
+        b = _selecting(count, columns, depth, rng).transpose(0, 2, 1)
+    return a.astype(component.dtype), b.astype(component.dtype)
+
+
+def _selecting(count: int, lines: int, depth: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw lines of one element that is 1 or -1, (count, lines, depth)."""
+    numbers = np.zeros((count, lines, depth))
+    places = rng.permutation(max(lines, depth))[:lines] % depth
+    numbers[:, np.arange(lines), places] = rng.choice(np.array([-1.0, 1.0]), lines)
+    return numbers
 
 
 def build(parameters: Parameters) -> Built:

@@ -104,6 +104,8 @@ class _Attention:
         self.queries_tile, self.keys_tile, self.depth = row.m, row.n, row.k
         self.blocks, tail = parameters.blocks, parameters.tail
         self.keys = self.keys_tile * self.blocks - (3 if tail in ("keys", "both") else 0)
+        # Where no key is missing, the last ones do not count: a mask always has something to mask.
+        self.counted = self.keys - (3 if parameters.mask == "keys" and tail not in ("keys", "both") else 0)
         self.queries = self.queries_tile - (3 if tail in ("queries", "both") else 0)
         # A causal mask cuts the last block for about half of the queries, and leaves the first key to all of them.
         self.first = max(0, self.keys - self.queries_tile // 2)
@@ -134,7 +136,7 @@ class _Attention:
         self.key_head = self.head
         if self.group > 1:
             self.key_head = builder.arithmetic("key_head", "divide", self.head, writer.number("group", self.group, signed=False))
-        self.limit = writer.number("keys", self.keys, signed=False)
+        self.limit = writer.number("keys", self.counted, signed=False)
         self.first_query = writer.number("first_query", self.first, signed=False)
         if self.by_tensor:
             self.layouts = {name: opened(writer, tensor, f"{name}_layout", ClampMode.CONSTANT) for name, tensor in self.tensors.items()}
@@ -280,6 +282,12 @@ class _Attention:
             "k": rng.integers(-keys, keys, shapes["k"], endpoint=True),
             "v": self._values(shapes["v"], rng),
         }
+        # Every third query has scores below 0 alone, whatever the other numbers of its keys are.
+        numbers["k"][..., 0] = 1
+        others = _chosen(row) - 1
+        below = numbers["q"][:, ::3]
+        below[...] = np.where(few(others, below.shape, rng), below, 0)
+        below[..., 0] = -(others * keys + 1) * (SCALE if row.result.is_float else 1)
         inputs = {which: self.tensors[which].contents(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
         return Subcase(name, inputs, self.writer.operands)
 
@@ -299,8 +307,12 @@ def _keeps_few_bits(row: PropertyRow) -> bool:
 
 def _sparse_queries(row: PropertyRow, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw queries of few numbers that are not zero, for scores that differ by a few powers of two."""
-    chosen = few(1 if _keeps_few_bits(row) else 3, shape, rng)
-    return any_signs(chosen * (SCALE if row.result.is_float else 1), rng)
+    return any_signs(few(_chosen(row), shape, rng) * (SCALE if row.result.is_float else 1), rng)
+
+
+def _chosen(row: PropertyRow) -> int:
+    """Return how many numbers of a query are not zero."""
+    return 1 if _keeps_few_bits(row) else 3
 
 
 def build(parameters: Parameters) -> Built:

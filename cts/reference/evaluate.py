@@ -23,6 +23,7 @@ from cts.reference.reduce import reduce
 from cts.reference.scalars import built_in, instance_index, scalar_arithmetic, scalar_convert
 from cts.reference.selections import branch, select, switch
 from cts.reference.state import Perform, State, initial_state
+from cts.reference.subgroup_operations import of_subgroups
 from cts.reference.subgroups import subgroups_stored
 from cts.reference.tensor import layout_create, layout_set, view_create, view_set
 from cts.reference.tensor_access import tensor_load, tensor_store
@@ -49,6 +50,17 @@ from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.program.stated import Stated
+from generators.program.subgroup_operations import (
+    BallotCount,
+    BallotFind,
+    SubgroupAllEqual,
+    SubgroupBallot,
+    SubgroupBroadcast,
+    SubgroupElect,
+    SubgroupReduce,
+    SubgroupShuffle,
+    SubgroupVote,
+)
 from generators.program.subgroups import SubgroupsStored
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
@@ -112,6 +124,15 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         UseConvert: use_convert,
         Transpose: transpose,
         TileCopied: tile_copied,
+        BallotCount: of_subgroups,
+        BallotFind: of_subgroups,
+        SubgroupAllEqual: of_subgroups,
+        SubgroupBallot: of_subgroups,
+        SubgroupBroadcast: of_subgroups,
+        SubgroupElect: of_subgroups,
+        SubgroupReduce: of_subgroups,
+        SubgroupShuffle: of_subgroups,
+        SubgroupVote: of_subgroups,
     }
 )
 """What the specification says of each operation."""

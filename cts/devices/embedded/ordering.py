@@ -152,13 +152,13 @@ class Clock:
         found = dict.fromkeys(replace(span, visible=visible) for span in self._released.get(location, ()))
         self._acquired_by.setdefault(lane, {}).update(found)
 
-    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
-        """Order earlier accesses before later ones: of all invocations, or within each subgroup."""
+    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None = None) -> None:
+        """Order earlier accesses before later ones: of all invocations, or within each of ``subgroups``, which alone execute it."""
         self.serial += 1
-        if "buffer" in kinds and not subgroup_only:
+        if "buffer" in kinds and subgroups is None:
             for spans in self._acquired_by.values():
                 self._acquired |= dict.fromkeys(replace(span, visible=span.visible and makes_visible) for span in spans)
-        groups = slice(1, None) if subgroup_only else slice(None)
+        groups: slice | np.ndarray = slice(None) if subgroups is None else subgroups + 1
         for kind in kinds:
             floors = self._floors[kind]
             floors.order[groups] = self.serial

@@ -54,7 +54,8 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
         kinds = tuple(kind for bit, kind in _KINDS if total & bit)
         available = not private_model or bool(total & MemorySemantics.MakeAvailable)
         visible = not private_model or bool(total & MemorySemantics.MakeVisible)
-        machine.clock.barrier(kinds, available, visible, subgroup_only)
+        lanes = np.flatnonzero(machine.mask)
+        machine.clock.barrier(kinds, available, visible, np.unique(lanes // machine.subgroup_size) if subgroup_only else None)
 
     return run
 

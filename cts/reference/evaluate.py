@@ -30,7 +30,7 @@ from cts.reference.tensor_access import tensor_load, tensor_store
 from cts.reference.tile_copy import tile_copied
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
-from cts.reference.workgroup import barrier, copied, last_workgroup_ran, stated
+from cts.reference.workgroup import barrier, copied, last_workgroup_ran, part_copied, stated
 from cts.verdict.expected import Expected, Interval
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockLoad
@@ -67,7 +67,7 @@ from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.tile_copy import TileCopied
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
-from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan
+from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 from generators.types import Scope
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
@@ -80,6 +80,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         ScalarArithmetic: scalar_arithmetic,
         Loop: loop,
         Copied: copied,
+        PartCopied: part_copied,
         Barrier: barrier,
         LastWorkgroupRan: last_workgroup_ran,
         SubgroupsStored: subgroups_stored,

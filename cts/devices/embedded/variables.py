@@ -8,7 +8,7 @@ from types import MappingProxyType
 from cts.devices.embedded import access
 from cts.devices.embedded.access import member_offset
 from cts.devices.embedded.diagnostics import Unsupported, Violation
-from cts.devices.embedded.machine import Run
+from cts.devices.embedded.machine import Machine, Run
 from cts.devices.embedded.memory_operands import Access, memory_operands
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, Offset
 from cts.devices.embedded.shapes import CELL_STORAGE
@@ -134,6 +134,12 @@ def _matrix_check(translation: Translation, type_: Type) -> None:
         translation.machine.active_instances(type_.scope)
 
 
+def _check_uniform_path(machine: Machine, type_: MatrixType, place: CellPointer) -> None:
+    """Check that all invocations of the scope mean the same matrix of an array (KHR-UNI-02)."""
+    for index in place.path:
+        machine.uniform(index, type_.scope, "the index of a matrix in an array")
+
+
 def _load(translation: Translation, words: Words) -> Run:
     values, machine, pointer = translation.values, translation.machine, words[2]
     type_, storage = translation.types[words[0]], translation.storage(pointer)
@@ -146,6 +152,8 @@ def _load(translation: Translation, words: Words) -> Run:
                 _matrix_check(translation, type_)
             place = values[pointer]
             if place.path:
+                if isinstance(type_, MatrixType):
+                    _check_uniform_path(machine, type_, place)
                 return place.load(machine)
             value = place.cell.value
             return settle(value, machine.mask) if isinstance(value, Partly | tuple) else value
@@ -170,6 +178,8 @@ def _store(translation: Translation, words: Words) -> Run:
         def to_cell() -> Value:
             if not machine.full:
                 _matrix_check(translation, type_)
+            if isinstance(type_, MatrixType):
+                _check_uniform_path(machine, type_, values[pointer])
             values[pointer].store(machine, values[object_])
 
         return to_cell

@@ -249,26 +249,26 @@ def _own_copies(parts: Parts) -> None:
 
 
 def _divided_plain(parts: Parts) -> None:
-    """Hand single elements from invocation to invocation over a subgroup barrier, in the first subgroup alone; then each subgroup writes
-    elements, and stores a matrix that it has loaded before the branch.
-
-    Every subgroup first writes other elements to the same place of the shared array. Without the barrier in the branch the first subgroup
-    would find these.
-    """
+    """Hand single elements from invocation to invocation over subgroup barriers, twice, in the first subgroup alone; then each subgroup
+    writes elements, and stores a matrix that it has loaded before the branch."""
     builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
     fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
-    written, after = (parts.array(name, StorageClass.STORAGE_BUFFER, "output") for name in ("written", "after"))
+    again, written, after = (parts.array(name, StorageClass.STORAGE_BUFFER, "output") for name in ("again", "written", "after"))
     at, pitch = parts.begin("own"), parts.tiles.pitch
     matrix = parts.load("matrix", source, at, parts.written)
     assert parts.instance is not None, "memory: the constraints must exclude this case"
-    copy_part(builder, (handed, at), (fill, at), pitch)
-    builder.barrier(handover=parts.handover)
     with builder.arm() as first:
         copy_part(builder, (handed, at), (source, at), pitch)
         builder.barrier(MemoryScope.SUBGROUP, parts.handover)
         copy_part(builder, (target, at), (handed, at), pitch, backwards=True)
+        # What the first elements were read from is about to be overwritten.
+        builder.barrier(MemoryScope.SUBGROUP, parts.handover)
+        copy_part(builder, (handed, at), (fill, at), pitch)
+        builder.barrier(MemoryScope.SUBGROUP, parts.handover)
+        copy_part(builder, (again, at), (handed, at), pitch, backwards=True)
     with builder.arm() as others:
         copy_part(builder, (target, at), (source, at), pitch)
+        copy_part(builder, (again, at), (fill, at), pitch)
     builder.branch(Condition(parts.instance, "equal", builder.literal(0)), first, others)
     copy_part(builder, (written, at), (fill, at), pitch)
     parts.store(matrix, after, at, parts.written)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from cts.defects.addresses import Access, access_at
 from cts.defects.defect import Defect, every, named
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
+from cts.reference.evaluate import perform
 from cts.reference.load_store import load, place
+from cts.reference.memory import Memory
+from cts.reference.selections import holds
 from cts.reference.state import State
+from generators.program.control_flow import Branch, flattened
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.stated import Stated
-from generators.program.workgroup import Copied
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 
 
 def handed_over_defects(program: Program) -> Iterator[Defect]:
@@ -25,6 +32,87 @@ def handed_over_defects(program: Program) -> Iterator[Defect]:
     yield from _forgotten_loads(program.operations)
     yield from _first_tile(program)
     yield from _array_strides(program)
+    yield from _stores_not_seen(program)
+    yield from _lost_after_barriers(program)
+
+
+Store = MatrixStore | TensorStore | PartCopied
+_STORES: Mapping[type[Operation], str] = {MatrixStore: "matrix", TensorStore: "tensor", PartCopied: "elements"}
+
+
+def _target(operation: Store) -> Array:
+    return operation.target if isinstance(operation, PartCopied) else operation.array
+
+
+def _source(operation: Operation) -> Array | None:
+    """Return the array that an operation reads."""
+    match operation:
+        case MatrixLoad() | TensorLoad():
+            return operation.array
+        case PartCopied() | Copied():
+            return operation.source
+        case _:
+            return None
+
+
+def _stores_not_seen(program: Program) -> Iterator[Defect]:
+    """A load after a barrier sees what was in the array before the last store."""
+    stored: dict[str, Store] = {}
+    ordered: set[str] = set()
+    for operation in flattened(program.operations, effects=True):
+        source = _source(operation)
+        if source is not None and source.name in ordered:
+            yield _store_not_seen(stored[source.name], operation, source.name)
+        if isinstance(operation, Store):
+            stored[_target(operation).name] = operation
+            ordered.discard(_target(operation).name)
+        elif isinstance(operation, Barrier | LastWorkgroupRan):
+            ordered |= stored.keys()
+
+
+def _store_not_seen(store: Store, read: Operation, array: str) -> Defect:
+    before: list[Memory] = []
+
+    def keep(state: State, operation: Store) -> None:
+        memory = state.memories[array]
+        status = None if memory.status is None else memory.status.copy()
+        before[:] = [replace(memory, contents=memory.contents.copy(), status=status, placed=[], background=[])]
+        perform(state, operation)
+
+    def stale(state: State, operation: Operation) -> None:
+        now = state.memories[array]
+        state.memories[array] = before[0]
+        try:
+            perform(state, operation)
+        finally:
+            state.memories[array] = now
+
+    parameters = {"array": array, "store": _STORES[type(store)]}
+    return Defect("memory.store_not_seen", {store: keep, read: stale}, parameters)
+
+
+def _lost_after_barriers(program: Program) -> Iterator[Defect]:
+    """A scope instance that executes two barriers in a branch stores nothing after the second one."""
+    for number, operation in enumerate(program.operations):
+        if not isinstance(operation, Branch):
+            continue
+        barriers = [position for position, one in enumerate(operation.then) if isinstance(one, Barrier)]
+        if len(barriers) < 2 or any(isinstance(one, Barrier) for one in operation.otherwise):
+            continue
+        lost = [one for kind in _STORES for one in every(operation.then[barriers[1] :], kind)]
+        later = [one for kind in _STORES for one in every(program.operations[number + 1 :], kind)]
+
+        def elsewhere(state: State, one: Operation, branch: Branch = operation) -> None:
+            others = np.flatnonzero(~holds(state, branch.condition))
+            if len(others):
+                perform(state.part(others), one)
+
+        steps: dict[Operation, Substitute] = dict.fromkeys(lost, _nothing)
+        yield Defect("memory.lost_after_divided_barriers", steps | dict.fromkeys(later, elsewhere))
+
+
+def _nothing(state: State, operation: Operation) -> None:
+    """The store is lost."""
 
 
 def _from(source: Array) -> Substitute:

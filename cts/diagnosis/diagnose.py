@@ -23,6 +23,7 @@ from cts.defects.loops import loop_defects
 from cts.defects.overwritten import overwritten_defects
 from cts.defects.pointers import pointer_defects
 from cts.defects.products import product_defects
+from cts.defects.subgroup_operations import subgroup_defects
 from cts.defects.tensor import tensor_defects
 from cts.defects.tensor_block import tensor_block_defects
 from cts.defects.tensor_view import tensor_view_defects
@@ -67,6 +68,7 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from function_body_defects(program)
     yield from tile_copy_defects(program)
     yield from pointer_defects(program)
+    yield from subgroup_defects(program)
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

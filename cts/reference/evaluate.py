@@ -25,13 +25,14 @@ from cts.reference.reduce import reduce
 from cts.reference.scalars import built_in, instance_index, scalar_arithmetic, scalar_convert
 from cts.reference.selections import branch, select, switch
 from cts.reference.state import Perform, State, initial_state
+from cts.reference.subgroup_operations import of_subgroups
 from cts.reference.subgroups import subgroups_stored
 from cts.reference.tensor import layout_create, layout_set, view_create, view_set
 from cts.reference.tensor_access import tensor_load, tensor_store
 from cts.reference.tile_copy import tile_copied
 from cts.reference.use_conversion import transpose, use_convert
 from cts.reference.variables import initialize, variable_load, variable_store
-from cts.reference.workgroup import barrier, copied, last_workgroup_ran, stated
+from cts.reference.workgroup import barrier, copied, last_workgroup_ran, part_copied, stated
 from cts.verdict.expected import Expected, Interval
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
@@ -53,13 +54,24 @@ from generators.program.program import Program, Subcase
 from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.program.stated import Stated
+from generators.program.subgroup_operations import (
+    BallotCount,
+    BallotFind,
+    SubgroupAllEqual,
+    SubgroupBallot,
+    SubgroupBroadcast,
+    SubgroupElect,
+    SubgroupReduce,
+    SubgroupShuffle,
+    SubgroupVote,
+)
 from generators.program.subgroups import SubgroupsStored
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.tile_copy import TileCopied
 from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.variables import VariableLoad, VariableStore
-from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan
+from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
 from generators.types import Scope
 
 STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
@@ -72,6 +84,7 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         ScalarArithmetic: scalar_arithmetic,
         Loop: loop,
         Copied: copied,
+        PartCopied: part_copied,
         Barrier: barrier,
         LastWorkgroupRan: last_workgroup_ran,
         SubgroupsStored: subgroups_stored,
@@ -125,6 +138,15 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         PointerMoved: pointer_moved,
         PointerLoad: pointer_load,
         PointerStore: pointer_store,
+        BallotCount: of_subgroups,
+        BallotFind: of_subgroups,
+        SubgroupAllEqual: of_subgroups,
+        SubgroupBallot: of_subgroups,
+        SubgroupBroadcast: of_subgroups,
+        SubgroupElect: of_subgroups,
+        SubgroupReduce: of_subgroups,
+        SubgroupShuffle: of_subgroups,
+        SubgroupVote: of_subgroups,
     }
 )
 """What the specification says of each operation."""

@@ -85,6 +85,22 @@ class Memory:
         self.status[at] = STORED if certain else UNCERTAIN
         self.placed.append(Placed(self.array.name, offsets, expectation, what, cells, matrix))
 
+    def write(self, offsets: np.ndarray, component: ComponentType, bits: np.ndarray, what: str) -> None:
+        """Write single elements, which later stores may cover in part; ``offsets`` and ``bits`` have one shape.
+
+        Raises:
+            GeneratorError: the array is an input, or an earlier store is covered in part.
+        """
+        if self.status is None:
+            raise GeneratorError(f"the program stores to {self.array.name}, which is an input; give it the role inout")
+        at = byte_offsets(offsets, component.bytes)
+        self._supersede(at, what)
+        scatter(self.contents, offsets, bits)
+        self.status[at] = INITIAL if self.array.storage is StorageClass.WORKGROUP else STORED
+        if self.array.storage is not StorageClass.WORKGROUP:
+            expectation = one_set(Exact(component, bits, either_zero=component.is_float))
+            self.background.append(Placed(self.array.name, offsets, expectation, what))
+
     def _supersede(self, at: np.ndarray, what: str) -> None:
         """Drops the stores that bytes ``at`` cover."""
         touched = np.zeros(len(self.contents), bool)

@@ -9,8 +9,11 @@ import numpy as np
 from cts.reference.state import State
 from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError
+from generators.program.memory import Array
 from generators.program.stated import Stated
-from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan
+from generators.program.values import ScalarValue
+from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied
+from generators.types import Scope
 
 
 def stated(state: State, operation: Stated) -> None:
@@ -27,6 +30,34 @@ def copied(state: State, operation: Copied) -> None:
     if len(state.instances) < state.program.instances:
         raise GeneratorError(f"only some scope instances copy to {operation.target.name}; copy outside of branches")
     state.memories[operation.target.name].copy_from(state.memories[operation.source.name], operation.backwards)
+
+
+def part_copied(state: State, operation: PartCopied) -> None:
+    """The elements of each executing subgroup.
+
+    Raises:
+        GeneratorError: the pointees differ, an element lies beyond an array, or scope instances are no subgroups.
+    """
+    target, source = operation.target, operation.source
+    if state.program.scope is not Scope.SUBGROUP or target.pointee != source.pointee:
+        raise GeneratorError(f"a subgroup copies parts of {source.name} to {target.name}: both need one pointee, and matrices its scope")
+    component = target.pointee.component
+    numbers = np.arange(operation.count)
+    found = _elements(state, source, operation.source_first, numbers[::-1] if operation.backwards else numbers)
+    bits = state.memories[source.name].load(found, component)
+    places = _elements(state, target, operation.target_first, numbers)
+    state.memories[target.name].write(places, component, bits, f"the part of {source.name}")
+
+
+def _elements(state: State, array: Array, first: ScalarValue, numbers: np.ndarray) -> np.ndarray:
+    """Return the byte offsets of components, (instances, elements, lanes of the pointee)."""
+    index = state.scalar(first).astype(np.int64)[:, None] + numbers
+    if (index >= array.count).any():
+        raise GeneratorError(f"{array.name} has no element {int(index.max())}; make it longer")
+    memory = state.memories[array.name]
+    lanes = np.arange(array.pointee.lanes) * array.pointee.component.bytes
+    offsets = (index * array.pointee.bytes)[:, :, None] + lanes
+    return np.asarray(offsets + state.copy_offsets(memory) if memory.copies > 1 else offsets)
 
 
 def barrier(state: State, operation: Barrier) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, Template
 
 from generators.errors import NotExpressible
+from generators.glsl import subgroup_operations
 from generators.glsl.arrays import emit_array_load, emit_array_store, emit_atomic_add
 from generators.glsl.blocks import emit_block_address, emit_block_cast, emit_block_load
 from generators.glsl.composites import emit_construct, emit_copy_memory, emit_copy_object, emit_extract, emit_insert
@@ -60,6 +61,17 @@ from generators.program.program import Program
 from generators.program.reduce import Reduce
 from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.program.stated import Stated
+from generators.program.subgroup_operations import (
+    BallotCount,
+    BallotFind,
+    SubgroupAllEqual,
+    SubgroupBallot,
+    SubgroupBroadcast,
+    SubgroupElect,
+    SubgroupReduce,
+    SubgroupShuffle,
+    SubgroupVote,
+)
 from generators.program.tensor import LayoutCreate, LayoutSet, ViewCreate, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import Transpose, UseConvert
@@ -129,6 +141,15 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         PointerMoved: emit_no_pointer,
         PointerLoad: emit_pointer_load,
         PointerStore: emit_pointer_store,
+        BallotCount: subgroup_operations.emit_count,
+        BallotFind: subgroup_operations.emit_find,
+        SubgroupAllEqual: subgroup_operations.emit_all_equal,
+        SubgroupBallot: subgroup_operations.emit_ballot,
+        SubgroupBroadcast: subgroup_operations.emit_broadcast,
+        SubgroupElect: subgroup_operations.emit_elect,
+        SubgroupReduce: subgroup_operations.emit_reduce,
+        SubgroupShuffle: subgroup_operations.emit_shuffle,
+        SubgroupVote: subgroup_operations.emit_vote,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

@@ -23,7 +23,12 @@ _RELATIONS: Mapping[Relation, str] = MappingProxyType(
 )
 
 
-def _condition(shader: Shader, condition: Condition) -> str:
+def condition_text(shader: Shader, condition: Condition) -> str:
+    """Return the expression of a comparison.
+
+    Raises:
+        GeneratorError: two types are compared.
+    """
     if condition.left.type != condition.right.type:
         raise GeneratorError(f"{condition.left.name} and {condition.right.name} are compared: give them one type")
     return f"{shader.text(condition.left)} {_RELATIONS[condition.relation]} {shader.text(condition.right)}"
@@ -33,14 +38,14 @@ def emit_select(shader: Shader, select: Select) -> None:
     """Write a conditional expression."""
     type_, name = shader.scalar_type(select.result.type), identifier(select.result.name)
     then, otherwise = shader.text(select.then), shader.text(select.otherwise)
-    shader.line(f"{type_} {name} = {_condition(shader, select.condition)} ? {then} : {otherwise};")
+    shader.line(f"{type_} {name} = {condition_text(shader, select.condition)} ? {then} : {otherwise};")
 
 
 def emit_branch(shader: Shader, branch: Branch) -> None:
     """Writes an if, with an else where there is something to do or to assign."""
     for item in branch.merged:
         _declare(shader, item, None if branch.otherwise else item.sources[1])
-    with shader.braces(f"{_attribute(shader, branch.hint)}if ({_condition(shader, branch.condition)})"):
+    with shader.braces(f"{_attribute(shader, branch.hint)}if ({condition_text(shader, branch.condition)})"):
         _arm(shader, branch.then, branch.merged, 0)
     if branch.otherwise:
         with shader.braces("else"):
@@ -65,7 +70,7 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
 
 def emit_exit(shader: Shader, operation: Exit) -> None:
     """Writes an ``if`` that ends with return, break or continue."""
-    with shader.braces(f"if ({_condition(shader, operation.condition)})"):
+    with shader.braces(f"if ({condition_text(shader, operation.condition)})"):
         shader.emit(operation.body)
         value = "" if operation.returned is None else f" {shader.text(operation.returned)}"
         shader.line(f"{operation.kind}{value};")
@@ -73,7 +78,7 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
 
 def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
     """Writes an if and an else that end with return."""
-    with shader.braces(f"if ({_condition(shader, operation.condition)})"):
+    with shader.braces(f"if ({condition_text(shader, operation.condition)})"):
         shader.emit(operation.then)
         shader.line(f"return {shader.text(operation.then_returned)};")
     with shader.braces("else"):

@@ -22,6 +22,7 @@ from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.program.stated import Stated
+from generators.program.subgroup_operations import BallotCount, BallotFind, SubgroupOperation, is_uniform
 from generators.program.values import Operand, is_matrix, is_scalar
 from generators.program.variables import VariableLoad, VariableStore, leads_to_component
 from generators.program.walking import names_read
@@ -124,6 +125,9 @@ class _Checker:
                 self._define(operation, Domain.INVOCATION)
             case BuiltInScalar():
                 self._define(operation, _BUILT_INS[operation.which])
+            case _ if isinstance(operation, SubgroupOperation):
+                ballot = self.of([operation.ballot.name]) if isinstance(operation, BallotCount | BallotFind) else around
+                self._define(operation, max(around, ballot, Domain.SUBGROUP) if is_uniform(operation) else Domain.INVOCATION)
             case Loop():
                 self._loop(operation, around)
             case Branch() | Switch() | Exit():

@@ -8,6 +8,7 @@ from typing import Literal
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.stated import Effect
+from generators.program.values import ScalarValue
 from generators.types import MemoryScope
 
 Handover = Literal["barrier", "access", "fences"]
@@ -22,6 +23,20 @@ class Copied(Effect):
 
     target: Array
     source: Array
+    backwards: bool = False
+
+
+@dataclass(frozen=True)
+class PartCopied(Effect):
+    """In each subgroup that executes it, ``count`` elements of ``target`` from ``target_first`` on are the elements of ``source`` from
+    ``source_first`` on (equal pointees). ``backwards``: the first element of the target is the last one of the source. The first elements
+    are the same in a subgroup, whose invocations share out the elements."""
+
+    target: Array
+    target_first: ScalarValue
+    source: Array
+    source_first: ScalarValue
+    count: int
     backwards: bool = False
 
 

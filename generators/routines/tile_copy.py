@@ -7,14 +7,22 @@ from generators.program.control_flow import Condition, Select
 from generators.program.scalars import ScalarOperator
 from generators.program.tile_copy import TileCopied, Window
 from generators.program.values import Scalar, ScalarValue, Value
-from generators.routines.workgroup import shared_out
+from generators.routines.workgroup import Numbering, shared_out
 
 
-def tile_copy(builder: ProgramBuilder, target: Window, source: Window, rows: int, columns: int, transposed: bool = False) -> None:
+def tile_copy(
+    builder: ProgramBuilder,
+    target: Window,
+    source: Window,
+    rows: int,
+    columns: int,
+    transposed: bool = False,
+    numbering: Numbering = "local",
+) -> None:
     """Copy a tile, as TileCopied says. The elements are counted along the source's rows."""
     with builder.stated(TileCopied(target, source, rows, columns, transposed)):
         name = f"{target.array.name}_tile"
-        with shared_out(builder, f"{name}_element", rows * columns) as element:
+        with shared_out(builder, f"{name}_element", rows * columns, numbering) as element:
             row = _computed(builder, f"{name}_row", "divide", element, builder.literal(columns))
             column = _computed(builder, f"{name}_column", "modulo", element, builder.literal(columns))
             place, written = _place(builder, f"{name}_target", target, *((column, row) if transposed else (row, column)))

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from generators.program.arrays import AtomicAdd
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.memory import Array, Pointee
 from generators.program.values import Extent, Scalar, ScalarValue, Value
-from generators.program.workgroup import Copied, LastWorkgroupRan
+from generators.program.workgroup import Copied, LastWorkgroupRan, PartCopied
 from generators.types import Scope, StorageClass
+
+Numbering = Literal["local", "subgroup"]
+"""What invocations of a workgroup are numbered by: LocalInvocationIndex, or SubgroupId * SubgroupSize + SubgroupLocalInvocationId."""
 
 
 @contextmanager
-def shared_out(builder: ProgramBuilder, name: str, count: Extent) -> Iterator[Scalar]:
+def shared_out(builder: ProgramBuilder, name: str, count: Extent, numbering: Numbering = "local") -> Iterator[Scalar]:
     """Do the operations added inside for each of ``count`` elements: invocation i of the workgroup's ``size`` takes elements i, i + size,
     i + 2 * size … Yields the number of the element, called ``name``."""
     limit = builder.literal(count) if isinstance(count, int) else count
-    first = builder.built_in(builder.fresh(f"{name}_first"), "local_invocation")
+    if numbering == "local":
+        first = builder.built_in(builder.fresh(f"{name}_first"), "local_invocation")
+    else:
+        subgroup, size_of_subgroup, lane = (
+            builder.built_in(builder.fresh(f"{name}_{which}"), which) for which in ("subgroup", "subgroup_size", "subgroup_invocation")
+        )
+        before = builder.arithmetic(builder.fresh(f"{name}_before"), "multiply", subgroup, size_of_subgroup)
+        first = builder.arithmetic(builder.fresh(f"{name}_first"), "add", before, lane)
     size = builder.built_in(builder.fresh(f"{name}_step"), "workgroup_invocations")
     index = Value(builder.fresh(name), U32)
     with builder.loop(index, limit, [], start=first, step=size):
@@ -37,6 +48,35 @@ def copy(builder: ProgramBuilder, target: Array, source: Array, backwards: bool 
             if backwards:
                 place = builder.arithmetic(builder.fresh(f"{target.name}_place"), "subtract", builder.literal(source.count - 1), index)
             builder.write(target, index, builder.read(builder.fresh(f"{target.name}_copied"), source, place))
+
+
+def copy_part(
+    builder: ProgramBuilder,
+    target: tuple[Array, ScalarValue],
+    source: tuple[Array, ScalarValue],
+    count: int,
+    backwards: bool = False,
+) -> None:
+    """Copy ``count`` elements in each subgroup, as PartCopied says: invocation i takes elements i, i + SubgroupSize …
+
+    Args:
+        builder: of the program.
+        target, source: the array, and the first element.
+        count: elements of each subgroup.
+        backwards: whether another invocation reads an element than wrote it.
+    """
+    (to, to_first), (of, of_first) = target, source
+    with builder.stated(PartCopied(to, to_first, of, of_first, count, backwards)):
+        lane = builder.built_in(builder.fresh(f"{to.name}_lane"), "subgroup_invocation")
+        size = builder.built_in(builder.fresh(f"{to.name}_lanes"), "subgroup_size")
+        index = Value(builder.fresh(f"{to.name}_element"), U32)
+        with builder.loop(index, builder.literal(count), [], start=lane, step=size):
+            other: ScalarValue = index
+            if backwards:
+                other = builder.arithmetic(builder.fresh(f"{to.name}_other"), "subtract", builder.literal(count - 1), index)
+            found = builder.arithmetic(builder.fresh(f"{to.name}_found"), "add", of_first, other)
+            place = builder.arithmetic(builder.fresh(f"{to.name}_place"), "add", to_first, index)
+            builder.write(to, place, builder.read(builder.fresh(f"{to.name}_copied"), of, found))
 
 
 @contextmanager

@@ -18,6 +18,12 @@ LOADED = "%from = OpAccessChain %ptr_in %input %s32_0 %lane\n%x = OpLoad %u32 %f
     [
         ("OpGroupNonUniformIAdd %u32 %u32_3 Reduce %x", [15, 15, 15, 15, 240, 240, 240, 240]),
         ("OpGroupNonUniformUMax %u32 %u32_3 Reduce %x", [8] * 4 + [128] * 4),
+        ("OpGroupNonUniformIAdd %u32 %u32_3 InclusiveScan %x", [1, 3, 7, 15, 16, 48, 112, 240]),
+        ("OpGroupNonUniformIAdd %u32 %u32_3 ExclusiveScan %x", [0, 1, 3, 7, 0, 16, 48, 112]),
+        ("OpGroupNonUniformIMul %u32 %u32_3 ExclusiveScan %x", [1, 1, 2, 8, 1, 16, 512, 32768]),
+        ("OpGroupNonUniformUMin %u32 %u32_3 ExclusiveScan %x", [2**32 - 1, 1, 1, 1, 2**32 - 1, 16, 16, 16]),
+        ("OpGroupNonUniformSMax %u32 %u32_3 ExclusiveScan %x", [2**31, 1, 2, 4, 2**31, 16, 32, 64]),
+        ("OpGroupNonUniformBitwiseAnd %u32 %u32_3 ExclusiveScan %x", [2**32 - 1, 1, 0, 0, 2**32 - 1, 16, 0, 0]),
         ("OpGroupNonUniformBroadcastFirst %u32 %u32_3 %x", [1] * 4 + [16] * 4),
         ("OpGroupNonUniformBroadcast %u32 %u32_3 %x %u32_2", [4] * 4 + [64] * 4),
         ("OpGroupNonUniformShuffleXor %u32 %u32_3 %x %u32_1", [2, 1, 8, 4, 32, 16, 128, 64]),

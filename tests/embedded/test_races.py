@@ -365,6 +365,64 @@ OpBranch %merge
     assert result(shader(body), output=32, subgroups=2).tolist() == list(range(8))
 
 
+def exchange_in(barriers: tuple[str, str]) -> bytes:
+    """Each invocation stores to shared memory, the first subgroup in one arm of a branch and the second one in the other, each arm with a
+    barrier or none; then each reads, still in its arm, what its neighbour stored."""
+
+    def arm(name: str, between: str) -> str:
+        return f"""
+%{name} = OpLabel
+%own_{name} = OpAccessChain %ptr_shared %shared %lane
+OpStore %own_{name} %lane NonPrivatePointer
+{between}
+%index_{name} = OpBitwiseXor %u32 %lane %u32_1
+%other_{name} = OpAccessChain %ptr_shared %shared %index_{name}
+%value_{name} = OpLoad %u32 %other_{name} NonPrivatePointer
+OpBranch %merge
+"""
+
+    return shader(
+        f"""
+%low = OpULessThan %bool %lane %u32_4
+OpSelectionMerge %merge None
+OpBranchConditional %low %first %second
+{arm("first", barriers[0])}
+{arm("second", barriers[1])}
+%merge = OpLabel
+%value = OpPhi %u32 %value_first %first %value_second %second
+{store("%value")}
+"""
+    )
+
+
+def test_a_subgroup_barrier_orders_the_subgroups_that_execute_it(result, forbidden) -> None:
+    own = barrier(scope="%u32_3")
+    assert result(exchange_in((own, own)), output=32, subgroups=2).tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
+    assert "a race" in forbidden(exchange_in((own, "")), subgroups=2)
+    assert "a race" in forbidden(exchange_in(("", own)), subgroups=2)
+
+
+def test_a_subgroup_barrier_of_one_subgroup_does_not_order_what_the_others_did_before(result, forbidden) -> None:
+    """The second subgroup stores and reads without a barrier of its own; the first one's barrier comes between."""
+    body = f"""
+%low = OpULessThan %bool %lane %u32_4
+%own = OpAccessChain %ptr_shared %shared %lane
+OpStore %own %lane NonPrivatePointer
+OpSelectionMerge %merge None
+OpBranchConditional %low %some %merge
+%some = OpLabel
+{barrier(scope="%u32_3")}
+OpBranch %merge
+%merge = OpLabel
+%index = OpBitwiseXor %u32 %lane %u32_1
+%other = OpAccessChain %ptr_shared %shared %index
+%value = OpLoad %u32 %other NonPrivatePointer
+{store("%value")}
+"""
+    assert result(shader(body), output=16, subgroups=1).tolist() == [1, 0, 3, 2]
+    assert "a race" in forbidden(shader(body), subgroups=2)
+
+
 def test_without_the_vulkan_memory_model_nothing_is_private(result) -> None:
     body = f"""
 %own = OpAccessChain %ptr_shared %shared %lane

@@ -14,11 +14,14 @@ from cts.kinds.kernel import arrange
 from generators.casebook import BuiltCase, build, find_case
 from generators.dispatch import kernel
 from generators.program.built import Built
+from generators.program.control_flow import Branch
+from generators.program.load_store import MemoryOperand
+from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
-from generators.types import MemoryScope
+from generators.types import MemoryAccess, MemoryScope
 from tests.suite import casebook
 
 DEVICE = EmbeddedDevice(load_profile("universal"))
@@ -77,3 +80,63 @@ def test_a_barrier_of_the_subgroup_does_not_do_for_the_workgroup(form):
     narrow = tuple(replace(o, scope=MemoryScope.SUBGROUP) if isinstance(o, Barrier) else o for o in program.operations)
     with pytest.raises(UndefinedBehaviour, match="a race"):
         run(case, replace(program, operations=narrow))
+
+
+def without_each_barrier(operations):
+    """Yield operations with one barrier less, those in branches too."""
+    for number, operation in enumerate(operations):
+        before, after = operations[:number], operations[number + 1 :]
+        if isinstance(operation, Barrier):
+            yield before + after
+        elif isinstance(operation, Branch):
+            yield from ((*before, replace(operation, then=then), *after) for then in without_each_barrier(operation.then))
+
+
+@pytest.mark.parametrize(("form", "barriers"), [("own_copies", 1), ("divided", 1), ("divided_plain", 3)])
+def test_no_barrier_of_a_subgroup_can_be_left_out(form, barriers):
+    case = find_case(casebook(), f"memory[component:f16/subgroups:2/form:{form}]")
+    program = build(case).program
+    run(case, program)
+    fewer = list(without_each_barrier(program.operations))
+    assert len(fewer) == barriers
+    for operations in fewer:
+        with pytest.raises(UndefinedBehaviour, match="a race"):
+            run(case, replace(program, operations=operations))
+
+
+TENSORS = [("subgroup", "barrier"), ("workgroup", "barrier"), ("workgroup", "access"), ("in_place", "access")]
+
+
+@pytest.mark.parametrize("storage", ["workgroup", "storage_buffer"])
+@pytest.mark.parametrize("access", ["tensor", "tensor_stores", "tensor_loads"])
+@pytest.mark.parametrize(("form", "handover"), TENSORS)
+def test_no_barrier_between_tensor_accesses_can_be_left_out(form, handover, access, storage):
+    case = find_case(casebook(), f"memory[component:f16/subgroups:2/form:{form}/storage:{storage}/handover:{handover}/access:{access}]")
+    program = build(case).program
+    run(case, program)
+    for operations in without_each_barrier(program.operations):
+        with pytest.raises(UndefinedBehaviour, match="a race"):
+            run(case, replace(program, operations=operations))
+
+
+def private(operations, kind):
+    """Operations whose tensor accesses of a kind to the shared array are made available or visible no further than the subgroup."""
+
+    def change(operation):
+        if not isinstance(operation, kind):
+            return operation
+        made = MemoryAccess.MAKE_POINTER_VISIBLE if kind is TensorLoad else MemoryAccess.MAKE_POINTER_AVAILABLE
+        return replace(operation, memory=MemoryOperand(MemoryAccess.NON_PRIVATE_POINTER | made, scope=MemoryScope.SUBGROUP))
+
+    return tuple(change(operation) for operation in operations)
+
+
+@pytest.mark.parametrize("kind", [TensorLoad, TensorStore])
+def test_a_tensor_access_must_reach_the_workgroup(kind):
+    """Barriers that make nothing available or visible leave it to the accesses (CM2-MEM-03)."""
+    name = "memory[component:f16/subgroups:2/form:workgroup/storage:storage_buffer/handover:access/access:tensor]"
+    case = find_case(casebook(), name)
+    program = build(case).program
+    run(case, program)
+    with pytest.raises(UndefinedBehaviour, match="a race"):
+        run(case, replace(program, operations=private(program.operations, kind)))

@@ -118,6 +118,11 @@ UNSEEN = (
     _asked(_of("splat", "first_element_only"), "constructed matrices are the subject of construction", "load_store"),
     _asked(_of("memory", "stride_in_array_strides"), "decorations of arrays are the subject of memory", "memory"),
     _asked(
+        _of("memory", "store_not_seen", "lost_after_divided_barriers"),
+        "barriers are the subject of memory; elsewhere workgroup memory has no contents before its first store",
+        "memory",
+    ),
+    _asked(
         _of(
             "multiply_add",
             "sign_ignored",

@@ -100,14 +100,21 @@ class _Released:
     Attributes:
         available: whether it made writes available.
         visible: whether it would make writes visible to what follows a control barrier.
-        subgroup_only: whether it reaches no other subgroup; once a control barrier has passed, whether either of both does not.
+        subgroups: which it reaches, each by itself; None for the whole workgroup. Once a control barrier has passed, those that both reach.
     """
 
     kinds: tuple[Kind, ...]
     serial: int
     available: bool
     visible: bool
-    subgroup_only: bool
+    subgroups: np.ndarray | None
+
+
+def _reached(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
+    """Return the subgroups that two barriers reach."""
+    if one is None or other is None:
+        return other if one is None else one
+    return np.intersect1d(one, other)
 
 
 class _Floors:
@@ -172,39 +179,44 @@ class Clock:
         found = dict.fromkeys(replace(span, visible=visible) for span in self._released.get(location, ()))
         self._acquired_by.setdefault(lane, {}).update(found)
 
-    def fence(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
-        """Note a memory barrier: it acquires what one before the last control barrier released, and releases earlier accesses."""
+    def fence(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None) -> None:
+        """Note a memory barrier: it acquires what one before the last control barrier released, and releases earlier accesses.
+
+        ``subgroups``: which execute it, where it reaches no others; None where the whole workgroup executes it, and it reaches all.
+        """
         for awaited in self._awaited:
             common = tuple(kind for kind in awaited.kinds if kind in kinds)
-            self._order(common, awaited.serial, awaited.available, makes_visible, awaited.subgroup_only or subgroup_only)
+            self._order(common, awaited.serial, awaited.available, makes_visible, _reached(awaited.subgroups, subgroups))
         self.serial += 1
-        self._fences.append(_Released(kinds, self.serial, makes_available, makes_visible, subgroup_only))
+        self._fences.append(_Released(kinds, self.serial, makes_available, makes_visible, subgroups))
 
-    def meet(self, subgroup_only: bool) -> None:
+    def meet(self, subgroups: np.ndarray | None = None) -> None:
         """Note a control barrier without semantics: a memory barrier after it acquires what one before it released."""
         self.serial += 1
-        self._awaited = [replace(fence, subgroup_only=fence.subgroup_only or subgroup_only) for fence in self._fences]
+        self._awaited = [replace(fence, subgroups=_reached(fence.subgroups, subgroups)) for fence in self._fences]
         self._fences = []
 
-    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
-        """Order earlier accesses before later ones: of all invocations, or within each subgroup.
+    def barrier(self, kinds: tuple[Kind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None = None) -> None:
+        """Order earlier accesses before later ones: of all invocations, or within each of ``subgroups``, which alone execute it.
 
         What a memory barrier before it released is ordered, too, as programs in GLSL expect of a memory barrier and ``barrier()``.
         """
         self.serial += 1
         fences, self._fences, self._awaited = self._fences, [], []
-        self._order(kinds, self.serial, makes_available, makes_visible, subgroup_only)
+        self._order(kinds, self.serial, makes_available, makes_visible, subgroups)
         for fence in fences:
             every = tuple(dict.fromkeys(kinds + fence.kinds))
             visible = makes_visible or fence.visible
-            self._order(every, fence.serial, makes_available or fence.available, visible, subgroup_only or fence.subgroup_only)
+            self._order(every, fence.serial, makes_available or fence.available, visible, _reached(fence.subgroups, subgroups))
 
-    def _order(self, kinds: tuple[Kind, ...], serial: int, makes_available: bool, makes_visible: bool, subgroup_only: bool) -> None:
+    def _order(
+        self, kinds: tuple[Kind, ...], serial: int, makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None
+    ) -> None:
         """Order accesses with serial numbers below ``serial`` before those that follow."""
-        if "buffer" in kinds and not subgroup_only:
+        if "buffer" in kinds and subgroups is None:
             for spans in self._acquired_by.values():
                 self._acquired |= dict.fromkeys(replace(span, visible=span.visible and makes_visible) for span in spans)
-        groups = slice(1, None) if subgroup_only else slice(None)
+        groups: slice | np.ndarray = slice(None) if subgroups is None else subgroups + 1
         for kind in kinds:
             floors = self._floors[kind]
             raised = [floors.order]

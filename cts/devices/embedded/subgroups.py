@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from functools import reduce
+from dataclasses import dataclass
+from itertools import accumulate
 from types import MappingProxyType
 
 import numpy as np
@@ -162,45 +163,80 @@ _LOOKED_AT: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]] = Mappi
 )
 """By group operation: the bits of a ballot that an invocation looks at."""
 
-_COMBINE: Mapping[Op, tuple[Callable[[Value, Value], Value], bool]] = MappingProxyType(
+
+def _least(dtype: np.dtype) -> Value:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _greatest(dtype: np.dtype) -> Value:
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+@dataclass(frozen=True)
+class _Combination:
+    """How values are combined.
+
+    Attributes:
+        combine: takes two values.
+        identity: the value for a dtype that changes no other.
+        signed: whether the values are signed integers.
+    """
+
+    combine: Callable[[Value, Value], Value]
+    identity: Callable[[np.dtype], Value] = lambda _: 0
+    signed: bool = False
+
+
+_MULTIPLY = _Combination(operator.mul, lambda _: 1)
+_AND = _Combination(operator.and_, lambda dtype: True if dtype.kind == "b" else np.iinfo(dtype).max)
+_COMBINE: Mapping[Op, _Combination] = MappingProxyType(
     {
-        Op.GroupNonUniformIAdd: (operator.add, False),
-        Op.GroupNonUniformFAdd: (operator.add, False),
-        Op.GroupNonUniformIMul: (operator.mul, False),
-        Op.GroupNonUniformFMul: (operator.mul, False),
-        Op.GroupNonUniformUMin: (np.minimum, False),
-        Op.GroupNonUniformUMax: (np.maximum, False),
-        Op.GroupNonUniformSMin: (np.minimum, True),
-        Op.GroupNonUniformSMax: (np.maximum, True),
-        Op.GroupNonUniformFMin: (np.minimum, False),
-        Op.GroupNonUniformFMax: (np.maximum, False),
-        Op.GroupNonUniformBitwiseAnd: (operator.and_, False),
-        Op.GroupNonUniformBitwiseOr: (operator.or_, False),
-        Op.GroupNonUniformBitwiseXor: (operator.xor, False),
-        Op.GroupNonUniformLogicalAnd: (operator.and_, False),
-        Op.GroupNonUniformLogicalOr: (operator.or_, False),
-        Op.GroupNonUniformLogicalXor: (operator.xor, False),
+        Op.GroupNonUniformIAdd: _Combination(operator.add),
+        Op.GroupNonUniformFAdd: _Combination(operator.add),
+        Op.GroupNonUniformIMul: _MULTIPLY,
+        Op.GroupNonUniformFMul: _MULTIPLY,
+        Op.GroupNonUniformUMin: _Combination(np.minimum, _greatest),
+        Op.GroupNonUniformUMax: _Combination(np.maximum, _least),
+        Op.GroupNonUniformSMin: _Combination(np.minimum, _greatest, signed=True),
+        Op.GroupNonUniformSMax: _Combination(np.maximum, _least, signed=True),
+        Op.GroupNonUniformFMin: _Combination(np.minimum, _greatest),
+        Op.GroupNonUniformFMax: _Combination(np.maximum, _least),
+        Op.GroupNonUniformBitwiseAnd: _AND,
+        Op.GroupNonUniformBitwiseOr: _Combination(operator.or_),
+        Op.GroupNonUniformBitwiseXor: _Combination(operator.xor),
+        Op.GroupNonUniformLogicalAnd: _AND,
+        Op.GroupNonUniformLogicalOr: _Combination(operator.or_),
+        Op.GroupNonUniformLogicalXor: _Combination(operator.xor),
     }
 )
-"""By opcode: the function that combines two values, and whether they are signed integers."""
+"""By opcode."""
 
 
-def _arithmetic(combine: Callable[[Value, Value], Value], signed: bool) -> Handler:
+def _arithmetic(how: _Combination) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
         _check_scope(translation, words)
-        if words[3] != GroupOperation.Reduce:
-            raise Unsupported(f"group operation {enumerant_text(GroupOperation, words[3])}")
+        operation = words[3]
+        if operation not in _LOOKED_AT:
+            raise Unsupported(f"group operation {enumerant_text(GroupOperation, operation)}")
         type_ = _scalar(translation, words[4])
         values, lanes = translation.values, translation.machine.lanes
 
         def run() -> Value:
             operand = spread(type_, values[words[4]], lanes)
-            if signed:
+            if how.signed:
                 assert isinstance(type_, Number)
                 operand = operand.view(type_.signed_dtype)
             result = np.zeros(lanes, operand.dtype)
             for group in _groups(translation):
-                result[group] = reduce(combine, [operand[lane : lane + 1] for lane in group])
+                totals = list(accumulate((operand[lane : lane + 1] for lane in group), how.combine))
+                match operation:
+                    case GroupOperation.Reduce:
+                        result[group] = totals[-1]
+                    case GroupOperation.InclusiveScan:
+                        result[group] = np.concatenate(totals)
+                    case _:
+                        first = np.array([how.identity(operand.dtype)], operand.dtype)
+                        result[group] = np.concatenate([first, *totals[:-1]])
             return result.view(type_.dtype)
 
         return run
@@ -210,7 +246,7 @@ def _arithmetic(combine: Callable[[Value, Value], Value], signed: bool) -> Handl
 
 HANDLERS: Mapping[Op, Handler] = MappingProxyType(
     {
-        **{op: _arithmetic(*how) for op, how in _COMBINE.items()},
+        **{op: _arithmetic(how) for op, how in _COMBINE.items()},
         Op.GroupNonUniformElect: _elect,
         Op.GroupNonUniformAll: _per_group(lambda x, _: x.all()),
         Op.GroupNonUniformAny: _per_group(lambda x, _: x.any()),

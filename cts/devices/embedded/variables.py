@@ -177,6 +177,12 @@ def _matrix_check(translation: Translation, type_: Type) -> None:
         translation.machine.active_instances(type_.scope)
 
 
+def _check_uniform_path(machine: Machine, type_: MatrixType, place: CellPointer) -> None:
+    """Check that all invocations of the scope mean the same matrix of an array (KHR-UNI-02)."""
+    for index in place.path:
+        machine.uniform(index, type_.scope, "the index of a matrix in an array")
+
+
 def _load(translation: Translation, words: Words) -> Run:
     values, machine, pointer = translation.values, translation.machine, words[2]
     type_, storage = translation.types[words[0]], translation.storage(pointer)
@@ -189,6 +195,8 @@ def _load(translation: Translation, words: Words) -> Run:
                 _matrix_check(translation, type_)
             place = values[pointer]
             if place.path:
+                if isinstance(type_, MatrixType):
+                    _check_uniform_path(machine, type_, place)
                 return place.load(machine)
             value = place.cell.value
             return settle(value, machine.mask) if isinstance(value, Partly | tuple) else value
@@ -213,6 +221,8 @@ def _store(translation: Translation, words: Words) -> Run:
         def to_cell() -> Value:
             if not machine.full:
                 _matrix_check(translation, type_)
+            if isinstance(type_, MatrixType):
+                _check_uniform_path(machine, type_, values[pointer])
             values[pointer].store(machine, values[object_])
 
         return to_cell

@@ -38,6 +38,11 @@ def _reach(translation: Translation, semantics: int) -> tuple[tuple[Kind, ...], 
     return tuple(kind for bit, kind in _KINDS if semantics & bit), available, visible
 
 
+def _executing(machine: Machine) -> np.ndarray:
+    """Return the numbers of the subgroups that execute an instruction."""
+    return np.unique(np.flatnonzero(machine.mask) // machine.subgroup_size)
+
+
 def _control_barrier(translation: Translation, words: Words) -> Run:
     scope, memory_scope, semantics = (translation.constant(w) for w in words)
     machine = translation.machine
@@ -56,10 +61,11 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
                 active = int(machine.mask.sum())
                 text = f"a barrier that {active} of {machine.lanes} invocations reach, not the whole {what.name.lower()}"
                 machine.forbid("SPIR-V 3.42.20 OpControlBarrier", text)
+        reached = _executing(machine) if subgroup_only else None
         if own:
-            machine.clock.barrier(kinds, available, visible, subgroup_only)
+            machine.clock.barrier(kinds, available, visible, reached)
         else:
-            machine.clock.meet(subgroup_only)
+            machine.clock.meet(reached)
 
     return run
 
@@ -74,7 +80,8 @@ def _memory_barrier(translation: Translation, words: Words) -> Run:
         # A memory barrier alone orders nothing. The control barrier after it does, if the same invocation executes both; nothing says so
         # in a function that is called for elements.
         if counts and not machine.callback:
-            machine.clock.fence(kinds, available, visible, scope == Scope.Subgroup)
+            alone = scope == Scope.Subgroup or not machine.full
+            machine.clock.fence(kinds, available, visible, _executing(machine) if alone else None)
 
     return run
 

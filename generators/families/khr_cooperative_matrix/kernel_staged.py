@@ -24,6 +24,7 @@ from generators.program.tile_copy import Window
 from generators.program.values import Matrix, ScalarValue
 from generators.property_rows import PropertyRow, parse_row
 from generators.routines.tile_copy import tile_copy
+from generators.routines.workgroup import Numbering
 from generators.types import ComponentType, Layout, Scope, StorageClass
 
 _GRANULE = 16
@@ -48,6 +49,7 @@ class Parameters(LoopParameters):
     start: Literal["zero", "loaded"] = parameter("what the sum begins with: zeros, or C", default="zero")
     epilogue: Literal["none", "polynomial", "gate"] = parameter("how sums are changed before they are stored", default="none")
     out: Literal["staged", "direct"] = parameter("whether results are stored through workgroup memory", default="staged")
+    numbering: Numbering = parameter("what the invocations that copy are numbered by", default="local")
 
     @property
     def subgroup_count(self) -> int:
@@ -206,7 +208,7 @@ class _StagedProduct:
         stage = self.stages[name]
         first = self.writer.scaled(f"{name}_buffer", buffer, self._lines_of(name))
         target = Window(stage.array, self.writer.literal(stage.tiles.stride), first, self.writer.literal(0))
-        tile_copy(self.builder, target, source, rows, columns, self._by_columns(name))
+        tile_copy(self.builder, target, source, rows, columns, self._by_columns(name), self.parameters.numbering)
 
     def _bring(self, index: ScalarValue, buffer: ScalarValue) -> None:
         """Copy the tiles of A and B of an iteration into a buffer, with zeros for what is beyond the matrices."""
@@ -306,7 +308,7 @@ class _StagedProduct:
         limits = self.extents["m"], self.extents["n"]
         target = Window(self.arrays["d"], self.extents["n"], self.row0, self.column0, limits)
         source = Window(stage.array, writer.literal(stage.tiles.stride), writer.literal(0), writer.literal(0))
-        tile_copy(self.builder, target, source, size.rows, size.columns)
+        tile_copy(self.builder, target, source, size.rows, size.columns, numbering=self.parameters.numbering)
 
     def _store_directly(self, results: Sequence[Matrix]) -> None:
         row = self.writer.sum("row", self.row0, self.own[0])

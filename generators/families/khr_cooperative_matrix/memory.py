@@ -14,6 +14,7 @@ import numpy as np
 
 from generators.inputs.patterns import pattern_bits, random_bits
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, granule_of, lines_of
+from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_step
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -22,9 +23,10 @@ from generators.program.control_flow import Condition
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Program, Subcase
-from generators.program.values import Matrix, MatrixType, ScalarValue, Value
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.workgroup import Handover
-from generators.routines.workgroup import copy, last_workgroup
+from generators.routines.workgroup import copy, copy_part, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, StorageClass, Use
 
 _ROUNDS = 23
@@ -35,6 +37,8 @@ _REACH: Mapping[str, MemoryScope] = MappingProxyType(
     {
         "subgroup": MemoryScope.SUBGROUP,
         "divided": MemoryScope.SUBGROUP,
+        "own_copies": MemoryScope.SUBGROUP,
+        "divided_plain": MemoryScope.SUBGROUP,
         "reload": MemoryScope.SUBGROUP,
         "dispatch": MemoryScope.QUEUE_FAMILY,
         "interleaved": MemoryScope.QUEUE_FAMILY,
@@ -61,6 +65,8 @@ Form = Literal[
     "tiles",
     "array_stride",
     "pointer_stride",
+    "own_copies",
+    "divided_plain",
 ]
 """Who writes and who reads; see the functions that write them."""
 
@@ -88,6 +94,9 @@ class Parameters(Scoped):
         "workgroups of a dispatch in which the last one reads what all have written", default=3, applies=_has_workgroups
     )
     extra: MemoryAccess = parameter("further memory operands of the accesses to the shared array", default="none", labels=_EXTRAS)
+    access: Literal["matrix", "tensor", "tensor_stores", "tensor_loads"] = parameter(
+        "which matrices go to the shared array, and come from it, through a tensor layout", default="matrix"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,13 +202,37 @@ class Parts:
 
     def load(self, name: str, array: Array, at: ScalarValue, layout: Layout) -> Matrix:
         """Load a tile in ``layout``."""
-        memory = self.operand(write=False) if array.name == "handed" else None
-        return self.builder.load(name, self.tiles.type, array, at, self.stride(layout), layout, memory)
+        shared = array.name == "handed"
+        memory = self.operand(write=False) if shared else None
+        if not shared or self.parameters.access not in ("tensor", "tensor_loads"):
+            return self.builder.load(name, self.tiles.type, array, at, self.stride(layout), layout, memory)
+        result = Value(name, self.tiles.type)
+        before = self.builder.null(f"{name}_before", self.tiles.type)
+        self.builder.add(TensorLoad(result, array, at, before, *self.tensor(name, layout), memory))
+        return result
 
     def store(self, matrix: Matrix, array: Array, at: ScalarValue, layout: Layout) -> None:
         """Store a tile in ``layout``."""
-        memory = self.operand(write=True) if array.name == "handed" else None
-        self.builder.store(matrix, array, at, self.stride(layout), layout, memory)
+        shared = array.name == "handed"
+        memory = self.operand(write=True) if shared else None
+        if not shared or self.parameters.access not in ("tensor", "tensor_stores"):
+            self.builder.store(matrix, array, at, self.stride(layout), layout, memory)
+        else:
+            self.builder.add(TensorStore(matrix, array, at, *self.tensor(f"{matrix.name}_stored", layout), memory))
+
+    def tensor(self, name: str, layout: Layout) -> tuple[TensorLayout, TensorView | None]:
+        """Return the layout of a tensor that is a tile in ``layout``, and the view that transposes it where its lines are columns."""
+        lines = lines_of(self.parameters.shape, layout)
+        steps: tuple[LayoutStep, ...] = (
+            ("dimension", lines),
+            ("stride", (_stride(self.parameters, self.tiles, layout), 1)),
+            slice_step((0, 0), lines),
+        )
+        writer = TensorWriter(self.builder, "literal")
+        made = writer.layout(self.builder.fresh(f"{name}_layout"), TensorLayoutType(2), *steps)
+        if layout is Layout.ROW_MAJOR:
+            return made, None
+        return made, writer.view(self.builder.fresh(f"{name}_view"), TensorViewType((1, 0)))
 
 
 def _between_instances(parts: Parts, scope: MemoryScope) -> None:
@@ -285,6 +318,41 @@ def _relay(parts: Parts) -> None:
         parts.store(matrix, handed, own, parts.written)
         builder.barrier(handover=parts.handover)
     parts.store(parts.load("read", handed, own, parts.read), target, own, parts.read)
+
+
+def _own_copies(parts: Parts) -> None:
+    """Write the elements of each subgroup's tile by its own invocations, then load its matrix after a barrier of the subgroup."""
+    source, handed, target = parts.source(), parts.handed(), parts.target()
+    at = parts.begin("own")
+    copy_part(parts.builder, (handed, at), (source, at), parts.tiles.pitch, backwards=True)
+    parts.builder.barrier(MemoryScope.SUBGROUP, parts.handover)
+    parts.store(parts.load("read", handed, at, parts.read), target, at, parts.read)
+
+
+def _divided_plain(parts: Parts) -> None:
+    """Hand single elements from invocation to invocation over subgroup barriers, twice, in the first subgroup alone; then each subgroup
+    writes elements, and stores a matrix that it has loaded before the branch."""
+    builder, source, handed, target = parts.builder, parts.source(), parts.handed(), parts.target()
+    fill = parts.array("fill", StorageClass.STORAGE_BUFFER, "input")
+    again, written, after = (parts.array(name, StorageClass.STORAGE_BUFFER, "output") for name in ("again", "written", "after"))
+    at, pitch = parts.begin("own"), parts.tiles.pitch
+    matrix = parts.load("matrix", source, at, parts.written)
+    assert parts.instance is not None, "memory: the constraints must exclude this case"
+    with builder.arm() as first:
+        copy_part(builder, (handed, at), (source, at), pitch)
+        builder.barrier(MemoryScope.SUBGROUP, parts.handover)
+        copy_part(builder, (target, at), (handed, at), pitch, backwards=True)
+        # What the first elements were read from is about to be overwritten.
+        builder.barrier(MemoryScope.SUBGROUP, parts.handover)
+        copy_part(builder, (handed, at), (fill, at), pitch)
+        builder.barrier(MemoryScope.SUBGROUP, parts.handover)
+        copy_part(builder, (again, at), (handed, at), pitch, backwards=True)
+    with builder.arm() as others:
+        copy_part(builder, (target, at), (source, at), pitch)
+        copy_part(builder, (again, at), (fill, at), pitch)
+    builder.branch(Condition(parts.instance, "equal", builder.literal(0)), first, others)
+    copy_part(builder, (written, at), (fill, at), pitch)
+    parts.store(matrix, after, at, parts.written)
 
 
 def _dispatch(parts: Parts) -> None:
@@ -382,6 +450,8 @@ _WRITERS: Mapping[Form, Callable[[Parts], None]] = MappingProxyType(
         "subgroup": lambda parts: _between_instances(parts, MemoryScope.SUBGROUP),
         "workgroup": lambda parts: _between_instances(parts, MemoryScope.WORKGROUP),
         "divided": _divided,
+        "own_copies": _own_copies,
+        "divided_plain": _divided_plain,
         "dispatch": _dispatch,
         "interleaved": _dispatch,
         "relay": _relay,

@@ -1,0 +1,172 @@
+"""Defects of operations of subgroups: whose values count, and how they are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.evaluation import Substitute
+from cts.reference.state import State
+from cts.reference.subgroup_operations import STEPS, of_subgroups
+from generators.errors import GeneratorError
+from generators.program.control_flow import Branch
+from generators.program.invocations import PerInvocation
+from generators.program.operation import Operation
+from generators.program.program import Program
+from generators.program.subgroup_operations import (
+    BallotCount,
+    BallotFind,
+    Group,
+    SubgroupAllEqual,
+    SubgroupBallot,
+    SubgroupBroadcast,
+    SubgroupElect,
+    SubgroupOperation,
+    SubgroupReduce,
+    SubgroupShuffle,
+    SubgroupVote,
+    is_uniform,
+)
+from generators.types import COMPONENT_TYPES
+
+_NAMES = {
+    SubgroupReduce: "reduction",
+    SubgroupBallot: "ballot",
+    BallotCount: "count of a ballot",
+    BallotFind: "outermost bit of a ballot",
+    SubgroupVote: "vote",
+    SubgroupAllEqual: "comparison",
+    SubgroupElect: "election",
+    SubgroupBroadcast: "broadcast",
+    SubgroupShuffle: "shuffle",
+}
+_OTHER_SIGN = {"u32": "s32", "s32": "u32"}
+
+
+def subgroup_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the operations of subgroups of ``program``."""
+    size = program.shape.subgroup_size
+    found = _operations(program.operations)
+    if not found or size is None:
+        return
+    for name, operations in _by_name(found):
+        combining = [one for one in operations if not isinstance(one, BallotCount | BallotFind)]
+        if program.instances > 1:
+            own = [one for one in combining if is_uniform(one)]
+            yield from _each(own, "subgroup.of_next_subgroup", name, _of_next_subgroup)
+        if program.subgroups > 1:
+            yield from _each(combining, "subgroup.of_whole_workgroup", name, _regrouped(lambda owners, _: owners // program.subgroups))
+        alone = [one for one in combining if not isinstance(one, SubgroupBroadcast | SubgroupShuffle)]
+        yield from _each(alone, "subgroup.halves_apart", name, _regrouped(_in_halves(size)))
+        yield from _each([one for one in combining if hasattr(one, "value")], "subgroup.own_value", name, _own_value)
+    arms = [
+        arm
+        for region in every(program.operations, PerInvocation)
+        for branch in every(region.body, Branch)
+        for arm in (branch.then, branch.otherwise)
+    ]
+    diverged = [one for arm in arms for one in _operations(arm)]
+    for name, operations in _by_name([one for one in diverged if _asks_all(one)]):
+        yield from _each(operations, "subgroup.inactive_counted", name, _inactive_counted)
+    scans = [one for one in found if isinstance(one, SubgroupReduce | BallotCount) and one.group != "reduce"]
+    for name, operations in _by_name(scans):
+        yield from _each(operations, "subgroup.scan_of_other_kind", name, _of_other_kind)
+    compared = [
+        one for one in found if isinstance(one, SubgroupReduce) and one.operator in ("min", "max") and one.result.type.name in _OTHER_SIGN
+    ]
+    yield from _each(compared, "subgroup.compared_by_other_sign", None, _by_other_sign)
+
+
+def _operations(operations: Sequence[Operation]) -> list[SubgroupOperation]:
+    return [one for one in every(operations, Operation) if isinstance(one, SubgroupOperation)]
+
+
+def _by_name(operations: Sequence[SubgroupOperation]) -> Iterator[tuple[str, list[SubgroupOperation]]]:
+    for kind, name in _NAMES.items():
+        own = [one for one in operations if isinstance(one, kind)]
+        if own:
+            yield name, own
+
+
+def _each(operations: Sequence[SubgroupOperation], id_: str, name: str | None, step: Substitute) -> Iterator[Defect]:
+    kinds = {"operation": name} if name else {}
+    yield from each_and_all(operations, id_, "subgroup_result", lambda one: one.result.name, _in_lanes(step), None, **kinds)
+
+
+def _asks_all(operation: SubgroupOperation) -> bool:
+    """Return whether the result depends on which invocations are active."""
+    match operation:
+        case SubgroupShuffle() | BallotCount() | BallotFind():
+            return False
+        case SubgroupBroadcast():
+            return operation.lane is None
+        case _:
+            return True
+
+
+def _in_lanes(step: Substitute) -> Substitute:
+    """Return what does ``step`` in lanes, and all that is around it as the specification says."""
+
+    def around(state: State, operation: SubgroupOperation) -> None:
+        (of_subgroups if state.owners is None else step)(state, operation)
+
+    return around
+
+
+def _regrouped(regroup: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Substitute:
+    """Return the step among other invocations: ``regroup`` gives numbers of groups from those of the subgroups and of the lanes."""
+
+    def step(state: State, operation: SubgroupOperation) -> None:
+        STEPS[type(operation)](replace(state, owners=regroup(state.scope_instances, state.instances)), operation)
+
+    return step
+
+
+def _in_halves(size: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    return lambda owners, lanes: owners * 2 + (lanes % size >= size // 2)
+
+
+def _moved(state: State, name: str, positions: np.ndarray, source: State) -> None:
+    """``name`` becomes what it is in ``source`` at ``positions``, which need not ascend."""
+    if name in source.scalars:
+        state.scalars[name] = source.scalars[name][positions]
+    else:
+        state.aggregates[name] = tuple(part[positions] for part in source.aggregates[name])
+
+
+def _of_next_subgroup(state: State, operation: SubgroupOperation) -> None:
+    STEPS[type(operation)](state, operation)
+    size = state.program.shape.subgroup_size
+    assert size is not None, "the defects are of programs that say it"
+    wanted = (state.instances + size) % (size * state.program.instances)
+    positions = np.searchsorted(state.instances, wanted) % len(state.instances)
+    if (state.instances[positions] != wanted).any():
+        raise GeneratorError("the next subgroup does not execute the operation")
+    _moved(state, operation.result.name, positions, state)
+
+
+def _own_value(state: State, operation: SubgroupReduce | SubgroupAllEqual | SubgroupBroadcast | SubgroupShuffle) -> None:
+    state.scalars[operation.result.name] = state.scalar(operation.value)
+
+
+def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
+    """The invocations of the other arm count, with their values from before the branch."""
+    everyone = state.outside
+    assert everyone is not None, "the defect is made for operations in branches"
+    whole = replace(everyone, scalars=dict(everyone.scalars), aggregates=dict(everyone.aggregates))
+    STEPS[type(operation)](whole, operation)
+    _moved(state, operation.result.name, everyone.positions(state.instances), whole)
+
+
+def _of_other_kind(state: State, operation: SubgroupReduce | BallotCount) -> None:
+    other: Group = "exclusive" if operation.group == "inclusive" else "inclusive"
+    STEPS[type(operation)](state, replace(operation, group=other))
+
+
+def _by_other_sign(state: State, operation: SubgroupReduce) -> None:
+    component = COMPONENT_TYPES[_OTHER_SIGN[operation.result.type.name]]
+    other = replace(operation, result=replace(operation.result, type=component))
+    STEPS[type(operation)](state, other)

@@ -1,0 +1,269 @@
+"""Operations of the active invocations of a subgroup (SPIR-V 3.42.24): each invocation is a lane, and a scope instance is a subgroup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from cts.reference.invocations import per_invocation
+from cts.reference.scalars import bits_of, exact, numbers
+from cts.reference.selections import holds
+from cts.reference.state import State
+from cts.reference.trees import selected
+from cts.reference.variables import define
+from generators.errors import GeneratorError
+from generators.program.invocations import PerInvocation
+from generators.program.subgroup_operations import (
+    BallotCount,
+    BallotFind,
+    Group,
+    SubgroupAllEqual,
+    SubgroupBallot,
+    SubgroupBroadcast,
+    SubgroupElect,
+    SubgroupOperation,
+    SubgroupOperator,
+    SubgroupReduce,
+    SubgroupShuffle,
+    SubgroupVote,
+    is_uniform,
+)
+from generators.types import ComponentType, Scope
+
+Kind = TypeVar("Kind", bound=SubgroupOperation)
+Step = Callable[[State, Kind], None]
+
+_WORDS = 4
+_WORD_BITS = 32
+
+
+def of_subgroups(state: State, operation: SubgroupOperation) -> None:
+    """Perform an operation: in the lanes of the state, or where it has scope instances in all of their invocations, whose common result
+    becomes a value of the instance.
+
+    Raises:
+        GeneratorError: the scope instances are no subgroups of a known size, the result differs among the invocations of an instance, or
+            the specification leaves it undefined.
+    """
+    size = state.program.shape.subgroup_size
+    if state.program.scope is not Scope.SUBGROUP or size is None:
+        raise GeneratorError("operations of subgroups need matrices of subgroup scope, and WorkgroupShape.subgroup_size")
+    if state.owners is not None:
+        STEPS[type(operation)](state, operation)
+        return
+    name = operation.result.name
+    if not is_uniform(operation):
+        raise GeneratorError(f"{name} differs among invocations: compute it in the region of a PerInvocation")
+    before = state.invocations
+    per_invocation(state, PerInvocation(size, (operation,)))
+    lanes = state.invocations
+    assert lanes is not None, "a region leaves what it computed"
+    firsts = np.arange(0, len(lanes.instances), size)
+    if name in lanes.scalars:
+        state.scalars[name] = lanes.scalars.pop(name)[firsts]
+    else:
+        state.aggregates[name] = selected(lanes.aggregates.pop(name), firsts)
+    state.invocations = before
+
+
+def groups_of(state: State) -> Iterator[np.ndarray]:
+    """Yield the positions of the active lanes of each subgroup, by their number."""
+    owners = state.scope_instances
+    for instance in np.unique(owners):
+        yield np.flatnonzero(owners == instance)
+
+
+def _lane_numbers(state: State) -> np.ndarray:
+    """Return SubgroupLocalInvocationId of each lane, int64."""
+    size = state.program.shape.subgroup_size
+    assert size is not None, "of_subgroups has seen to it"
+    return np.asarray(state.instances % size)
+
+
+def _in_groups(state: State, function: Callable[[np.ndarray], Any], like: np.ndarray) -> np.ndarray:
+    """Return what ``function`` says of the positions of each group, a number or one for each of them; the dtype is that of ``like``."""
+    result = np.zeros(len(state.instances), like.dtype)
+    for group in groups_of(state):
+        result[group] = function(group)
+    return result
+
+
+_COMBINE: Mapping[SubgroupOperator, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "add": lambda x, y: x + y,
+        "multiply": lambda x, y: x * y,
+        "min": np.minimum,
+        "max": np.maximum,
+        "and": lambda x, y: x & y,
+        "or": lambda x, y: x | y,
+        "xor": lambda x, y: x ^ y,
+    }
+)
+
+
+def _identity(operator: SubgroupOperator, component: ComponentType) -> Any:
+    """Return the value that changes no other (SPIR-V 3.42.24), of the component's dtype."""
+    if component.is_float:
+        limits: tuple[Any, Any] = (-np.inf, np.inf)
+    else:
+        limits = (np.iinfo(component.dtype).min, np.iinfo(component.dtype).max)
+    found = {"multiply": 1, "min": limits[1], "max": limits[0], "and": -1 if component.is_signed else limits[1]}.get(operator, 0)
+    return (np.float64 if component.is_float else component.dtype.type)(found)
+
+
+def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
+    """Combine values; floats where no order of additions rounds.
+
+    Raises:
+        GeneratorError: an order of additions may round.
+    """
+    component, name = operation.result.type, operation.result.name
+    values = numbers(state.scalar(operation.value), component)
+    combine, identity = _COMBINE[operation.operator], _identity(operation.operator, component)
+    summed = component.is_float and operation.operator == "add"
+    if summed and (values != np.trunc(values)).any():
+        raise GeneratorError(f"{name} adds floats in an order that nothing says; use whole numbers")
+
+    def of(group: np.ndarray) -> np.ndarray | Any:
+        own = values[group]
+        if summed and np.abs(own).sum() > 1 << component.precision:
+            raise GeneratorError(f"{name} adds numbers that are not exact in every order in {component}; use smaller ones")
+        inclusive, total = [], identity
+        for one in own:
+            total = combine(total, one)
+            inclusive.append(total)
+        scans: Mapping[Group, list[Any]] = {"inclusive": inclusive, "exclusive": [identity, *inclusive[:-1]]}
+        return scans.get(operation.group, inclusive[-1])
+
+    with np.errstate(over="ignore"):
+        result = _in_groups(state, of, values)
+    state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
+
+
+def subgroup_ballot(state: State, operation: SubgroupBallot) -> None:
+    """Set the bits of the active lanes in which the condition holds."""
+    held, lanes = holds(state, operation.condition), _lane_numbers(state)
+
+    def word(number: int) -> np.ndarray:
+        def of(group: np.ndarray) -> int:
+            voters = lanes[group[held[group]]]
+            return reduce(lambda bits, lane: bits | 1 << int(lane) % _WORD_BITS, voters[voters // _WORD_BITS == number].tolist(), 0)
+
+        return _in_groups(state, of, np.zeros(0, np.uint64))
+
+    define(state, operation.result.name, tuple(word(number) for number in range(_WORDS)))
+
+
+def _bits(state: State, ballot: str) -> np.ndarray:
+    """Return for each lane which bits of its ballot are set, below the size of a subgroup: bool, (lanes, size)."""
+    size = state.program.shape.subgroup_size
+    assert size is not None, "of_subgroups has seen to it"
+    words = np.stack(state.aggregates[ballot], axis=-1)
+    bits = np.arange(size)
+    return np.asarray(words[:, bits // _WORD_BITS] >> (bits % _WORD_BITS).astype(np.uint64) & np.uint64(1), bool)
+
+
+def ballot_count(state: State, operation: BallotCount) -> None:
+    """Count the bits of the lanes that the group has."""
+    bits, own = _bits(state, operation.ballot.name), _lane_numbers(state)[:, None]
+    lanes = np.arange(bits.shape[1])
+    looked_at: Mapping[Group, Any] = {"reduce": True, "inclusive": lanes <= own, "exclusive": lanes < own}
+    state.scalars[operation.result.name] = (bits & looked_at[operation.group]).sum(axis=1).astype(np.uint64)
+
+
+def ballot_find(state: State, operation: BallotFind) -> None:
+    """Find the outermost bit.
+
+    Raises:
+        GeneratorError: no bit is set.
+    """
+    bits = _bits(state, operation.ballot.name)
+    if not bits.any(axis=1).all():
+        raise GeneratorError(f"{operation.result.name}: a ballot has no bit, so that the result is undefined; use other data")
+    found = bits.argmax(axis=1) if operation.which == "lowest" else bits.shape[1] - 1 - bits[:, ::-1].argmax(axis=1)
+    state.scalars[operation.result.name] = found.astype(np.uint64)
+
+
+def subgroup_vote(state: State, operation: SubgroupVote) -> None:
+    """Ask the condition of all active lanes."""
+    held = holds(state, operation.condition)
+    decide = np.all if operation.which == "all" else np.any
+    state.scalars[operation.result.name] = _in_groups(state, lambda group: decide(held[group]), np.zeros(0, np.uint64))
+
+
+def subgroup_all_equal(state: State, operation: SubgroupAllEqual) -> None:
+    """Compare with the first active lane.
+
+    Raises:
+        GeneratorError: a value is NaN.
+    """
+    values = numbers(state.scalar(operation.value), operation.value.type)
+    if np.isnan(values).any():
+        raise GeneratorError(f"{operation.result.name} compares NaN; use other data")
+    state.scalars[operation.result.name] = _in_groups(
+        state, lambda group: (values[group] == values[group[0]]).all(), np.zeros(0, np.uint64)
+    )
+
+
+def subgroup_elect(state: State, operation: SubgroupElect) -> None:
+    """Choose the active lane of the lowest number."""
+    state.scalars[operation.result.name] = _in_groups(state, lambda group: group == group[0], np.zeros(0, np.uint64))
+
+
+def subgroup_broadcast(state: State, operation: SubgroupBroadcast) -> None:
+    """Take the value of one lane.
+
+    Raises:
+        GeneratorError: it is not active.
+    """
+    values, lanes, name = state.scalar(operation.value), _lane_numbers(state), operation.result.name
+
+    def of(group: np.ndarray) -> np.ndarray:
+        at = group[:1] if operation.lane is None else group[lanes[group] == operation.lane]
+        if not len(at):
+            raise GeneratorError(f"{name} is the value of the invocation {operation.lane}, which is not active")
+        return np.asarray(values[at[0]])
+
+    state.scalars[name] = _in_groups(state, of, values)
+
+
+def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
+    """Take the value of the lane that each names.
+
+    Raises:
+        GeneratorError: it is not active, or the mask differs in a subgroup.
+    """
+    values, lanes, name = state.scalar(operation.value), _lane_numbers(state), operation.result.name
+    wanted = state.scalar(operation.index).astype(np.int64)
+    if operation.exclusive_or:
+        if any((wanted[group] != wanted[group[0]]).any() for group in groups_of(state)):
+            raise GeneratorError(f"{name}: the mask differs in a subgroup, so that the result is undefined")
+        wanted = lanes ^ wanted
+
+    def of(group: np.ndarray) -> np.ndarray:
+        places = {int(lane): int(position) for lane, position in zip(lanes[group], group, strict=True)}
+        if not set(wanted[group].tolist()) <= places.keys():
+            raise GeneratorError(f"{name} is the value of an invocation that is not active")
+        return np.asarray(values[[places[lane] for lane in wanted[group].tolist()]])
+
+    state.scalars[name] = _in_groups(state, of, values)
+
+
+STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
+    {
+        SubgroupReduce: subgroup_reduce,
+        SubgroupBallot: subgroup_ballot,
+        BallotCount: ballot_count,
+        BallotFind: ballot_find,
+        SubgroupVote: subgroup_vote,
+        SubgroupAllEqual: subgroup_all_equal,
+        SubgroupElect: subgroup_elect,
+        SubgroupBroadcast: subgroup_broadcast,
+        SubgroupShuffle: subgroup_shuffle,
+    }
+)
+"""What each of them does in lanes."""

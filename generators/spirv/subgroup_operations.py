@@ -1,0 +1,126 @@
+"""OpGroupNonUniform* at subgroup scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.errors import GeneratorError
+from generators.program.subgroup_operations import (
+    BallotCount,
+    BallotFind,
+    Group,
+    SubgroupAllEqual,
+    SubgroupBallot,
+    SubgroupBroadcast,
+    SubgroupElect,
+    SubgroupOperation,
+    SubgroupOperator,
+    SubgroupReduce,
+    SubgroupShuffle,
+    SubgroupVote,
+)
+from generators.program.values import Scalar
+from generators.spirv.declarations import U32, scalar
+from generators.spirv.enumerants import Capability, GroupOperation, Op, Scope
+from generators.spirv.selections import emit_condition
+from generators.spirv.shader import Shader
+from generators.spirv.variables import type_id
+
+_GROUPS: Mapping[Group, GroupOperation] = MappingProxyType(
+    {"reduce": GroupOperation.Reduce, "inclusive": GroupOperation.InclusiveScan, "exclusive": GroupOperation.ExclusiveScan}
+)
+
+_REDUCTIONS: Mapping[SubgroupOperator, tuple[Op, Op, Op | None]] = MappingProxyType(
+    {
+        "add": (Op.GroupNonUniformIAdd, Op.GroupNonUniformIAdd, Op.GroupNonUniformFAdd),
+        "multiply": (Op.GroupNonUniformIMul, Op.GroupNonUniformIMul, None),
+        "min": (Op.GroupNonUniformUMin, Op.GroupNonUniformSMin, Op.GroupNonUniformFMin),
+        "max": (Op.GroupNonUniformUMax, Op.GroupNonUniformSMax, Op.GroupNonUniformFMax),
+        "and": (Op.GroupNonUniformBitwiseAnd, Op.GroupNonUniformBitwiseAnd, None),
+        "or": (Op.GroupNonUniformBitwiseOr, Op.GroupNonUniformBitwiseOr, None),
+        "xor": (Op.GroupNonUniformBitwiseXor, Op.GroupNonUniformBitwiseXor, None),
+    }
+)
+"""The opcodes for unsigned integers, signed ones, and floats."""
+
+
+def emit_reduce(shader: Shader, operation: SubgroupReduce) -> None:
+    """Emit a reduction or a scan.
+
+    Raises:
+        GeneratorError: the type does not have it.
+    """
+    type_ = operation.result.type
+    op = _REDUCTIONS[operation.operator][2 if type_.is_float else type_.is_signed]
+    if op is None:
+        raise GeneratorError(f"{operation.result.name}: a subgroup has no {operator_text(operation)} of {type_}; use another type")
+    _emit(shader, operation, Capability.GroupNonUniformArithmetic, op, _GROUPS[operation.group], shader.id(operation.value))
+
+
+def operator_text(operation: SubgroupReduce) -> str:
+    """Return the operator with its group, for messages."""
+    return operation.operator if operation.group == "reduce" else f"{operation.group} {operation.operator}"
+
+
+def emit_ballot(shader: Shader, operation: SubgroupBallot) -> None:
+    """Emit OpGroupNonUniformBallot."""
+    condition = emit_condition(shader, operation.condition)
+    _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBallot, condition)
+
+
+def emit_count(shader: Shader, operation: BallotCount) -> None:
+    """Emit OpGroupNonUniformBallotBitCount."""
+    words = _GROUPS[operation.group], shader.define(operation.ballot)
+    _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBallotBitCount, *words)
+
+
+def emit_find(shader: Shader, operation: BallotFind) -> None:
+    """Emit OpGroupNonUniformBallotFindLSB or MSB."""
+    op = Op.GroupNonUniformBallotFindLSB if operation.which == "lowest" else Op.GroupNonUniformBallotFindMSB
+    _emit(shader, operation, Capability.GroupNonUniformBallot, op, shader.define(operation.ballot))
+
+
+def emit_vote(shader: Shader, operation: SubgroupVote) -> None:
+    """Emit OpGroupNonUniformAll or Any, and a number of it."""
+    condition = emit_condition(shader, operation.condition)
+    op = Op.GroupNonUniformAll if operation.which == "all" else Op.GroupNonUniformAny
+    _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, op, condition)
+
+
+def emit_all_equal(shader: Shader, operation: SubgroupAllEqual) -> None:
+    """Emit OpGroupNonUniformAllEqual, and a number of it."""
+    _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, Op.GroupNonUniformAllEqual, shader.id(operation.value))
+
+
+def emit_elect(shader: Shader, operation: SubgroupElect) -> None:
+    """Emit OpGroupNonUniformElect, and a number of it."""
+    _emit_boolean(shader, operation.result, Capability.GroupNonUniform, Op.GroupNonUniformElect)
+
+
+def emit_broadcast(shader: Shader, operation: SubgroupBroadcast) -> None:
+    """Emit OpGroupNonUniformBroadcast or BroadcastFirst."""
+    value = shader.id(operation.value)
+    if operation.lane is None:
+        _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBroadcastFirst, value)
+    else:
+        _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBroadcast, value, shader.u32(operation.lane))
+
+
+def emit_shuffle(shader: Shader, operation: SubgroupShuffle) -> None:
+    """Emit OpGroupNonUniformShuffle or ShuffleXor."""
+    op = Op.GroupNonUniformShuffleXor if operation.exclusive_or else Op.GroupNonUniformShuffle
+    _emit(shader, operation, Capability.GroupNonUniformShuffle, op, shader.id(operation.value), shader.id(operation.index))
+
+
+def _emit(shader: Shader, operation: SubgroupOperation, capability: Capability, op: Op, *words: int) -> None:
+    shader.module.require(capability)
+    type_ = type_id(shader, operation.result.type)
+    shader.module.value(op, type_, shader.u32(Scope.Subgroup), *words, result=shader.define(operation.result))
+
+
+def _emit_boolean(shader: Shader, result: Scalar, capability: Capability, op: Op, *words: int) -> None:
+    module, one, zero = shader.module, shader.u32(1), shader.u32(0)
+    module.require(capability)
+    boolean = module.value(op, module.type(Op.TypeBool), shader.u32(Scope.Subgroup), *words)
+    module.value(Op.Select, scalar(module, U32), boolean, one, zero, result=shader.define(result))

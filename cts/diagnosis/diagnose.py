@@ -27,9 +27,9 @@ from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.tile_copies import tile_copy_defects
 from cts.defects.uses import use_defects
 from cts.defects.variables import variable_defects
-from cts.verdict.compare import compare
+from cts.verdict.compare import is_permitted
 from cts.verdict.elements import gather
-from cts.verdict.expected import Exact, Expected, Placed, ValueSet
+from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
 from cts.verdict.failure import Fit, Match
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
@@ -66,12 +66,8 @@ def known_defects(program: Program) -> Iterator[Defect]:
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Whether ``other`` allows all that came back. Most defects are ruled out by an element, without the words that a comparison has for
-    each of them."""
-    for placed in other.placed:
-        if not placed.expected.contains(gather(outputs[placed.array], placed.offsets, placed.component)).all():
-            return False
-    return not compare(program, other, before, Outcome(dict(outputs)))
+    """Return whether all that came back is what ``other`` expects."""
+    return is_permitted(program, as_expected(other), before, outputs)
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:

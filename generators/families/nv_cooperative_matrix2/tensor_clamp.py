@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from generators.program.values import Matrix, MatrixType, TensorLayoutType, Valu
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
 _MOST_ELEMENTS = 1 << 18
+_MOST_BY_SIZE: Mapping[str, int] = MappingProxyType({"long": 1 << 22, "vast": 1 << 25})
 _MOST_WORKGROUP_BYTES = 8192
 _ENDLESS = 0xFFFFFFFF
 _DEPTH = 16
@@ -52,13 +54,15 @@ class Parameters(OneTensor):
     which: Literal["all", "outermost", "innermost", "middle", "ends", "beside_one"] = parameter(
         "the dimensions in which it does; beside_one: all but an outermost one of a single element", default="all"
     )
-    reach: Literal["one", "part", "whole", "periods", "far"] = parameter(
-        "by how much: one element, half of the slice, all of it, several periods of the tensor, or a million elements",
+    reach: Literal["one", "part", "whole", "periods", "far", "remote"] = parameter(
+        "by how much: one element, half of the slice, all of it, several periods of the tensor, a million elements, or 2^30",
         default="one",
         applies=_goes_out,
     )
-    size: Literal["large", "fit", "odd", "two", "one"] = parameter(
-        "size of these dimensions: more than twice the slice's, the slice's, 3 or 5, 2, or 1", default="large", applies=_goes_out
+    size: Literal["large", "fit", "odd", "two", "one", "long", "vast"] = parameter(
+        "size of these dimensions: more than twice the slice's, the slice's, 3 or 5, 2, 1, more than 16 bits count, or a million and more",
+        default="large",
+        applies=_goes_out,
     )
     outermost: Literal["sized", "endless"] = parameter(
         "size of the outermost dimension: as the other parameters say, or 0xFFFFFFFF, which has no upper end", default="sized"
@@ -130,6 +134,10 @@ def _size(parameters: Parameters, span: int) -> int:
             return 3 if span < 8 else 5
         case "fit":
             return span
+        case "long":
+            return 70_001
+        case "vast":
+            return 1_000_003
         case _:
             return 2 * span + 3
 
@@ -145,6 +153,8 @@ def _amount(parameters: Parameters, size: int, span: int) -> int:
             return span
         case "periods":
             return span + 3 * size + 1
+        case "remote":
+            return span + (1 << 30)
         case _:
             return span + 1_000_003
 
@@ -194,7 +204,7 @@ def geometry(parameters: Parameters) -> Geometry | None:
     strides = row_major(sizes, parameters.strides != "default", 3 if parameters.strides == "spread" else 1)
     result = Geometry(tuple(sizes), tuple(offsets), spans, strides)
     in_workgroup = parameters.storage is StorageClass.WORKGROUP
-    limit = _MOST_WORKGROUP_BYTES // parameters.component.bytes if in_workgroup else _MOST_ELEMENTS
+    limit = _MOST_WORKGROUP_BYTES // parameters.component.bytes if in_workgroup else _MOST_BY_SIZE.get(parameters.size, _MOST_ELEMENTS)
     return result if result.elements * parameters.instances <= limit else None
 
 

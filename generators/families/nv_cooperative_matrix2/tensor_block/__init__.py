@@ -25,6 +25,7 @@ from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass, Use
 
 _MOST_BYTES = 1 << 18
+_MOST_REMOTE_BYTES = 1 << 22
 
 _LARGEST = 31
 """Magnitude of whole numbers, of which a few add up exactly in the bits that a multiply-add must keep."""
@@ -45,7 +46,8 @@ def _has_format(parameters: Parameters) -> bool:
 
 def _fits(parameters: Parameters) -> bool:
     tensor = blocked_tensor(parameters)
-    return tensor is not None and tensor.blocks * _unit(parameters, tensor.block) * parameters.instances <= _MOST_BYTES
+    limit = _MOST_REMOTE_BYTES if parameters.place == "remote" else _MOST_BYTES
+    return tensor is not None and tensor.blocks * _unit(parameters, tensor.block) * parameters.instances <= limit
 
 
 def _multiplies(parameters: Parameters) -> bool:

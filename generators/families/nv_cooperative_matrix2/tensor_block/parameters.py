@@ -95,9 +95,9 @@ class Parameters(OneTensor):
     last: Literal["whole", "short", "one"] = parameter(
         "the last block of each dimension: it has all elements, lacks one, or has one", default="whole"
     )
-    place: Literal["straddle", "aligned", "end", "far", "over", "periods"] = parameter(
+    place: Literal["straddle", "aligned", "end", "far", "over", "periods", "remote"] = parameter(
         "where the slice is: from the middle of a block, from the beginning of one, at the end of the tensor, after more blocks than 8 "
-        "bits count, over the edges, or over several periods of the tensor",
+        "bits count (far) or 16 (remote), over the edges, or over several periods of the tensor",
         default="straddle",
     )
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES, applies=_goes_out)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from generators.families.nv_cooperative_matrix2.tensor_block.parameters import Parameters
 from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import LayoutStep, slice_step
 from generators.layouts.tensors import row_major, tensor_elements
 
-_FAR = 259
-"""Blocks before a slice that is far from the beginning: more than 8 bits count."""
+_BLOCKS_BEFORE: Mapping[str, int] = MappingProxyType({"far": 259, "remote": (1 << 16) + 3})
+"""Blocks before a slice that is far from the beginning: more than 8 bits, or more than 16, count."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ def _dimension(parameters: Parameters, number: int, span: int, block: int) -> tu
         size = {"whole": 2 * block, "one": block + 1, "short": max(2, 2 * block - 1)}[last]
         return size, -(2 * size + 1) if number % 2 == 0 else 2 * size + 1
     offset = block if place == "aligned" else block - min(block // 2, span // 2)
-    if place == "far" and number == parameters.rank - 1:
-        offset += _FAR * block
+    if place in _BLOCKS_BEFORE and number == parameters.rank - 1:
+        offset += _BLOCKS_BEFORE[place] * block
     count = -(-(offset + span) // block) + 1
     size = {"whole": count * block, "one": (count - 1) * block + 1, "short": count * block - (block > 1)}[last]
     if place == "end":

@@ -42,6 +42,7 @@ _DERIVED: Mapping[str, ViewSetting] = MappingProxyType({"derived": "clip", "deri
 
 _WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16
+_MOST_BEYOND = 1 << 20
 _MOST_WORKGROUP_BYTES = 8192
 
 
@@ -81,7 +82,8 @@ def geometry(parameters: Parameters) -> Geometry | None:
         if dimensions is None:
             return None
         strides = view_strides(form, dimensions)
-        needed = reached(dimensions, strides or row_major(dimensions))
+        counted = tuple(min(size, elements) for size in dimensions) if form == "beyond" else dimensions
+        needed = reached(counted, strides or row_major(dimensions))
         # Windows over an image are seen as such in a slice of its width.
         line = strides[0] if strides and form == "sliding" and len(dimensions) == 4 else None
     spans = slice_spans(rank, needed, parameters.spans == "odd", line)
@@ -106,7 +108,7 @@ def _limit(parameters: Parameters) -> int:
     """Return how many elements tensors have at most."""
     if parameters.storage is StorageClass.WORKGROUP:
         return _MOST_WORKGROUP_BYTES // parameters.component.bytes
-    return _MOST_ELEMENTS
+    return _MOST_BEYOND if parameters.form == "beyond" else _MOST_ELEMENTS
 
 
 def _fits(parameters: Parameters) -> bool:

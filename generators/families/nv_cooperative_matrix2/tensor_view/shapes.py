@@ -15,12 +15,17 @@ from generators.layouts.tensors import row_major
 WHOLE = 0xFFFFFFFF
 """Both spans of the clip window of a new view (TA-VCR-01)."""
 
-FormKind = Literal["default", "span", "span_set", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping"]
+BEYOND = (1 << 16) + 1
+"""A number of which 16 bits are 1."""
+
+FormKind = Literal[
+    "default", "span", "span_set", "reset", "padded", "crossed", "odd", "outer_zero", "inner_zero", "sliding", "wrapping", "beyond"
+]
 """``span`` has no dimensions of its own, nor has ``span_set``, which sets dimensions and strides all the same. ``default`` sets
 dimensions; ``reset`` sets them after other dimensions and strides. ``padded`` has gaps, ``crossed`` the strides of the reversed
-dimensions. ``odd`` has dimensions that are one larger and not powers of two, ``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding``
-windows that overlap as in a convolution, ``wrapping`` half of the elements. With the last four several elements of a matrix are one of
-the tensor: they are for loads only."""
+dimensions, ``beyond`` a dimension and strides of more than 16 bits. ``odd`` has dimensions that are one larger and not powers of two,
+``outer_zero`` and ``inner_zero`` a stride of 0, ``sliding`` windows that overlap as in a convolution, ``wrapping`` half of the elements.
+With the last four several elements of a matrix are one of the tensor: they are for loads only."""
 
 ClipKind = Literal["none", "whole", "wide", "inside", "rows", "columns", "corner", "over_right", "over_bottom", "one", "beyond", "empty"]
 """No clip window, or where it is on the matrix."""
@@ -121,6 +126,8 @@ def view_sizes(rank: int, elements: int, form: FormKind) -> tuple[int, ...] | No
     """Return the dimensions of a view of ``elements`` elements; None where these cannot be divided into them."""
     factors = _VIEW_FACTORS[rank]
     fixed = math.prod(factor for factor in factors if factor)
+    if form == "beyond":
+        return tuple(factor or BEYOND for factor in factors)
     if form == "odd":
         return tuple(size + 1 for size in _sizes(factors, elements))
     if form == "wrapping":
@@ -153,8 +160,19 @@ def view_strides(form: FormKind, sizes: Sequence[int]) -> tuple[int, ...] | None
             return (*row_major(sizes[:-1]), 0)
         case "sliding":
             return _sliding(rank, sizes)
+        case "beyond":
+            return _beyond(sizes)
         case _:
             return None
+
+
+def _beyond(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return strides of 1 for the dimension that is beyond 16 bits, and beyond 16 bits for the others."""
+    strides, stride = [], BEYOND
+    for size in sizes:
+        strides.append(1 if size == BEYOND else stride)
+        stride *= 1 if size == BEYOND else size
+    return tuple(strides)
 
 
 def _sliding(rank: int, sizes: Sequence[int]) -> tuple[int, ...]:

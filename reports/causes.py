@@ -98,7 +98,8 @@ def _matches(result: CaseResult) -> Sequence[Match]:
 def _words(result: CaseResult) -> str:
     """Return how a case failed."""
     if matches := _matches(result):
-        return "; ".join(match.text for match in matches)
+        equal = [match.text for match in matches if match.equal]
+        return "; ".join([" or ".join(equal)] * bool(equal) + [match.text for match in matches if not match.equal])
     if result.failures:
         first = result.failures[0].mismatch
         # The pattern of bytes lists them, which no two cases have in common.

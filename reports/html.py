@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -63,6 +64,7 @@ def failure_page(
     texts: Mapping[str, RequirementText],
     commands: Mapping[str, str],
     neighbours: Sequence[Neighbour] = (),
+    defects: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
     """The page of one case that neither passed nor lacked support.
 
@@ -70,6 +72,7 @@ def failure_page(
         result, context, texts: the case, its run, and the texts of requirements and positions.
         commands: purpose -> command line.
         neighbours: cases that passed and are almost this one.
+        defects: how many failing cases of the run each defect explains, by id.
     """
     return _template("failure.html").render(
         result=result,
@@ -79,6 +82,7 @@ def failure_page(
         texts=texts,
         context=context,
         neighbours=neighbours,
+        others={id_: defects.get(id_, 0) - (result.verdict is Verdict.FAIL and id_ in result.defects) for id_ in result.defects},
     )
 
 

@@ -34,6 +34,9 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
         parts += [_cause(cause) for cause in causes[:LISTED_CAUSES]]
         if len(causes) > LISTED_CAUSES:
             parts.append(f"… and {count(len(causes) - LISTED_CAUSES, 'more cause')} in `index.html`.")
+    if summary.defects:
+        counted = [(_code(id_), f"{cases:,}") for id_, cases in summary.defects.items()]
+        parts.append(_folded("What explains failing cases", _table(("Defect", "Failing cases"), counted)))
     if summary.known:
         rows = [(_code(known.id), _text(known.reason), f"{known.cases:,}") for known in summary.known]
         parts.append(_folded("Known failures of the driver", _table(("Known failure", "What happens", "Cases"), rows)))

@@ -78,6 +78,8 @@ class Summary:
             verdict, then by name.
         not_supported: what is missing; what most cases need first.
         known: the known failures that occurred; what most cases showed first.
+        defects: defects that explain failing cases, by id -> how many cases each explains; most first. Cases of known failures do not
+            count, and a case that several defects explain counts for each.
         policies: why verdicts rest on a policy of the suite -> how many do; most first. Cases that were not run do not count.
         slowest: at most SLOWEST, slowest first.
         seconds: sum of the cases' wall times, of all processes.
@@ -93,6 +95,7 @@ class Summary:
     requirements: Mapping[str, Tally]
     not_supported: tuple[Missing, ...]
     known: tuple[Known, ...]
+    defects: Mapping[str, int]
     policies: Mapping[str, int]
     slowest: tuple[SlowCase, ...]
     seconds: float
@@ -124,6 +127,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
     not_supported: Counter[tuple[str, str]] = Counter()
     known: Counter[tuple[str, str]] = Counter()
+    defects: Counter[str] = Counter()
     policies: Counter[str] = Counter()
     steps: defaultdict[str, float] = defaultdict(float)
     seconds = ran_seconds = 0.0
@@ -139,6 +143,8 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         else:
             if verdict is Verdict.KNOWN_FAIL:
                 known[result.known, result.reason] += 1
+            if verdict is Verdict.FAIL:
+                defects.update(result.defects)
             ran_seconds += result.seconds
             if result.policy:
                 policies[result.policy] += 1
@@ -155,6 +161,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         requirements=_worst_first(requirements),
         not_supported=tuple(Missing(*lack, cases) for lack, cases in _most_first(not_supported).items()),
         known=tuple(Known(*failure, cases) for failure, cases in _most_first(known).items()),
+        defects=_most_first(defects),
         policies=_most_first(policies),
         slowest=tuple(SlowCase(result.id, result.seconds, result.verdict) for result in slowest if result.seconds > 0),
         seconds=seconds,

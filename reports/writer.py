@@ -58,7 +58,7 @@ def write(results: Path | Sequence[Path], directory: Path) -> tuple[str, ...]:
         (directory / "failures").mkdir(parents=True, exist_ok=True)
         for result in whole_results(run, pages.keys()):
             again, near = commands(result, run.metas, files), neighbours.passed(result)
-            page = html.failure_page(result, about, texts, again, near)
+            page = html.failure_page(result, about, texts, again, near, summary.defects)
             write_text(directory / pages[key_of(result)], page)
         write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages))
         write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))

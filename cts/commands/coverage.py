@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
-from cts.commands.context import casebook, print_json
+from cts.commands.context import casebook, print_json, root
+from cts.commands.judged import Judge, Judged, judged
+from cts.journal.published import PublishedRun, published_runs
 from cts.run.plan import one_of
 from generators.coverage import Coverage, Status, coverage
 
@@ -26,8 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="every requirement with its families, their nightly cases, status and reason",
+        help="every requirement with its families, their nightly cases, status and reason, and what has judged it",
     )
+    parser.add_argument("--markdown", action="store_true", help="a table of the requirements, and of what has judged each")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,10 +43,14 @@ def run(options: argparse.Namespace) -> int:
         known = dict.fromkeys(requirement.specification for requirement in book.requirements.values())
         wanted = one_of("--specification", wanted, tuple(known))
     found = coverage(book, wanted)
+    runs = published_runs(root(options))
+    by = {entry.requirement.id: judged(entry, runs, book) for entry in found.requirements}
     if options.json:
-        print_json(_document(found))
+        print_json(_document(found, runs, by))
+    elif options.markdown:
+        _print_markdown(found, runs, by)
     else:
-        _print(found, options.open)
+        _print(found, runs, by, options.open)
     if not options.check:
         return 0
     for fault in found.faults:
@@ -49,16 +58,20 @@ def run(options: argparse.Namespace) -> int:
     return 1 if found.faults else 0
 
 
-def _print(found: Coverage, name_open: bool) -> None:
+def _print(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judged], name_open: bool) -> None:
     for specification, counts in found.totals.items():
         parts = ", ".join(f"{count} {status}".replace("_", " ") for status, count in counts.items())
         why = f"; {found.unfinished[specification]}" if specification in found.unfinished else ""
         print(f"{specification}: {parts}, of {sum(counts.values())} requirements{why}")
+        print(f"  judged by {_judges(found, by, specification)}")
+    for run in runs:
+        print(f"published run: {_described(run)}")
     covered = [entry for entry in found.requirements if entry.status is Status.COVERED]
     if covered:
         print("\ncovered, with the cases of the nightly tier:")
         for entry in covered:
             print(f"  {entry.requirement.id:16s} {', '.join(f'{family} {count}' for family, count in entry.cases.items())}")
+            print(f"  {'':16s} judged by {by[entry.requirement.id]}")
     if name_open:
         print("\nopen:")
         for entry in found.open:
@@ -73,9 +86,45 @@ def _print(found: Coverage, name_open: bool) -> None:
             print(f"  {label.family}: {label.parameter} {label.label}")
 
 
-def _document(found: Coverage) -> dict[str, object]:
+def _judges(found: Coverage, by: Mapping[str, Judged], specification: str) -> str:
+    """Return how many requirements of a specification each kind of judge has."""
+    names = {
+        Judge.DEVICES: "devices of published runs",
+        Judge.EMBEDDED: "the embedded device alone",
+        Judge.VALIDATORS: "validators alone",
+        Judge.NOTHING: "nothing",
+    }
+    own = [by[entry.requirement.id].by for entry in found.requirements if entry.requirement.specification == specification]
+    return ", ".join(f"{words}: {own.count(judge)}" for judge, words in names.items())
+
+
+def _described(run: PublishedRun) -> str:
+    unread = f"; {run.unread} lines of its journal cannot be read" if run.unread else ""
+    return f"{run.name}, {run.device}, {run.driver}, requirements judged: {len(run.cases)}{unread}"
+
+
+def _print_markdown(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judged]) -> None:
+    for specification in found.totals:
+        print(f"## {specification}\n\nJudged by {_judges(found, by, specification)}.\n")
+        print("| Requirement | Families, with the cases of the nightly tier | Judged by |\n|---|---|---|")
+        for entry in found.requirements:
+            if entry.requirement.specification == specification:
+                families = ", ".join(f"`{family}` {count}" for family, count in entry.cases.items())
+                judge = str(by[entry.requirement.id]).replace("|", "\\|")
+                print(f"| {entry.requirement.id} | {families or str(entry.status).replace('_', ' ')} | {' '.join(judge.split())} |")
+        print()
+    print("## Published runs\n")
+    for run in runs:
+        print(f"* {_described(run)}")
+
+
+def _document(found: Coverage, runs: Sequence[PublishedRun], by: Mapping[str, Judged]) -> dict[str, object]:
     return {
         "totals": found.totals,
+        "runs": [
+            {"name": run.name, "device": run.device, "driver": run.driver, "requirements": len(run.cases), "unread": run.unread}
+            for run in runs
+        ],
         "unfinished": {name: why for name, why in found.unfinished.items() if name in found.totals},
         "requirements": [
             {
@@ -86,6 +135,7 @@ def _document(found: Coverage) -> dict[str, object]:
                 "families": entry.families,
                 "cases": entry.cases,
                 "reason": entry.reason,
+                "judged": asdict(by[entry.requirement.id]),
             }
             for entry in found.requirements
         ],

@@ -123,6 +123,34 @@ def _both_in_elements(reading: Reading) -> Place:
     return replace(reading.in_bytes, first=_firsts(reading, unit), stride=_strides(reading, unit))
 
 
+def _strides_in_components(reading: Reading) -> list[int]:
+    return _strides(reading, reading.at.array.pointee.component.bytes)
+
+
+def _firsts_in_components(reading: Reading) -> list[int]:
+    return _firsts(reading, reading.at.array.pointee.component.bytes)
+
+
+def _stride_in_components(reading: Reading) -> Place:
+    return replace(reading.in_bytes, stride=_strides_in_components(reading))
+
+
+def _first_in_components(reading: Reading) -> Place:
+    return replace(reading.in_bytes, first=_firsts_in_components(reading))
+
+
+def _both_in_components(reading: Reading) -> Place:
+    return replace(reading.in_bytes, first=_firsts_in_components(reading), stride=_strides_in_components(reading))
+
+
+def _stride_too_large(reading: Reading) -> Place:
+    return replace(reading.at, stride=[stride + 1 for stride in reading.at.stride])
+
+
+def _stride_too_small(reading: Reading) -> Place:
+    return replace(reading.at, stride=[max(stride - 1, 0) for stride in reading.at.stride])
+
+
 def _by_array_stride(reading: Reading) -> Place:
     unit = reading.at.array.ignored_stride or reading.at.array.pointee.bytes
     return replace(reading.in_bytes, first=_firsts(reading, unit), stride=_strides(reading, unit))
@@ -130,6 +158,12 @@ def _by_array_stride(reading: Reading) -> Place:
 
 def _without_repetition(reading: Reading) -> Place:
     return _tight(reading) if 0 in reading.at.stride else reading.at
+
+
+def _zero_as_count(reading: Reading) -> Place:
+    """Stride 0 is the number of elements in a line, counted in elements of the array."""
+    count = reading.line(reading.at.layout) // reading.component.bytes
+    return replace(reading.at, stride=[stride or count for stride in reading.at.stride])
 
 
 def _line_later(reading: Reading) -> Place:
@@ -172,6 +206,11 @@ def _first_in_16_bits(reading: Reading) -> Place:
     return replace(reading.at, first=[first % (1 << 16) for first in reading.at.first])
 
 
+def _first_bytes_in_16_bits(reading: Reading) -> Place:
+    at = reading.in_bytes
+    return replace(at, first=[first % (1 << 16) for first in at.first])
+
+
 def _transposed(state: State, operation: MatrixLoad) -> None:
     load(state, operation)
     value = state.matrices[operation.result.name]
@@ -187,6 +226,9 @@ _BENDS: tuple[tuple[Bend, str], ...] = (
     (_stride_in_elements, "load_store.stride_in_elements"),
     (_first_in_elements, "load_store.first_in_elements"),
     (_both_in_elements, "load_store.both_in_elements"),
+    (_stride_in_components, "load_store.stride_in_components"),
+    (_first_in_components, "load_store.first_in_components"),
+    (_both_in_components, "load_store.both_in_components"),
     (_tight, "load_store.stride_ignored"),
     (_tight_the_other_way, "load_store.stride_of_other_dimension"),
     (_swapped_tight, "load_store.other_layout_tight"),
@@ -195,12 +237,24 @@ _BENDS: tuple[tuple[Bend, str], ...] = (
     (_stride_in_16_bits, "load_store.stride_in_16_bits"),
     (_stride_number_in_16_bits, "load_store.stride_number_in_16_bits"),
     (_first_in_16_bits, "load_store.first_in_16_bits"),
+    (_first_bytes_in_16_bits, "load_store.first_bytes_in_16_bits"),
     (_stride_rounded, "load_store.stride_rounded_down"),
+    (_stride_too_large, "load_store.stride_too_large"),
+    (_stride_too_small, "load_store.stride_too_small"),
     (_line_later, "load_store.line_too_far"),
     (_line_earlier, "load_store.line_too_early"),
 )
 
-_ONE_UNIT = frozenset((_stride_in_elements, _first_in_elements, _both_in_elements))
+_BY_ELEMENT = frozenset((_stride_in_elements, _first_in_elements, _both_in_elements))
+_BY_COMPONENT = frozenset((_stride_in_components, _first_in_components, _both_in_components))
+
+
+def _has_another_unit(bend: Bend, access: Access) -> bool:
+    """Return whether an element of the array has another size than the unit that ``bend`` counts in, and that no likelier one does."""
+    pointee, element = access.array.pointee, _type(access)[0].bytes
+    if bend in _BY_ELEMENT:
+        return pointee.bytes != element
+    return bend not in _BY_COMPONENT or pointee.component.bytes not in (pointee.bytes, element)
 
 
 def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]:
@@ -233,10 +287,12 @@ def address_defects(program: Program) -> Iterator[Defect]:
         if len(several) > 1:
             yield Defect("load_store.every_layout_swapped", dict.fromkeys(several, swap), {"matrix": EVERY, "access": verb})
     yield from each_and_all(loads, "load_store.load_transposed", "matrix", loaded, _transposed)
-    repeating = [one for one in loads if isinstance(one.stride, Operand) and one.stride.value in (0, None)]
+    repeating = [one for one in loads if not isinstance(one.stride, Operand) or one.stride.value in (0, None)]
     yield from each_and_all(repeating, "load_store.stride_zero_as_tight", "matrix", loaded, _bent(_without_repetition))
+    counting = [one for one in repeating if one.array.pointee.bytes != _type(one)[0].bytes]
+    yield from each_and_all(counting, "load_store.stride_zero_as_count", "matrix", loaded, _bent(_zero_as_count))
     for bend, id_ in _BENDS:
-        if bend in _ONE_UNIT and all(one.array.pointee.bytes == _type(one)[0].bytes for one in accesses):
+        if not any(_has_another_unit(bend, one) for one in accesses):
             continue
         step = _bent(bend)
         yield from each_and_all(loads, id_, "matrix", loaded, step, access="loaded")

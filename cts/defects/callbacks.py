@@ -148,6 +148,23 @@ def _first_only(state: State, operation: Reduce) -> None:
     _set(state, operation.result, spread(operation, groups[..., 0]))
 
 
+def _last_only(state: State, operation: Reduce) -> None:
+    """The groups keep their last element."""
+    groups = _groups(state, operation)
+    _set(state, operation.result, spread(operation, groups[..., -1]))
+
+
+def _of_fragments(fragment: int) -> Substitute:
+    """Each element of the result is the first one of its own fragment of the group: of 1, itself."""
+
+    def step(state: State, operation: Reduce) -> None:
+        numbers = state.matrices[operation.matrix.name].numbers
+        axis = 1 if operation.mode is ReduceMode.COLUMN else 2
+        _set(state, operation.result, np.take(numbers, np.arange(numbers.shape[axis]) // fragment * fragment, axis))
+
+    return step
+
+
 def _not_replicated(state: State, operation: Reduce) -> None:
     """Only the first element of a group of the result has the value, the others are zero."""
     reduce(state, operation)
@@ -196,6 +213,11 @@ def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
     padded = [o for o in operations if not _ignores_zero(o.function)]
     yield from of("padded_with_zeros", _of_groups(lambda groups: np.concatenate([groups, np.zeros_like(groups[..., :1])], -1)), padded)
     yield from of("not_combined", _first_only)
+    yield from of("last_argument_kept", _last_only)
+    kept = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN) and o.matrix.type.shape == o.result.type.shape]
+    for fragment in (1, 2, *_FRAGMENTS):
+        long = [o for o in kept if _group_size(o) > fragment]
+        yield from of("argument_of_fragment_kept", _of_fragments(fragment), long, fragment=fragment)
     yield from of("first_element_set", _not_replicated, [o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO])
     for fragment in _FRAGMENTS:
         split = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN) and _group_size(o) > fragment]

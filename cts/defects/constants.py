@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from cts.defects.defect import Defect, every
 from cts.defects.glossary import ParameterValue
@@ -14,10 +14,11 @@ from generators.program.construction import MatrixConstant, MatrixSplat
 from generators.program.control_flow import Loop
 from generators.program.elementwise import MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.scalars import ScalarArithmetic
-from generators.program.values import Operand
+from generators.program.values import Extent, MatrixType, Operand, Selected
 
 _Using = MatrixLoad | MatrixStore | MatrixSplat | MatrixConstant | ScalarArithmetic | Loop | MatrixTimesScalar
 
@@ -52,3 +53,61 @@ def constant_defects(program: Program) -> Iterator[Defect]:
         if users:
             parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
             yield Defect("specialization.default_kept", dict.fromkeys(users, step), parameters)
+        yield from _dimension_defects(program, operand, default)
+
+
+def _dimension_defects(program: Program, operand: Operand, default: Operand) -> Iterator[Defect]:
+    """Yield the defect of matrix types whose rows or columns are the default of a specialization constant."""
+    known: dict[int, tuple[object, object]] = {}
+    changed = {one: other for one in program.operations if (other := _respecialized(one, operand, default, known)) is not one}
+    if not any(value.shape != _respecialized(value, operand, default, known).shape for value in _matrix_types(program)):
+        return
+
+    def step(state: State, operation: Operation) -> None:
+        STEPS[type(operation)](state, changed[operation])
+
+    parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
+    yield Defect("specialization.dimension_default_kept", dict.fromkeys(changed, step), parameters)
+
+
+def _matrix_types(program: Program) -> list[MatrixType]:
+    """Return the types of the matrices that are loaded, stored or multiplied."""
+    loads, stores = every(program.operations, MatrixLoad), every(program.operations, MatrixStore)
+    products = every(program.operations, MatrixMulAdd)
+    return [*(one.result.type for one in loads), *(one.matrix.type for one in stores), *(one.result.type for one in products)]
+
+
+def _side(side: Extent, operand: Operand, default: Operand) -> Extent:
+    if isinstance(side, Selected):
+        return replace(side, flag=default) if side.flag == operand else side
+    return default if side == operand else side
+
+
+Part = TypeVar("Part")
+
+
+def _respecialized(part: Part, operand: Operand, default: Operand, known: dict[int, tuple[object, object]]) -> Part:
+    """Return an operation, or a part of one, with the default in place of the operand in every matrix type; itself where there is none.
+
+    Args:
+        known: by the identity of a part, the part and what became of it.
+    """
+    if not isinstance(part, tuple) and not is_dataclass(part):
+        return part
+    if id(part) in known:
+        return known[id(part)][1]  # type: ignore[return-value]
+    result: object = part
+    if isinstance(part, MatrixType):
+        rows, columns = (_side(side, operand, default) for side in (part.rows, part.columns))
+        if (rows, columns) != (part.rows, part.columns):
+            result = replace(part, rows=rows, columns=columns)
+    elif isinstance(part, tuple):
+        items = tuple(_respecialized(one, operand, default, known) for one in part)
+        result = items if any(new is not old for new, old in zip(items, part, strict=True)) else part
+    elif is_dataclass(part) and not isinstance(part, type):
+        old = {field.name: getattr(part, field.name) for field in fields(part) if field.init}
+        new = {name: _respecialized(value, operand, default, known) for name, value in old.items()}
+        if any(new[name] is not old[name] for name in old):
+            result = replace(part, **new)
+    known[id(part)] = part, result
+    return result  # type: ignore[return-value]

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
+
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue, glossary
+from cts.verdict.expected import Expected
 from generators.program.control_flow import flattened
 from generators.program.operation import Operation
 from generators.program.values import Matrix
 
 Kind = TypeVar("Kind", bound=Operation)
+Condition = Callable[[Expected, Expected, Mapping[str, np.ndarray]], bool]
 
 
 @dataclass(frozen=True)
@@ -23,11 +27,14 @@ class Defect:
         id: of the glossary's entry.
         substitutes: the wrong steps.
         parameters: where in the program it is, and what kind of mistake: what the entry's text has in braces.
+        also: what else holds of the outputs of a device with it, where single elements do not say it: given what is expected, what the
+            defect gives, and the outputs. None for nothing.
     """
 
     id: str
     substitutes: Mapping[Operation, Substitute]
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+    also: Condition | None = None
 
     @property
     def text(self) -> str:

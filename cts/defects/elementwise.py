@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
 from cts.reference.elementwise import combine, negated
+from cts.reference.evaluate import STEPS
 from cts.reference.float_controls import modes
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -152,6 +154,12 @@ def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
     return step
 
 
+def _scalar_twice(state: State, operation: MatrixTimesScalar) -> None:
+    """The product is multiplied by the scalar once more."""
+    STEPS[MatrixTimesScalar](state, operation)
+    STEPS[MatrixTimesScalar](state, replace(operation, matrix=operation.result))
+
+
 def _narrow_scalar(narrow: ComponentType) -> Callable[[int, ComponentType], int]:
     def value(bits: int, component: ComponentType) -> int:
         number = values(np.array([bits], component.bits_dtype), component)
@@ -244,6 +252,7 @@ def elementwise_defects(program: Program) -> Iterator[Defect]:
     scaled = every(program.operations, MatrixTimesScalar)
     unsigned = _scalar_is(lambda v, t: v & ~(1 << (t.bits - 1)))
     yield from each_and_all(scaled, "elementwise.scalar_sign_dropped", "multiple", _result, unsigned)
+    yield from each_and_all(scaled, "elementwise.scalar_twice", "multiple", _result, _scalar_twice)
     for name in ("f32", "f16", "bf16"):
         narrow = [o for o in scaled if o.scalar.type.is_float and COMPONENT_TYPES[name].precision < o.scalar.type.precision]
         step = _scalar_is(_narrow_scalar(COMPONENT_TYPES[name]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from cts.reference.values import Envelope, MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import denormals, encode
 from generators.numerics.rounding import nearest, toward_zero
-from generators.program.control_flow import Loop
+from generators.program.control_flow import Loop, flattened
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.program.program import Program
@@ -71,6 +73,12 @@ def _require_square(*values: MatrixValue) -> None:
 
 def _without_c(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
     return a, b, _zero(c)
+
+
+def _c_twice(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+    component = c.component
+    doubled = encode(component, nearest(component, 2 * c.numbers)) if component.is_float else c.bits + c.bits
+    return a, b, MatrixValue(component, doubled)
 
 
 def _without_product(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
@@ -176,6 +184,26 @@ def _narrow_c(narrow: ComponentType) -> Exchange:
     return exchange
 
 
+def _to_bits(numbers: np.ndarray, bits: int) -> np.ndarray:
+    """Round to ``bits`` bits of significand, ties to even."""
+    significand, exponent = np.frexp(numbers)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(significand, bits)), exponent - bits))
+
+
+def _rounded_value(value: MatrixValue, bits: int) -> MatrixValue:
+    return MatrixValue(value.component, encode(value.component, _to_bits(value.numbers, bits)))
+
+
+def _of_exact(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
+    """The sum without any rounding, changed."""
+
+    def step(state: State, operation: MatrixMulAdd) -> None:
+        a, b, c = (value.numbers for value in _operands(state, operation))
+        state.matrices[operation.result.name] = _stored_float(operation.result.type.component, change(a @ b + c))
+
+    return step
+
+
 def _narrow_integer(bits: int, signed: bool) -> Substitute:
     """The sum kept in an integer of ``bits``, then extended."""
 
@@ -228,6 +256,7 @@ def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
 
 _EXCHANGES: tuple[tuple[str, Exchange], ...] = (
     ("multiply_add.without_c", _without_c),
+    ("multiply_add.c_twice", _c_twice),
     ("multiply_add.without_product", _without_product),
     ("multiply_add.factors_exchanged", _swapped),
     ("multiply_add.a_transposed", _a_transposed),
@@ -243,6 +272,42 @@ _INSTANCE_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
     ("multiply_add.b_of_first_instance", lambda a, b, c: (a, _of_first_instance(b), c)),
     ("multiply_add.c_of_first_instance", lambda a, b, c: (a, b, _of_first_instance(c))),
 )
+
+
+def _bit_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
+    """Operands and sums of as many bits as no type has."""
+    first = operations[0]
+    factors: tuple[tuple[str, Matrix, Callable[[int], Exchange]], ...] = (
+        ("A", first.a, lambda bits: lambda a, b, c: (_rounded_value(a, bits), b, c)),
+        ("B", first.b, lambda bits: lambda a, b, c: (a, _rounded_value(b, bits), c)),
+    )
+    for letter, matrix, exchange in factors:
+        for bits in (8, 10):
+            if bits < matrix.type.component.precision:
+                parameters: dict[str, ParameterValue] = {"operand": letter, "bits": bits}
+                yield Defect("multiply_add.factor_rounded", dict.fromkeys(operations, _exchanged(exchange(bits))), parameters)
+    if first.c.type.component.precision > _C_BITS:
+
+        def narrow(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+            return a, b, _rounded_value(c, _C_BITS)
+
+        yield Defect("multiply_add.c_in_bits", dict.fromkeys(operations, _exchanged(narrow)), {"bits": _C_BITS})
+    precision = first.result.type.component.precision
+    if precision > _SUM_BITS:
+        step = _of_exact(lambda numbers: _to_bits(numbers, _SUM_BITS))
+        yield Defect("multiply_add.sum_in_bits", dict.fromkeys(operations, step), {"bits": _SUM_BITS})
+    for bits in (8, 12, 16, 20):
+        if bits < precision:
+            step = _of_exact(partial(_scaled, 1 + 2.0**-bits))
+            yield Defect("multiply_add.relative_error", dict.fromkeys(operations, step), {"bits": bits})
+
+
+def _scaled(factor: float, numbers: np.ndarray) -> np.ndarray:
+    return numbers * factor
+
+
+_C_BITS, _SUM_BITS = 14, 20
+"""Bits of significand that devices have been seen to keep."""
 
 
 def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
@@ -262,6 +327,7 @@ def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
                 yield Defect(id_, dict.fromkeys(operations, step), {"type": name, "rounding": how})
         if narrow.precision < operations[0].c.type.component.precision:
             yield Defect("multiply_add.c_rounded", dict.fromkeys(operations, _exchanged(_narrow_c(narrow))), {"type": name})
+    yield from _bit_defects(operations)
     flushes: tuple[tuple[str, Exchange], ...] = (
         ("A", lambda a, b, c: (_flushed(a), b, c)),
         ("B", lambda a, b, c: (a, _flushed(b), c)),
@@ -269,6 +335,56 @@ def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
     )
     for letter, exchange in flushes:
         yield Defect("multiply_add.denormals_flushed", dict.fromkeys(operations, _exchanged(exchange)), {"operand": letter})
+
+
+def _stale(earlier: MatrixMulAdd, operand: str) -> Substitute:
+    """An operand of an earlier multiply-add."""
+
+    def step(state: State, operation: MatrixMulAdd) -> None:
+        old = state.matrices[getattr(earlier, operand).name]
+        _exchanged(lambda a, b, c: (old, b, c) if operand == "a" else (a, old, c))(state, operation)
+
+    return step
+
+
+def _stale_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
+    """Yield the multiply-adds that take A or B of the one before, of the same type."""
+    for earlier, operation in pairwise(operations):
+        for operand, id_ in (("a", "multiply_add.stale_a"), ("b", "multiply_add.stale_b")):
+            old, own = getattr(earlier, operand), getattr(operation, operand)
+            if old != own and old.type == own.type:
+                yield Defect(id_, {operation: _stale(earlier, operand)}, {"sum": _sum(operation)})
+
+
+def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue]) -> Substitute:
+    """The operand of the iteration before; in the first iteration its own."""
+
+    def step(state: State, _: MatrixMulAdd) -> None:
+        own = _operands(state, operation)[operand == "b"]
+        old = kept.get(operand, own)
+        if old.bits.shape != own.bits.shape:
+            raise GeneratorError("other scope instances execute this iteration")
+        kept[operand] = own
+        _exchanged(lambda a, b, c: (old, b, c) if operand == "a" else (a, old, c))(state, operation)
+
+    return step
+
+
+def _late_defects(around: Loop) -> Iterator[Defect]:
+    """Yield the multiply-adds of a loop whose A or B the loop makes, and that take the one of the iteration before."""
+    made = {result.name for one in flattened(around.body) if (result := getattr(one, "result", None)) is not None}
+    for operation in every(around.body, MatrixMulAdd):
+        for operand, id_ in (("a", "multiply_add.a_of_last_iteration"), ("b", "multiply_add.b_of_last_iteration")):
+            if getattr(operation, operand).name not in made:
+                continue
+
+            def late(state: State, loop_: Loop, operation: MatrixMulAdd = operation, operand: str = operand) -> None:
+                steps: dict[Operation, Substitute] = {operation: _one_late(operation, operand, {})}
+                before, state.perform = state.perform, substituting(steps, state.perform)
+                loop(state, loop_)
+                state.perform = before
+
+            yield Defect(id_, {around: late}, {"sum": _sum(operation)})
 
 
 def product_defects(program: Program) -> Iterator[Defect]:
@@ -292,6 +408,8 @@ def product_defects(program: Program) -> Iterator[Defect]:
             state.perform = kept
 
         yield Defect("multiply_add.c_in_first_iteration", {around: fresh})
+        yield from _late_defects(around)
+    yield from _stale_defects(operations)
     if integers:
         for bits in (8, 16, 32):
             if bits < operations[0].result.type.component.bits:

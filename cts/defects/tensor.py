@@ -17,6 +17,7 @@ from generators.program.program import Program
 from generators.program.tensor import LayoutSet, LayoutSetting
 
 _16_BITS = 0xFFFF
+_SIGN_24 = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,15 @@ def _narrow_strides(change: _Change) -> LayoutState:
     return replace(change.after, stride=change.after.stride & _16_BITS)
 
 
+def _offset_in_24_bits(change: _Change) -> LayoutState:
+    offset = change.after.offset
+    return replace(change.after, offset=(offset + _SIGN_24) % (2 * _SIGN_24) - _SIGN_24)
+
+
+def _narrow_dimensions(change: _Change) -> LayoutState:
+    return replace(change.after, dimension=change.after.dimension & _16_BITS)
+
+
 def _clamp_value_zero(change: _Change) -> LayoutState:
     return replace(change.after, clamp_value=np.zeros_like(change.after.clamp_value))
 
@@ -112,6 +122,7 @@ _SETTINGS: Mapping[LayoutSetting, tuple[tuple[Bend, str], ...]] = MappingProxyTy
             (_clipped_span, "tensor_layout.slice_span_clipped"),
             (_turned("offset"), "tensor_layout.slice_offsets_reversed"),
             (_turned("span"), "tensor_layout.slice_spans_reversed"),
+            (_offset_in_24_bits, "tensor_layout.slice_offset_in_24_bits"),
         ),
         "dimension": (
             (_keeps("offset"), "tensor_layout.dimension_keeps_offset"),
@@ -119,6 +130,7 @@ _SETTINGS: Mapping[LayoutSetting, tuple[tuple[Bend, str], ...]] = MappingProxyTy
             (_keeps("stride"), "tensor_layout.dimension_keeps_strides"),
             (_only_once, "tensor_layout.dimension_set_once"),
             (_turned("dimension"), "tensor_layout.dimensions_reversed"),
+            (_narrow_dimensions, "tensor_layout.dimensions_in_16_bits"),
             (_column_major, "tensor_layout.default_strides_reversed"),
             (_rounded_down, _ROUNDED_DOWN),
             (_in_elements, _IN_ELEMENTS),

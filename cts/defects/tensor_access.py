@@ -64,6 +64,18 @@ def _mirrored_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
     return np.where(coordinate < 0, -coordinate, np.where(coordinate >= size, 2 * size - 2 - coordinate, coordinate))
 
 
+def _float_remainder(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """The remainder by a quotient of floats of 32 bits, which is exact below 2^24."""
+    quotient = np.floor(coordinate.astype(np.float32) / size.astype(np.float32)).astype(np.int64)
+    return np.asarray(coordinate - quotient * size)
+
+
+def _float_mirror(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
+    period = np.maximum(2 * size - 2, 1)
+    folded = _float_remainder(coordinate, period)
+    return np.where(folded >= size, period - folded, folded)
+
+
 _EXACT_MIRROR = _mirrored(lambda size: 2 * size - 2)
 _CLAMPS: tuple[tuple[Clamp, str, frozenset[ClampMode]], ...] = (
     (_to_edge, "tensor_access.clamped_to_edge", frozenset({ClampMode.CONSTANT, ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED})),
@@ -73,6 +85,8 @@ _CLAMPS: tuple[tuple[Clamp, str, frozenset[ClampMode]], ...] = (
     (_unsigned(_to_edge), "tensor_access.clamped_unsigned", frozenset({ClampMode.CLAMP_TO_EDGE})),
     (_unsigned(_repeated), "tensor_access.repeated_unsigned", frozenset({ClampMode.REPEAT})),
     (_unsigned(_EXACT_MIRROR), "tensor_access.mirrored_unsigned", frozenset({ClampMode.REPEAT_MIRRORED})),
+    (_float_remainder, "tensor_access.remainder_by_floats", frozenset({ClampMode.REPEAT})),
+    (_float_mirror, "tensor_access.remainder_by_floats", frozenset({ClampMode.REPEAT_MIRRORED})),
     (_wrapped_once, "tensor_access.moved_by_one_period", frozenset({ClampMode.REPEAT})),
     (_mirrored_once, "tensor_access.mirrored_once", frozenset({ClampMode.REPEAT_MIRRORED})),
     (_mirrored(lambda size: 2 * size - 1), "tensor_access.mirrored_period_odd", frozenset({ClampMode.REPEAT_MIRRORED})),
@@ -203,6 +217,15 @@ def _in_block(state: State, access: Access, found: Addresses) -> Addresses:
     return replace(found, index=found.index + np.where(found.accessed, extra, 0))
 
 
+def _in_bits(bits: int) -> Readdress:
+    """Indices in the tensor of fewer bits."""
+
+    def readdress(_: State, __: Access, found: Addresses) -> Addresses:
+        return replace(found, index=found.index % (1 << bits))
+
+    return readdress
+
+
 def _readdressed(readdress: Readdress) -> Substitute:
     def step(state: State, access: Access) -> None:
         found = readdress(state, access, addressed(state, access))
@@ -310,6 +333,8 @@ def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
         (_turned_matrix, "tensor_access.counted_down_columns"),
         (_by_rows, "tensor_access.matrix_for_slice"),
         (_not_wrapped, "tensor_access.outermost_without_end"),
+        (_in_bits(20), "tensor_access.index_in_20_bits"),
+        (_in_bits(24), "tensor_access.index_in_24_bits"),
         *([(_in_block, "tensor_access.place_in_block_added")] if blocks else []),
     )
     for readdress, id_ in readdressing:

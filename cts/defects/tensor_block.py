@@ -95,6 +95,10 @@ def _before_clamping(reading: _Reading) -> Addresses:
     return replace(reading.found, block=reading.unclamped // reading.block_size, within=reading.unclamped % reading.block_size)
 
 
+def _block_in_16_bits(reading: _Reading) -> Addresses:
+    return replace(reading.found, block=reading.found.block & 0xFFFF)
+
+
 def _neighbour(reading: _Reading) -> Addresses:
     index = reading.found.index
     return replace(reading.found, index=np.where(index < index.max(), index + 1, index - 1))
@@ -117,6 +121,7 @@ _ARGUMENTS: tuple[tuple[Bend, str], ...] = (
     (_within_tensor, "tensor_block.tensor_coordinates"),
     (_block_zero, "tensor_block.block_coordinates_zero"),
     (_within_zero, "tensor_block.coordinates_in_block_zero"),
+    (_block_in_16_bits, "tensor_block.block_coordinates_in_16_bits"),
     (_from_slice, "tensor_block.coordinates_from_slice"),
     (_before_clamping, "tensor_block.coordinates_unclamped"),
 )

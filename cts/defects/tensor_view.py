@@ -24,6 +24,8 @@ from generators.program.tensor import ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 from generators.program.values import TensorView, TensorViewType, extent
 
+_16_BITS = 0xFFFF
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -136,6 +138,14 @@ def _zero_as_one(seen: Seen) -> Seen:
 def _zero_as_default(seen: Seen) -> Seen:
     stride = seen.view.stride
     return replace(seen, view=replace(seen.view, stride=np.where(stride == 0, row_major(seen.view.dimension), stride)))
+
+
+def _narrow_dimensions(seen: Seen) -> Seen:
+    return replace(seen, view=replace(seen.view, dimension=seen.view.dimension & _16_BITS))
+
+
+def _narrow_strides(seen: Seen) -> Seen:
+    return replace(seen, view=replace(seen.view, stride=seen.view.stride & _16_BITS))
 
 
 def _spans_of_layout(seen: Seen) -> Seen:
@@ -252,6 +262,7 @@ _STRIDES: Mapping[str, Bend] = MappingProxyType(
         "tensor_view.strides_ignored": _default_strides,
         "tensor_view.stride_zero_as_one": _zero_as_one,
         "tensor_view.stride_zero_as_default": _zero_as_default,
+        "tensor_view.strides_in_16_bits": _narrow_strides,
     }
 )
 _CLIPS: Mapping[str, Bend] = MappingProxyType(
@@ -335,7 +346,9 @@ def _of_one(program: Program, access: Access, changes: Sequence[ViewSet]) -> Ite
         yield Defect("tensor_view.dimensions_of_tensor", {access: _bent(_dimensions_of_layout)}, where)
         if any(change.setting in ("dimension", "stride") for change in _changes(program, view)):
             yield Defect("tensor_view.set_though_not_owned", {access: _bent(_with_set)}, where)
-    elif len(view.type.permutation) == extent(access.layout.type.rank):
+    else:
+        yield Defect("tensor_view.dimensions_in_16_bits", {access: _bent(_narrow_dimensions)}, where)
+    if _own(view) and len(view.type.permutation) == extent(access.layout.type.rank):
         yield Defect("tensor_view.spans_of_slice", {access: _bent(_spans_of_layout)}, where)
     if isinstance(access, TensorLoad) and any(change.setting == "clip" for change in changes):
         yield Defect("tensor_view.clipped_elements_zero", {access: _zero_before}, where)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from cts.defects.addresses import address_defects
 from cts.defects.branches import branch_defects
 from cts.defects.callbacks import callback_defects
 from cts.defects.calls import call_defects
+from cts.defects.composites import composite_defects
 from cts.defects.constants import constant_defects
 from cts.defects.construction import construction_defects
+from cts.defects.conversions import conversion_defects
 from cts.defects.defect import Defect
 from cts.defects.elementwise import elementwise_defects
 from cts.defects.evaluation import evaluate_defect
@@ -30,9 +33,9 @@ from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.tile_copies import tile_copy_defects
 from cts.defects.uses import use_defects
 from cts.defects.variables import variable_defects
-from cts.verdict.compare import compare
+from cts.verdict.compare import is_permitted
 from cts.verdict.elements import gather
-from cts.verdict.expected import Exact, Expected, Placed, ValueSet
+from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
 from cts.verdict.failure import Fit, Match
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
@@ -56,9 +59,11 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from call_defects(program)
     yield from constant_defects(program)
     yield from variable_defects(program)
+    yield from composite_defects(program)
     yield from handed_over_defects(program)
     yield from construction_defects(program)
     yield from elementwise_defects(program)
+    yield from conversion_defects(program)
     yield from float_control_defects(program)
     yield from tensor_view_defects(program)
     yield from tensor_defects(program)
@@ -72,12 +77,8 @@ def known_defects(program: Program) -> Iterator[Defect]:
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Whether ``other`` allows all that came back. Most defects are ruled out by an element, without the words that a comparison has for
-    each of them."""
-    for placed in other.placed:
-        if not placed.expected.contains(gather(outputs[placed.array], placed.offsets, placed.component)).all():
-            return False
-    return not compare(program, other, before, Outcome(dict(outputs)))
+    """Return whether all that came back is what ``other`` expects."""
+    return is_permitted(program, as_expected(other), before, outputs)
 
 
 def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[str, np.ndarray]) -> bool:
@@ -94,10 +95,11 @@ def _explains_wrong_ones(expected: Expected, other: Expected, outputs: Mapping[s
     return len(expected.placed) == len(other.placed) and wrong >= _TELLING
 
 
-def _explains_what_is_known(
+def _explained_apart_from_beyond(
     program: Program, subcase: Subcase, defect: Defect, expected: Expected, outputs: Mapping[str, np.ndarray]
-) -> bool:
-    """Whether a defect that reads beyond an array explains all elements that do not depend on what it finds there.
+) -> int:
+    """Return how many failing elements a defect explains that reads beyond an array: all that do not depend on what it finds there; 0 if it
+    does not explain them all, or they are few.
 
     Evaluated with two different bytes beyond the arrays: what is the same in both does not depend on them.
     """
@@ -105,22 +107,27 @@ def _explains_what_is_known(
         with np.errstate(all="ignore"):
             one, other = (evaluate_defect(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
     except (GeneratorError, LookupError, ValueError):
-        return False
+        return 0
     total = explained = 0
     for placed, first, second in zip(expected.placed, one.placed, other.placed, strict=False):
         if not np.array_equal(placed.offsets, first.offsets):
-            return False
+            return 0
         got = gather(outputs[placed.array], placed.offsets, placed.component)
         known = first.expected.bits == second.expected.bits
         if not first.expected.contains(got)[known].all():
-            return False
+            return 0
         total += known.size
         explained += int(np.count_nonzero(known & ~placed.permitted.contains(got)))
-    return explained >= max(_TELLING, total // 8)
+    return explained if explained >= max(_TELLING, total // 8) else 0
 
 
 def diagnose(
-    program: Program, subcase: Subcase, expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome
+    program: Program,
+    subcase: Subcase,
+    expected: Expected,
+    before: Mapping[str, np.ndarray],
+    outcome: Outcome,
+    only: Collection[Match] | None = None,
 ) -> tuple[Match, ...]:
     """Return the known defects whose outcome equals what came back; those that explain all elements, else those that explain
     the wrong ones, else relations between expected and received elements. Costs many evaluations: for failures only.
@@ -129,35 +136,59 @@ def diagnose(
         program, subcase: what ran.
         expected, before: as for cts.verdict.compare.compare.
         outcome: what came back.
+        only: looks for these alone, whatever else explains it; None for all that is known.
     """
     outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
     if any(len(outputs[name]) != len(before[name]) for name in before):
         return ()
+    failing = failing_elements(expected, outputs)
+    wanted = None if only is None else {(match.id, match.sentence) for match in only}
     whole: dict[Match, Defect] = {}
     partly: dict[Match, None] = {}
     for defect in known_defects(program):
+        if wanted is not None and (defect.id, defect.text) not in wanted:
+            continue
         # What explains everything in one place needs no company.
-        if any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
+        if wanted is None and any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
             continue
         try:
             # A defect may run into overflow where the specification's reading does not.
             with np.errstate(all="ignore"):
                 other = evaluate_defect(program, subcase, defect.substitutes)
-                if gives(program, other, before, outputs):
-                    whole[_match(defect)] = defect
+                if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, outputs)):
+                    whole[_match(defect, Fit.ALL, failing, failing)] = defect
                 elif not whole and _explains_wrong_ones(expected, other, outputs):
-                    partly[_match(defect, Fit.WRONG_ELEMENTS)] = None
+                    partly[_match(defect, Fit.WRONG_ELEMENTS, failing, failing)] = None
         except (GeneratorError, LookupError, ValueError):
-            if _explains_what_is_known(program, subcase, defect, expected, outputs):
-                whole[_match(defect, Fit.BEYOND_ARRAY)] = defect
+            if explained := _explained_apart_from_beyond(program, subcase, defect, expected, outputs):
+                whole[_match(defect, Fit.BEYOND_ARRAY, explained, failing)] = defect
         if len(whole) == _LISTED:
             break
-    found = list(whole) or [*_relations(expected, before, outputs), *partly]
-    return tuple(found[:_LISTED])
+    if whole:
+        return _ranked(list(whole))
+    related = [replace(match, failing=failing) for match in _relations(expected, before, outputs)]
+    if wanted is not None:
+        related = [match for match in related if (match.id, match.sentence) in wanted]
+    return (*related, *_ranked(list(partly)))[:_LISTED]
 
 
-def _match(defect: Defect, fit: Fit = Fit.ALL) -> Match:
-    return Match(defect.id, defect.text, fit)
+def failing_elements(expected: Expected, outputs: Mapping[str, np.ndarray]) -> int:
+    """Return how many elements are not what they may be."""
+    return sum(
+        int(np.count_nonzero(~placed.permitted.contains(gather(outputs[placed.array], placed.offsets, placed.component))))
+        for placed in expected.placed
+    )
+
+
+def _ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
+    """Return matches with those first that explain most, and say of these where they are several."""
+    ordered = sorted(matches, key=lambda match: -match.explains)
+    best = sum(match.explains == ordered[0].explains for match in ordered) if ordered else 0
+    return tuple(replace(match, equal=best > 1 and number < best) for number, match in enumerate(ordered))
+
+
+def _match(defect: Defect, fit: Fit, explains: int, failing: int) -> Match:
+    return Match(defect.id, defect.text, fit, explains, failing)
 
 
 def _relation(name: str, **parameters: ParameterValue) -> Match:
@@ -172,11 +203,12 @@ def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Ma
         bad = ~placed.permitted.contains(got)
         same = gather(before[placed.array], placed.offsets, placed.component) == got
         if (bad & ~same).any():
-            found |= dict.fromkeys(_relations_of(placed, got, bad))
+            explained = int(np.count_nonzero(bad))
+            found |= dict.fromkeys(replace(match, explains=explained) for match in _relations_of(placed, got, bad))
     return list(found)
 
 
-def _shifts(wanted: np.ndarray, got: np.ndarray, what: str) -> Iterator[Match]:
+def _shifts(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
     for axis, name in ((1, "row"), (2, "column")):
         size = wanted.shape[axis]
         for distance in (k for k in (1, 2, 4, 8, 16) if k < size):
@@ -189,7 +221,8 @@ def _shifts(wanted: np.ndarray, got: np.ndarray, what: str) -> Iterator[Match]:
                 continue
             for kind, target, source in (("higher", high, low), ("lower", low, high)):
                 moved = got[tuple(target)]
-                if np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
+                # Rows that are alike are in each other's places, whatever is wrong with the matrix.
+                if bad[tuple(target)].any() and np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
                     yield _relation("shifted", what=what, distance=steps, direction=kind)
 
 
@@ -215,6 +248,18 @@ def _may_round(expected: ValueSet) -> bool:
     return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
 
 
+_FEWEST_BITS = 7
+"""A result with fewer right bits is another number."""
+
+
+def _right_bits(wanted: np.ndarray, got: np.ndarray) -> int:
+    """Return for how many bits the numbers agree; 0 if for too few of them."""
+    if not (np.isfinite(got) & np.isfinite(wanted) & (wanted != 0)).all():
+        return 0
+    bits = int(np.floor(-np.log2(np.abs((got - wanted) / wanted).max())))
+    return bits if bits >= _FEWEST_BITS else 0
+
+
 def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
     wanted, component, name = placed.expected.bits, placed.component, placed.what
     if (values(got[bad], component) == 0).all():
@@ -223,15 +268,20 @@ def _relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[
     if is_nan(got[bad], component).all():
         yield _relation("nan", what=name)
         return
+    if component.is_float and np.isinf(values(got[bad], component)).all():
+        yield _relation("infinite", what=name)
+        return
     if wanted.shape[1] == wanted.shape[2] and np.array_equal(got, wanted.transpose(0, 2, 1)):
         yield _relation("transposed", what=name)
-    yield from _shifts(wanted, got, name)
+    yield from _shifts(wanted, got, bad, name)
     if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
         yield _relation("of_first_instance", what=name)
     yield from _repeated(wanted, got, bad, name)
     distance = np.abs(got.astype(object) - wanted.astype(object))
     if _may_round(placed.expected) and (distance[bad] == 1).all():
         yield _relation("rounded_otherwise", what=name)
+    elif _may_round(placed.expected) and (bits := _right_bits(values(wanted[bad], component), values(got[bad], component))):
+        yield _relation("relative_error", what=name, bits=bits)
     sign = 1 << (component.bits - 1)
     if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (
         not component.is_float and ((got + wanted)[bad] == 0).all() and np.count_nonzero(bad) > 1

@@ -88,10 +88,17 @@ def failure_record(failure: Failure) -> Json:
     record["elements"] = [_element_record(element) for element in mismatch.elements]
     if mismatch.matrix is not None:
         record |= msgspec.to_builtins(mismatch.matrix)
-    record |= {"subcase": failure.subcase, "matches": [{"id": match.id, "text": match.text} for match in failure.matches]}
+    record |= {"subcase": failure.subcase, "matches": [_match_record(match) for match in failure.matches]}
     if failure.tensor is not None:
         record["tensor"] = msgspec.to_builtins(failure.tensor)
     return record
+
+
+def _match_record(match: Match) -> Json:
+    record: Json = {"id": match.id, "text": match.text}
+    if match.failing:
+        record |= {"explains": match.explains, "failing": match.failing}
+    return record | {"equal": True} if match.equal else record
 
 
 def _element_record(element: WrongElement) -> Json:
@@ -181,10 +188,13 @@ def _with_elements(bare: Failure, record: Json) -> Failure:
 def _match(value: object, place: str) -> Match:
     if isinstance(value, str):
         return Match("", value)
-    record = convert(value, dict[str, str], place)
+    record = convert(value, Json, place)
     if "text" not in record:
         raise WrongField("is missing", f"{place}.text")
-    return Match(record.get("id", ""), record["text"])
+    # The text says how much it explains, so the match of a journal has no other words for that.
+    plain: Json = {"id": "", "sentence": record["text"]}
+    plain |= {name: record[name] for name in ("id", "explains", "failing", "equal") if name in record}
+    return convert(plain, Match, place)
 
 
 def _element(record: Json, component: str) -> WrongElement:

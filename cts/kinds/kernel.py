@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from cts.reference.evaluate import evaluate
 from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
 from cts.verdict.expected import Expected, as_expected
-from cts.verdict.failure import Failure, Match, Mismatch
+from cts.verdict.failure import Failure, Fit, Match, Mismatch, explanations
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import Verdict
@@ -188,22 +189,48 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
     return "; ".join(notes)
 
 
-def _diagnosis(plan: Arrangement, entry: WrongSubcase) -> tuple[Match, ...]:
+def _diagnosis(plan: Arrangement, entry: WrongSubcase, only: Collection[Match] | None = None) -> tuple[Match, ...]:
     index = entry.index
-    return diagnose(plan.programs[index], plan.subcases[index], plan.expected[index], plan.before[index], entry.outcome)
+    return diagnose(plan.programs[index], plan.subcases[index], plan.expected[index], plan.before[index], entry.outcome, only)
+
+
+def _failing(entry: WrongSubcase) -> int:
+    """Return how many elements of matrices are wrong in a subcase."""
+    return sum(mismatch.count for mismatch in entry.mismatches if mismatch.matrix is not None)
+
+
+def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[tuple[Match, ...]]) -> list[tuple[Match, ...]]:
+    """Return what fits the first failing subcases with the failing elements of the whole case that it explains.
+
+    Args:
+        wrong: every failing subcase; ``found`` has what fits each of the first ones.
+    """
+    failing = sum(map(_failing, wrong))
+    explained: Counter[tuple[str, str, Fit]] = Counter()
+    for matches in found:
+        explained.update({match.key: match.explains for match in matches})
+    sought = tuple({match.key: match for matches in found for match in matches}.values())
+    for entry in wrong[len(found) :]:
+        explained.update({match.key: match.explains for match in _diagnosis(plan, entry, sought)})
+    return [tuple(replace(match, explains=explained[match.key], failing=failing) for match in matches) for matches in found]
 
 
 def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase]) -> list[tuple[Match, ...]]:
     """What fits each of the first failing subcases; what fits them all, where something does, since one defect explains them all."""
-    found = []
-    for entry in wrong[:SHOWN_SUBCASES]:
-        try:
-            found.append(_diagnosis(plan, entry))
-        except Exception as error:
-            # Best effort: a bug of the diagnosis must not hide what the device did.
-            found.append((Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}"),))
-    common = tuple(match for match in found[0] if all(match in others for others in found))
-    return [common or matches for matches in found]
+    try:
+        found = [_diagnosis(plan, entry) for entry in wrong[:SHOWN_SUBCASES]]
+        shared = set.intersection(*({match.key for match in matches} for matches in found))
+        if shared:
+            found = [tuple(match for match in matches if match.key in shared) for matches in found]
+        equal = [sum(match.equal for match in matches) > 1 for matches in found]
+        found = [
+            tuple(replace(match, equal=match.equal and several) for match in matches) for matches, several in zip(found, equal, strict=True)
+        ]
+        return _counted(plan, wrong, found)
+    except Exception as error:
+        # Best effort: a bug of the diagnosis must not hide what the device did.
+        why = Match("", f"nothing known, and the diagnosis itself failed: {type(error).__name__}: {error}")
+        return [(why,) for _ in wrong[:SHOWN_SUBCASES]]
 
 
 def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMap | None:
@@ -237,7 +264,7 @@ def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy
 
 
 def _first_match(diagnoses: Sequence[Sequence[Match]]) -> str:
-    return f"; matches: {diagnoses[0][0].text}" if diagnoses[0] else ""
+    return f"; matches: {explanations(diagnoses[0])[0]}" if diagnoses[0] else ""
 
 
 def _told(
@@ -262,7 +289,7 @@ def _told(
             blocks.extend(
                 format_mismatch(
                     mismatch,
-                    [match.text for match in matches] if mismatch.matrix else (),
+                    explanations(matches) if mismatch.matrix else (),
                     quoted(mismatch.requirement, [mismatch.position] if mismatch.position else [], case),
                 )
                 for mismatch in entry.mismatches

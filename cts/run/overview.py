@@ -382,6 +382,10 @@ class Overview:
             out.line(f"known failures of the driver, by golden/known_failures/{self._settings.known.file}:")
         for (verdict, known), count in sorted(tally.known.items()):
             out.line(f"  {count:6d}  {word(verdict).lower()}: {known}", yellow=verdict is Verdict.UNEXPECTED_PASS)
+        if tally.defects:
+            out.line(f"defects that explain failing cases ({tally.verdicts[Verdict.FAIL]} fail; several may explain one):")
+        for defect, count in sorted(tally.defects.items(), key=lambda entry: (-entry[1], entry[0]))[:REASONS]:
+            out.line(f"  {count:6d}  {defect}")
         if tally.quality:
             out.line("permitted by the specification, and not what this suite expects; by position:", yellow=True)
             for position, count in sorted(tally.quality.items()):

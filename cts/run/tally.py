@@ -39,6 +39,8 @@ class Digest:
     attempt: int = 1
     code: str = ""
     known: str = ""
+    defects: tuple[str, ...] = ()
+    """What explains a failing case, by id."""
 
     @classmethod
     def of(cls, result: CaseResult) -> Self:
@@ -57,6 +59,7 @@ class Digest:
             result.attempt,
             result.code,
             result.known,
+            result.defects,
         )
 
     @classmethod
@@ -76,6 +79,8 @@ class Tally:
     """By verdict and id of the known failure."""
     quality: Counter[str] = field(default_factory=Counter)
     """Quality warnings by id of the position that expects something else."""
+    defects: Counter[str] = field(default_factory=Counter)
+    """Failing cases by the defect that explains them; a case that several explain counts for each."""
     compiling: int = 0
     """Timeouts while a pipeline was made, which break no rule."""
     seconds: float = 0.0
@@ -92,6 +97,8 @@ class Tally:
             self.known[digest.verdict, digest.known] += 1
         if digest.verdict is Verdict.QUALITY_WARNING:
             self.quality[digest.code.removeprefix(Code.QUALITY_WARNING).removeprefix(".")] += 1
+        if digest.verdict is Verdict.FAIL:
+            self.defects.update(digest.defects)
         if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:
             self.compiling += 1
         self.seconds += digest.seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
@@ -209,16 +209,40 @@ class Match:
         id: of the glossary's entry; empty where there is none.
         sentence: the entry's text, filled in.
         fit: how much it explains.
+        explains, failing: how many failing elements of the case it explains, of how many; 0 of 0 where nobody counted.
+        equal: whether another match explains as much, so nothing tells which of them it is.
     """
 
     id: str
     sentence: str
     fit: Fit = Fit.ALL
+    explains: Count = 0
+    failing: Count = 0
+    equal: bool = False
 
     @property
     def text(self) -> str:
         """Return the sentence, and how much it explains if not all."""
         return f"{self.sentence} ({self.fit.value})" if self.fit.value else self.sentence
+
+    @property
+    def key(self) -> tuple[str, str, Fit]:
+        """Return what is the same in every subcase that the match explains."""
+        return self.id, self.sentence, self.fit
+
+
+def explanations(matches: Sequence[Match]) -> tuple[str, ...]:
+    """Return a sentence for each match, with the failing elements that it explains; one for all that explain as much."""
+    equal = [match for match in matches if match.equal]
+    if not equal:
+        return tuple(f"{match.text}{_share(match)}" for match in matches)
+    rest = [match for match in matches if not match.equal]
+    several = f"{len(equal)} that fit equally well: {'; or '.join(match.text for match in equal)}{_share(equal[0])}"
+    return (several, *explanations(rest))
+
+
+def _share(match: Match) -> str:
+    return f" ({match.explains} of {match.failing} failing elements)" if match.failing else ""
 
 
 @dataclass(frozen=True)

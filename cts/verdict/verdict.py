@@ -100,6 +100,12 @@ class CaseResult:
     known: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def defects(self) -> tuple[str, ...]:
+        """Return the ids of what explains the first failing array that anything explains."""
+        first = next((failure.matches for failure in self.failures if failure.matches), ())
+        return tuple(dict.fromkeys(match.id for match in first if match.id))
+
     def __post_init__(self) -> None:
         # Drivers and validation layers say what they like: from here on, nothing of it can steer a terminal or break a file.
         if self.message and not self.message.isprintable():

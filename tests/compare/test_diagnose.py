@@ -17,7 +17,8 @@ from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.elements import scatter
 from cts.verdict.expected import as_expected
-from cts.verdict.failure import Fit, Match
+from cts.verdict.failure import Fit, Match, explanations
+from generators.casebook import build, find_case
 from generators.kernel import Outcome
 from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -25,8 +26,11 @@ from generators.program.memory import Pointee
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
+from generators.program.variables import VariableLoad
+from generators.program.walking import changed
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, Scope
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type, muladd, perfect, store_program
+from tests.suite import casebook
 
 U8, S8, U32, S32, F16, F32 = (COMPONENT_TYPES[name] for name in ("u8", "s8", "u32", "s32", "f16", "f32"))
 SIGNED = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED | MatrixOperands.C_SIGNED | MatrixOperands.RESULT_SIGNED
@@ -43,6 +47,10 @@ def diagnosis_of(program: Program, subcase: Subcase, broken: Program, data: Subc
 
 def ids(found: Iterable[Match]) -> list[str]:
     return [match.id for match in found]
+
+
+def told(found: Iterable[Match]) -> list[tuple[str, str]]:
+    return [(match.id, match.sentence) for match in found]
 
 
 def rewritten(program: Program, change: Callable[[Operation], Operation]) -> Program:
@@ -219,10 +227,75 @@ def test_a_sum_rounded_to_bfloat16_at_the_end() -> None:
     assert "the sum rounded to bf16 at the end" in [match.text for match in found]
 
 
+def equal_products(c: float, outcome: float, component: str = "f32") -> list[Match]:
+    """Diagnose a device that gives ``outcome`` for every element of 14 + ``c``, a sum of eight products."""
+    shape = (1, 8, 8)
+    type_ = COMPONENT_TYPES[component]
+    case = muladd(
+        ("f16", "f16", component, component),
+        as_bits(np.full(shape, 1.75), F16),
+        as_bits(np.ones(shape), F16),
+        as_bits(np.full(shape, c), type_),
+    )
+    expected, before, _ = perfect(case.program, case.subcase)
+    wanted = as_expected(expected)
+    received = Outcome({"d_out": as_bytes(np.full(shape, outcome, type_.dtype))})
+    assert compare(case.program, wanted, before, received)
+    return list(diagnose(case.program, case.subcase, wanted, before, received))
+
+
+def test_c_added_twice_is_named_even_where_a_narrow_sum_fits_too() -> None:
+    found = equal_products(1, 16)
+    assert told(found)[0] == ("multiply_add.c_twice", "the sum d computed with C added twice")
+    assert any(match.id.startswith("multiply_add.sum_") for match in found)
+    assert all(match.equal and (match.explains, match.failing) == (64, 64) for match in found)
+    assert explanations(found)[0].startswith(f"{len(found)} that fit equally well: the sum d computed with C added twice; or the sum ")
+    assert explanations(found)[0].endswith(" (64 of 64 failing elements)")
+
+
+def test_c_added_twice() -> None:
+    a, b, c = float_problem()
+    assert ids(float_diagnosis(a @ b + 2 * c)) == ["multiply_add.c_twice"]
+
+
+@pytest.mark.parametrize("where", [np.s_[:, 0], np.s_[:, :8], np.s_[:, :, 3:]], ids=["row", "all", "columns"])
+def test_infinities_are_not_elements_of_other_rows(where: tuple[slice, ...]) -> None:
+    a, b, c = float_problem()
+    alike = np.broadcast_to((a @ b + c)[:, :1], c.shape).copy()
+    problem = muladd(("f16", "f16", "f32", "f32"), as_bits(a * 0, F16), as_bits(b * 0, F16), as_bits(alike, F32))
+    expected, before, _ = perfect(problem.program, problem.subcase)
+    outcome = alike.copy()
+    outcome[where] = np.inf
+    found = diagnose(problem.program, problem.subcase, expected, before, Outcome({"d_out": as_bytes(outcome.astype(np.float32))}))
+    assert ids(found) == ["outcome.infinite"]
+
+
+def test_a_relative_error() -> None:
+    a, b, c = float_problem()
+    noise = np.random.default_rng(7).uniform(0.5, 1, c.shape) * np.random.default_rng(8).choice([-1, 1], c.shape)
+    found = float_diagnosis((a @ b + c) * (1 + noise * 2.0**-11))
+    assert [match.sentence for match in found] == ["every wrong element of d is off by less than 2^-11 of itself: about 11 bits are right"]
+    assert float_diagnosis((a @ b + c) * (1 + 2.0**-12))[0].sentence == "the sum too large by 2^-12 of itself"
+
+
+def test_an_index_that_is_ignored_is_no_row_of_another_place() -> None:
+    case = find_case(casebook(), "aggregates[row:8x8x8.f16.f16.f32.f32/count:2]")
+    built = build(case)
+    program, subcase = built.program, built.subcases()[0]
+
+    def first(operation: Operation) -> list[Operation]:
+        return [replace(operation, path=(0,) * len(operation.path)) if isinstance(operation, VariableLoad) else operation]
+
+    broken = replace(program, operations=changed(program.operations, first))
+    found = diagnosis_of(program, subcase, broken)
+    assert "variable.index_ignored" in found
+    assert not [id_ for id_ in found if id_.startswith("outcome.")]
+
+
 def test_half_of_k() -> None:
     a, b, c = float_problem()
     found = float_diagnosis(a[:, :, :4] @ b[:, :4] + c)
-    assert found == [Match("multiply_add.first_half_of_k", "the sum d computed over the first half of K only")]
+    assert told(found) == [("multiply_add.first_half_of_k", "the sum d computed over the first half of K only")]
 
 
 def test_a_transposed_result() -> None:
@@ -255,7 +328,7 @@ def test_a_transposed_result() -> None:
 )
 def test_relations_where_no_defect_of_the_program_fits(change: Callable[[np.ndarray], np.ndarray], id_: str, text: str) -> None:
     a, b, c = float_problem()
-    assert Match(f"outcome.{id_}", text) in float_diagnosis(change(a @ b + c))
+    assert (f"outcome.{id_}", text) in told(float_diagnosis(change(a @ b + c)))
 
 
 def test_a_defect_of_some_elements_only() -> None:

@@ -21,13 +21,11 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.diagnosis.diagnose import known_defects
 from cts.reference.evaluate import evaluate
-from cts.verdict.compare import compare
-from cts.verdict.elements import gather
+from cts.verdict.compare import is_permitted
 from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
 from generators.casebook import CaseKind, Tier, build
 from generators.errors import GeneratorError
-from generators.kernel import Outcome
 from generators.program.program import Program, Subcase
 from tests.families.evidence import BEYOND, outcome_of
 from tests.families.unseen_defects import why_unseen
@@ -67,11 +65,7 @@ def is_shown(defect: Defect, at: Prepared) -> bool:
     except (GeneratorError, LookupError, ValueError):
         return True
     outputs = {**before, **outcome_of(program, broken, before).outputs}
-    for placed in expected.placed:
-        held, got = (gather(contents[placed.array], placed.offsets, placed.component) for contents in (before, outputs))
-        if placed.not_permitted(held, got).any():
-            return True
-    return bool(compare(program, expected, before, Outcome(outputs)))
+    return not is_permitted(program, expected, before, outputs)
 
 
 def blind_spots(name: str, tier: Tier) -> list[Blind]:

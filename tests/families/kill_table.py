@@ -1,6 +1,6 @@
 """Which cases show which known defects.
 
-    python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [FAMILY ...]
+    python -m tests.families.kill_table [--tier smoke|nightly] [--jobs N] [--share I/N] [--defects WORD] [--device PROFILE] [FAMILY ...]
 
 Prints a line for each family of kernel cases and each kind of defect that can occur in it, separated by tabs: the family, the kind, in how
 many cases it can occur, how many of them show it, and the first that does. A kind is a defect's id, and the parameters that make another
@@ -16,28 +16,37 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
+from cts.devices.device import Device
+from cts.devices.embedded.device import EmbeddedDevice
+from cts.devices.embedded.profile import load_profile
 from cts.diagnosis.diagnose import known_defects
 from generators.casebook import CaseKind, Tier
+from generators.dispatch import kernel
+from generators.program.program import Program
+from generators.spirv.emit import emit
 from tests.families.blind_spots import is_shown, prepared
 from tests.suite import casebook, programs
 
 Line = tuple[str, str, int, int, str]
 
 
-def kill_table(name: str, tier: Tier, share: tuple[int, int] = (1, 1)) -> list[Line]:
+def kill_table(name: str, tier: Tier, share: tuple[int, int] = (1, 1), word: str = "", profile: str = "") -> list[Line]:
     """Return the lines of the family ``name`` in ``tier``, by kind.
 
     Args:
         share: (i, n) takes every n-th case, from the i-th on.
+        word: takes the kinds that contain it.
+        profile: takes the cases that the embedded device supports with this profile; all if empty.
     """
+    device = EmbeddedDevice(load_profile(profile)) if profile else None
     possible, shown = Counter[str](), Counter[str]()
     first: dict[str, str] = {}
     number, count = share
     for position, (case, program) in enumerate(programs(name, tier)):
         if position % count != number - 1:
             continue
-        defects = list(known_defects(program))
-        if not defects:
+        defects = [defect for defect in known_defects(program) if word in defect.kind]
+        if not defects or (device is not None and not is_supported(device, program)):
             continue
         places = prepared(case, program)
         seen: dict[str, bool] = {}
@@ -52,18 +61,26 @@ def kill_table(name: str, tier: Tier, share: tuple[int, int] = (1, 1)) -> list[L
     return [(name, kind, possible[kind], shown[kind], first.get(kind, "-")) for kind in sorted(possible)]
 
 
+def is_supported(device: Device, program: Program) -> bool:
+    """Return whether a device supports all pipelines of a case."""
+    return not any(device.missing(kernel(one, emit(one))) for one in program.all)
+
+
 def main() -> int:
     """Make the table and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke", help="of the cases (default: smoke)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("--share", default="1/1", metavar="I/N", help="every N-th case of each family, from the I-th on (default: 1/1)")
+    parser.add_argument("--defects", default="", metavar="WORD", help="only kinds that contain this (default: all)")
+    parser.add_argument("--device", default="", metavar="PROFILE", help="only cases that a profile of the embedded device supports")
     parser.add_argument("family", nargs="*", help="only these")
     arguments = parser.parse_args()
     number, _, count = arguments.share.partition("/")
     names = arguments.family or [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
+    table = partial(kill_table, tier=arguments.tier, share=(int(number), int(count)), word=arguments.defects, profile=arguments.device)
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for lines in pool.map(partial(kill_table, tier=arguments.tier, share=(int(number), int(count))), names):
+        for lines in pool.map(table, names):
             for line in lines:
                 print(*line, sep="\t", flush=True)
     return 0

@@ -74,6 +74,11 @@ UNSEEN = (
     _nobody(_of("elementwise", "scalar_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32"),
     _nobody(_of("elementwise", "float_narrowed"), "f64 in f32 is permitted, and not expected (F-KHR-13)", type="f32", result=EVERY),
     _nobody(
+        _of("multiply_add", "sum_in_bits", "c_in_bits"),
+        "as many bits as the specification lets an implementation keep; fewer are permitted, and not expected (F-KHR-26)",
+    ),
+    _nobody(_of("tensor_access", "index_in_24_bits"), "tensors of 16 Mi elements are in the nightly tier, which shows it"),
+    _nobody(
         _of("float_modes", "moved_nan_quieted", "moved_nan_replaced"),
         "a moved NaN of other bits is permitted, and not expected (F-KHR-33)",
     ),
@@ -114,6 +119,24 @@ UNSEEN = (
         "kernel_convolution",
         "kernel_product",
         name="grid_width",
+    ),
+    _asked(
+        _of("multiply_add", "relative_error", "factor_rounded", "c_twice"),
+        "precision of operands and sums is the subject of muladd; in other families C may be zero",
+        "muladd",
+    ),
+    _asked(
+        _of("multiply_add", "stale_a", "stale_b", "a_of_last_iteration", "b_of_last_iteration"),
+        "operands of several multiply-adds are the subject of muladd; in others they may be the same",
+        "muladd",
+    ),
+    _asked(_of("conversion", "rounded"), "fractions are the subject of conversion", "conversion"),
+    _asked(_of("variable", "index_ignored"), "indices are the subject of aggregates", "aggregates"),
+    _asked(
+        _of("tensor_layout", "dimensions_in_16_bits", "slice_offset_in_24_bits")
+        | _of("tensor_access", "index_in_20_bits", "remainder_by_floats"),
+        "large tensors and far coordinates are in tensor_clamp",
+        "tensor_clamp",
     ),
     _asked(_of("splat", "first_element_only"), "constructed matrices are the subject of construction", "load_store"),
     _asked(_of("memory", "stride_in_array_strides"), "decorations of arrays are the subject of memory", "memory"),
@@ -178,7 +201,7 @@ UNSEEN = (
     ),
     _asked(_of("branch", "other_sign"), "branches are the subject of control_flow", "control_flow"),
     _asked(
-        _all_of("variable"),
+        _all_of("variable", "index_ignored"),
         "copies of variables are the subject of control_flow_variables",
         "control_flow_variables",
         "function_pointers",
@@ -190,7 +213,14 @@ UNSEEN = (
         "construction_operands",
     ),
     _asked(
-        _all_of("tensor_layout", "clamp_value_ignored", "clamp_value_zero", "clamp_value_in_8_bits"),
+        _all_of(
+            "tensor_layout",
+            "clamp_value_ignored",
+            "clamp_value_zero",
+            "clamp_value_in_8_bits",
+            "dimensions_in_16_bits",
+            "slice_offset_in_24_bits",
+        ),
         "layouts are the subject of tensor_layout",
         "tensor_layout",
     ),

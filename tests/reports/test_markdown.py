@@ -28,7 +28,7 @@ def test_it_begins_with_the_verdict_on_the_run(text_of, journal):
 
 def test_every_row_of_a_table_has_as_many_cells(text_of, journal):
     blocks = [block.splitlines() for block in text_of(journal).split("\n\n") if block.startswith("| ")]
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for rows in blocks:
         assert len({row.count(" | ") for row in rows}) == 1
 
@@ -56,3 +56,7 @@ def test_a_cause_names_the_requirements_that_all_of_its_cases_exercise(text_of, 
 def test_a_job_summary_stays_far_below_its_limit_of_a_mebibyte(text_of, example, tmp_path):
     records = [example.record(f"a[{n}]", "fail", reason=f"{'x' * n}") for n in range(1, 400)]
     assert len(text_of(example.write_journal(tmp_path, records)).encode()) < 100_000
+
+
+def test_the_defects_that_explain_failing_cases_are_counted(text_of, journal):
+    assert "| `load_store.layout_swapped` | 14 |" in text_of(journal)

@@ -234,3 +234,14 @@ def test_an_argument_too_many_is_refused_with_the_usage_of_its_verb(capsys):
         run("report", "here", "there")
     assert end.value.code == 2
     assert capsys.readouterr().err == "usage: cts report [-h] DIR\ncts report: error: unrecognized arguments: there\n"
+
+
+def test_coverage_says_what_judges_each_requirement(capsys):
+    tensors = ("--specification", "SPV_NV_tensor_addressing")
+    assert run("coverage", *tensors, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {one["judged"]["by"] for one in document["requirements"]} <= {"devices", "embedded", "validators", "nothing"}
+    assert run("coverage", *tensors, "--markdown") == 0
+    table = capsys.readouterr().out
+    assert all(f"| {one['id']} |" in table for one in document["requirements"])
+    assert all(f"* {one['name']}, " in table for one in document["runs"])

@@ -314,3 +314,10 @@ def test_a_journal_is_plain_json(tmp_path):
 def test_a_device_cannot_steer_a_terminal_by_its_name():
     description = DeviceDescription("GPU\x1b[31m\n", "1.0\x9b", "", "vulkan", "1.4\x07", 32, 64, 1, {})
     assert (description.name, description.driver, description.api_version) == ("GPU\\x1b[31m\\n", "1.0\\x9b", "1.4\\x07")
+
+
+def test_a_match_keeps_how_much_it_explains():
+    match = Match("multiply_add.c_twice", "C twice", explains=3, failing=4, equal=True)
+    record = json.loads(encode(replace(EXAMPLE, failures=(replace(WHOLE, matches=(match,)),))))
+    assert record["failures"][0]["matches"] == [{"id": match.id, "text": "C twice", "explains": 3, "failing": 4, "equal": True}]
+    assert result_of(record).failures[0].matches == (match,)

@@ -1,0 +1,91 @@
+"""Which requirements published runs have judged, on which device: from their journals, compressed or not."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cts.journal.journal import RESULTS, JournalError, read
+from cts.verdict.verdict import Verdict
+
+FOLDER = Path("reports") / "published"
+"""Where a checkout has them, a folder for each run."""
+
+_NOT_JUDGED = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR, Verdict.ERROR})
+"""Verdicts that say nothing of whether a device does as it must."""
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """What one run judged.
+
+    Attributes:
+        name: of its folder.
+        device, driver: what judged; empty if the journal has no results.
+        cases: requirement -> how many cases that exercise it have a verdict that speaks of the device.
+        lacking: requirement -> what the device lacks for the others, in words -> how many cases need that.
+        unread: lines that hold no result.
+    """
+
+    name: str
+    device: str
+    driver: str
+    cases: Mapping[str, int]
+    lacking: Mapping[str, Mapping[str, int]]
+    unread: int = 0
+
+
+def published_runs(root: Path) -> tuple[PublishedRun, ...]:
+    """Return the published runs of a checkout, by name.
+
+    A result names the requirements that its case exercised when it ran, whatever the schema of the journal, so ids of cases that are
+    others today do not matter.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    folders = sorted(path for path in (root / FOLDER).glob("*") if path.is_dir())
+    return tuple(run for folder in folders if (run := _run(folder)) is not None)
+
+
+def _run(folder: Path) -> PublishedRun | None:
+    with _journal(folder) as path:
+        if path is None:
+            return None
+        faults: list[object] = []
+        device = driver = ""
+        cases: Counter[str] = Counter()
+        lacking: dict[str, Counter[str]] = {}
+        for result in read(path, faults.append):
+            device, driver = result.device or device, result.driver or driver
+            if result.verdict not in _NOT_JUDGED:
+                cases.update(result.requirements)
+            elif result.verdict is Verdict.NOT_SUPPORTED:
+                for requirement in result.requirements:
+                    lacking.setdefault(requirement, Counter())[result.reason] += 1
+        return PublishedRun(folder.name, device, driver, cases, lacking, len(faults))
+
+
+@contextmanager
+def _journal(folder: Path) -> Iterator[Path | None]:
+    """Give the journal of a run, unpacked; None where the folder has none."""
+    plain, packed = folder / RESULTS, folder / f"{RESULTS}.gz"
+    if plain.is_file():
+        yield plain
+    elif not packed.is_file():
+        yield None
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            target = Path(temporary) / RESULTS
+            try:
+                with gzip.open(packed) as source, target.open("wb") as file:
+                    shutil.copyfileobj(source, file)
+            except (OSError, EOFError) as error:
+                raise JournalError(f"cannot unpack {packed}: {error}") from error
+            yield target

@@ -1,0 +1,51 @@
+"""What explains a failure is told with how much it explains, and several that explain as much in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.diagnosis.diagnose import diagnose
+from cts.verdict.expected import Exact, Expected, one_set
+from cts.verdict.failure import Match, explanations
+from generators.casebook import build, find_case
+from tests.families.blind_spots import prepared
+from tests.families.evidence import outcome_of
+from tests.suite import casebook
+
+ONE = Match("a.one", "one", explains=3, failing=4)
+
+
+def test_a_match_says_how_many_failing_elements_it_explains() -> None:
+    assert explanations([ONE]) == ("one (3 of 4 failing elements)",)
+
+
+def test_a_match_of_an_older_journal_says_nothing_of_them() -> None:
+    assert explanations([Match("a.one", "one")]) == ("one",)
+
+
+def test_matches_that_fit_equally_well_are_one_sentence() -> None:
+    equal = [Match(f"a.{name}", name, explains=4, failing=4, equal=True) for name in ("one", "two")]
+    assert explanations([*equal, ONE]) == (
+        "2 that fit equally well: one; or two (4 of 4 failing elements)",
+        "one (3 of 4 failing elements)",
+    )
+
+
+def _found(kept: int) -> list[str]:
+    """Diagnose a device that left ``kept`` of each 8 elements as they were, where it should have changed all in place."""
+    case = find_case(casebook(), "elements[row:8x8x8.f16.f16.f32.f32/action:in_place/condition:odd_lane/leading:1/operand:buffer]")
+    (program, subcase, expected, before), *_ = prepared(case, build(case).program)
+    (placed,) = expected.placed
+    unchanged = subcase.inputs["source"].view(np.uint32)[: placed.offsets.size].reshape(placed.offsets.shape)
+    places = np.arange(placed.offsets.size).reshape(placed.offsets.shape) % 8 < kept
+    changed = replace(placed, expectation=one_set(Exact(placed.component, np.where(places, unchanged, placed.expected.bits))))
+    outcome = outcome_of(program, Expected((changed,)), before)
+    return [match.id for match in diagnose(program, subcase, expected, before, outcome)]
+
+
+@pytest.mark.parametrize(("kept", "id_"), [(1, "component.last_left"), (7, "component.first_only"), (3, "component.some_left")])
+def test_components_that_are_left_as_they_were_are_counted(kept: int, id_: str) -> None:
+    assert _found(kept) == [id_]

@@ -1,0 +1,36 @@
+"""The search for what known failures hide tells what only failing cases show from what others show as well."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import pytest
+
+from tests.families import masks
+from tests.families.masks import Mask
+
+FAILURE = "block-strides-rounded-down"
+OWN = "tensor_layout.block_strides_rounded_down"
+
+
+def _failing(name: str, tier: str, driver: str) -> dict[str, tuple[set[str], set[str]]]:
+    """Give a case that fails by the known failure, and one that it selects and that passes."""
+    del tier, driver
+    return {
+        f"{name}[strides:default]": ({FAILURE}, {OWN, "a.hidden", "b.passing", "c.elsewhere[bits:8]"}),
+        f"{name}[strides:padded]": (set(), {"b.passing"}),
+    }
+
+
+def _elsewhere(name: str, tier: str, driver: str, wanted: Set[str]) -> set[str]:
+    """Show one kind in a case that no known failure selects."""
+    del name, tier, driver
+    return {"c.elsewhere[bits:8]"} & wanted
+
+
+def test_what_only_failing_cases_show_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(masks, "seen_by_failing", _failing)
+    monkeypatch.setattr(masks, "seen_elsewhere", _elsewhere)
+    monkeypatch.setattr(masks, "_families", lambda: ["kernel_dequantised"])
+    case = "kernel_dequantised[strides:default]"
+    assert masks.masks("nvidia", "smoke", 1) == [Mask("nvidia", FAILURE, "a.hidden", 1, case)]

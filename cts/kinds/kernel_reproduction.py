@@ -182,7 +182,9 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
     return {
         "local_size": {
             "constant_id": built.local_size_constant_id,
-            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)",
+            "x": f"{built.subgroups} * subgroup size of the pipeline (require full subgroups, unless told otherwise)"
+            if built.invocations is None
+            else f"{built.invocations}",
             "subgroups": built.subgroups,
             "required_subgroup_size": built.required_subgroup_size,
             "require_full_subgroups": built.full_subgroups is not False,

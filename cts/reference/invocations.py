@@ -17,8 +17,9 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
         GeneratorError: the shape of the program's workgroups does not say how many invocations a scope instance has.
     """
     size = operation.size
-    if state.program.shape.subgroup_size is None:
-        raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size")
+    shape = state.program.shape
+    if shape.subgroup_size is None and shape.invocations is None:
+        raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size or .invocations")
     own = (state.instances[:, None] * size + np.arange(size)).reshape(-1)
     of = np.repeat(np.arange(len(state.instances)), size)
     scalars = {name: value[of] for name, value in state.scalars.items()}

@@ -19,7 +19,7 @@ from generators.program.float_controls import FloatControl
 from generators.program.functions import Argument, Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
-from generators.program.memory import Array, Pointee, Role
+from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
@@ -94,10 +94,17 @@ class ProgramBuilder:
         return self.workgroup_count * (self._subgroups if self._scope is Scope.SUBGROUP else 1)
 
     def array(
-        self, name: str, pointee: Pointee, length: Extent, storage: StorageClass, role: Role, array_stride: int | None = None
+        self,
+        name: str,
+        pointee: Pointee,
+        length: Extent,
+        storage: StorageClass,
+        role: Role,
+        array_stride: int | None = None,
+        opaque: OpaqueMatrices | None = None,
     ) -> Array:
         """Declares an array of ``length`` elements."""
-        array = Array(name, pointee, length, storage, role, array_stride)
+        array = Array(name, pointee, length, storage, role, array_stride, opaque)
         self._arrays.append(array)
         return array
 

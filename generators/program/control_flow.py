@@ -1,7 +1,8 @@
 """Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11).
 
-All of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations of the
-scope or by none (KHR-UNI-01). It may differ from one instance to the next where what decides does.
+Around matrices all of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations
+of the scope or by none (KHR-UNI-01). It may differ from one instance to the next where what decides does. Around cooperative vectors it may
+differ from invocation to invocation (CV-CTRL-01).
 """
 
 from __future__ import annotations
@@ -14,9 +15,27 @@ from generators.program.functions import Call
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Hint, Operation
 from generators.program.stated import Stated
-from generators.program.values import AnyValue, Matrix, MatrixType, Operand, Scalar, ScalarValue, Selected, Value, literal
+from generators.program.values import (
+    AnyValue,
+    CooperativeVector,
+    CooperativeVectorType,
+    Matrix,
+    MatrixType,
+    Operand,
+    Scalar,
+    ScalarValue,
+    Selected,
+    Value,
+    literal,
+)
 from generators.program.workgroup import LastWorkgroupRan
 from generators.types import COMPONENT_TYPES, ComponentType
+
+Flowing = Value[MatrixType | CooperativeVectorType | ComponentType]
+"""A value that a loop carries, or that is chosen where arms meet."""
+
+FlowingSource = Matrix | CooperativeVector | ScalarValue
+"""What such a value begins as, or is."""
 
 _ZERO, _ONE = (literal(COMPONENT_TYPES["u32"], value) for value in (0, 1))
 
@@ -44,12 +63,12 @@ class Select(Operation):
 
 @dataclass(frozen=True)
 class Carried:
-    """A matrix or scalar that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next`` computed by
-    the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
+    """A matrix, cooperative vector or scalar that a loop carries: ``initial`` before the first iteration, ``current`` inside the body,
+    ``next`` computed by the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
 
-    initial: Matrix | ScalarValue
-    current: Value[MatrixType | ComponentType]
-    next: Matrix | ScalarValue
+    initial: FlowingSource
+    current: Flowing
+    next: FlowingSource
 
 
 @dataclass(frozen=True)
@@ -69,10 +88,10 @@ class Loop(Operation):
 @dataclass(frozen=True)
 class Merged:
     """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
-    branch. Matrices of one type, or scalars."""
+    branch. Matrices of one type, cooperative vectors of one type, or scalars."""
 
-    result: Value[MatrixType | ComponentType]
-    sources: tuple[Matrix | ScalarValue, ...]
+    result: Flowing
+    sources: tuple[FlowingSource, ...]
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ class Module:
         self._functions: list[int] = []
         self._once: dict[Hashable, int] = {}
         self._modes: list[tuple[int, ...]] = []
+        self._imports: list[int] = []
 
     def new_id(self, name: str = "") -> int:
         """A fresh id, with an OpName if ``name`` is not empty."""
@@ -70,6 +71,17 @@ class Module:
     def require(self, *capabilities: Capability) -> None:
         """Declares capabilities, and their extensions with them."""
         self._capabilities.update(capabilities)
+
+    def extended_instructions(self, name: str) -> int:
+        """The id of a set of extended instructions, which is imported the first time."""
+
+        def declare() -> int:
+            result = self.new_id()
+            words = string_words(name)
+            self._imports += (len(words) + 2 << 16 | Op.ExtInstImport, result, *words)
+            return result
+
+        return self.once(("extended instructions", name), declare)
 
     def execution_mode(self, mode: ExecutionMode, *literals: int) -> None:
         """OpExecutionMode of the entry point."""
@@ -206,4 +218,5 @@ class Module:
         for extension in sorted(extensions):
             text = string_words(extension)
             head += (len(text) + 1 << 16 | Op.Extension, *text)
+        head += self._imports
         return struct.pack(f"<{len(head) + len(words)}I", *head, *words)

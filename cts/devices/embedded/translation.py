@@ -140,7 +140,7 @@ class Translation:
         self.machine.tolerated = tolerated
         self.values = self.machine.values
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
-        self.specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
+        self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
         self.local_size = (1, 1, 1)
         self.first_function = 0
         self.function_instructions: list[Instruction] = []

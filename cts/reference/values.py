@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class MatrixValue:
-    """A cooperative matrix in every scope instance.
+    """A cooperative matrix in every scope instance; or a cooperative vector in every invocation, as a matrix of one row.
 
     Attributes:
         component: of the elements.
@@ -213,31 +214,51 @@ class MatrixValue:
                 return Interval(self.component, self.bits, low, high, center, ErrorBound(bound, magnitude))
 
 
+class UndefinedMatrix(MatrixValue):
+    """A value that may be handed on, for example by a loop, and not looked at."""
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def __getattr__(self, _: str) -> NoReturn:
+        raise GeneratorError(f"the value of {self.__dict__.get('name')} is undefined, and something depends on it (KHR-COMP-04)")
+
+
 def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
     """Return the value in some of its instances."""
+    return value if isinstance(value, UndefinedMatrix) else _each_array(value, lambda array: array[positions])
+
+
+def reshaped(value: MatrixValue, shape: tuple[int, ...]) -> MatrixValue:
+    """Return the value with its elements, in their order, in an array of another shape."""
+    return _each_array(value, lambda array: array.reshape(shape))
+
+
+def _each_array(value: MatrixValue, change: Callable[[np.ndarray], np.ndarray]) -> MatrixValue:
+    """Return the value with a change made to everything that it has for each element."""
     history = value.history
     return replace(
         value,
-        bits=value.bits[positions],
-        known=_selected(value.known, positions),
-        permitted=None if value.permitted is None else _selected(value.permitted, positions),
-        history=None if history is None else History(history.quantum[positions], history.magnitude[positions]),
-        origins=tuple(replace(origin, bits=origin.bits[positions]) for origin in value.origins),
+        bits=change(value.bits),
+        known=_changed(value.known, change),
+        permitted=None if value.permitted is None else _changed(value.permitted, change),
+        history=None if history is None else History(change(history.quantum), change(history.magnitude)),
+        origins=tuple(replace(origin, bits=change(origin.bits)) for origin in value.origins),
     )
 
 
-def _selected(known: Knowledge, positions: np.ndarray) -> Knowledge:
+def _changed(known: Knowledge, change: Callable[[np.ndarray], np.ndarray]) -> Knowledge:
     match known:
         case Certain(proof=None):
             return known
         case Certain(proof=Proof(precision=precision, margin_bits=margin_bits)):
-            return Certain(Proof(precision, margin_bits[positions]))
+            return Certain(Proof(precision, change(margin_bits)))
         case Choice(others=others, free=free):
-            return Choice(tuple(other[positions] for other in others), None if free is None else free[positions])
+            return Choice(tuple(map(change, others)), None if free is None else change(free))
         case Range(low=low, high=high, center=center, signed=signed):
-            return Range(low[positions], high[positions], center[positions], signed)
+            return Range(change(low), change(high), change(center), signed)
         case Envelope(center=center, bound=bound, magnitude=magnitude):
-            return Envelope(center[positions], bound[positions], magnitude[positions])
+            return Envelope(change(center), change(bound), change(magnitude))
     raise AssertionError(known)
 
 

@@ -25,6 +25,8 @@ from generators.program.program import Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVectorType, Value
 from generators.program.vector_builder import VectorBuilder
+from generators.spirv.assemble import assemble
+from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope, StorageClass, VectorMatrixLayout
 
@@ -387,3 +389,113 @@ def test_an_undefined_vector_may_not_be_stored() -> None:
     with shader.inside():
         shader.store(shader.vectors.undefined("y", shader.type, "function"))
     refused(shader, "undefined")
+
+
+def edited(shader: Shader, edits: Mapping[str, str]) -> None:
+    """Run a module whose assembly is changed: the line that begins with a key becomes its value, some lines."""
+    program = shader.builder.build()
+    text = [line.strip() for line in disassemble(emit(program)).splitlines() if not line.startswith(";")]
+    for begins, instead in edits.items():
+        (at,) = [i for i, line in enumerate(text) if line.startswith(begins)]
+        text[at] = instead
+    contents = {array.name: np.zeros(array.bytes, np.uint8) for array in program.arrays}
+    made = kernel(program, assemble("\n".join(text)))
+    EmbeddedDevice(load_profile("universal")).run(made, [dispatch(program, Subcase("one", {}), contents)])
+
+
+def _sum() -> Shader:
+    shader = Shader("f16", 4)
+    with shader.inside():
+        x = shader.load()
+        shader.store(shader.vectors.arithmetic("y", "add", x, x))
+    return shader
+
+
+VECTOR = "%cooperative_vector_f16_4"
+MODEL = "OpMemoryModel Logical Vulkan"
+IMPORT = {MODEL: f'%set = OpExtInstImport "GLSL.std.450"\n{MODEL}'}
+
+
+@pytest.mark.parametrize("code", [f"OpExtInst {VECTOR} %set Tanh %x", f"OpFMul {VECTOR} %x %x", f"OpCopyObject {VECTOR} %x"])
+def test_instructions_that_the_document_lists(code: str) -> None:
+    edited(_sum(), {"%y = OpFAdd": f"%y = {code}", **IMPORT})
+
+
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [
+        (f"%y = OpVectorShuffle {VECTOR} %x %x 0 1 2 3", "CV-COMP-03"),
+        (f"%y = OpFRem {VECTOR} %x %x", "CV-ARI-05"),
+        (f"%y = OpFMod {VECTOR} %x %x", "CV-ARI-05"),
+        (f"%d = OpDot %half %x %x\n%y = OpCompositeConstruct {VECTOR} %d %d %d %d", "CV-ARI-05"),
+        (f"%y = OpExtInst {VECTOR} %set Sin %x", "CV-ARI-05"),
+        (f"%y = OpExtInst {VECTOR} %set FAbs %x", "CV-ARI-05"),
+    ],
+)
+def test_instructions_that_the_document_does_not_list_are_refused(code: str, rule: str) -> None:
+    with pytest.raises(UndefinedBehaviour, match=rule):
+        edited(_sum(), {"%y = OpFAdd": code, **IMPORT})
+
+
+def _two_lengths() -> Shader:
+    shader = Shader("s32", 4)
+    vectors = shader.vectors
+    with shader.inside():
+        x = shader.load()
+        vectors.negate("other", vectors.splat("whole", CooperativeVectorType(S32, 3), shader.builder.literal(1, S32)))
+        vectors.negate("negative", vectors.splat("float", CooperativeVectorType(F32, 3), shader.builder.literal(0, F32)))
+        shader.store(vectors.arithmetic("y", "add", x, x))
+    return shader
+
+
+@pytest.mark.parametrize(
+    ("begins", "code", "rule"),
+    [
+        ("%y = OpIAdd", "%y = OpIAdd %cooperative_vector_s32_4 %x %other", "CV-ARI-02"),
+        ("%negative = OpFNegate", "%negative = OpConvertSToF %cooperative_vector_f32_3 %x", "CV-CVT-01"),
+    ],
+)
+def test_vectors_of_other_lengths_are_refused(begins: str, code: str, rule: str) -> None:
+    with pytest.raises(UndefinedBehaviour, match=rule):
+        edited(_two_lengths(), {begins: code})
+
+
+@pytest.mark.parametrize(
+    ("place", "operand", "rule"),
+    [
+        (5, "%uint_77", "CV-MM-24"),
+        (8, "%uint_77", "CV-MM-24"),
+        (9, "%uint_2", "CV-MM-04"),
+        (10, "%uint_2", "CV-MM-06"),
+        (11, "%uint_9", "CV-MM-24"),
+    ],
+)
+def test_wrong_operands_of_a_multiply_are_refused(place: int, operand: str, rule: str) -> None:
+    shader = Shader()
+    weights = shader.builder.array("weights", Pointee(F16), 64, STORAGE, "input")
+    with shader.inside():
+        for value in (2, 9, 77):
+            shader.builder.arithmetic(f"unused_{value}", "add", shader.me, shader.builder.literal(value))
+        _identity(shader, weights)
+    (found,) = [line.strip() for line in disassemble(emit(shader.builder.build())).splitlines() if "MatrixMulNV" in line]
+    words = found.split()
+    words[place] = operand
+    with pytest.raises(UndefinedBehaviour, match=rule):
+        edited(shader, {found: " ".join(words)})
+
+
+def test_a_transposed_matrix_in_row_major_layout_is_refused() -> None:
+    shader = Shader()
+    weights = shader.builder.array("weights", Pointee(F16), 64, STORAGE, "input")
+    with shader.inside():
+        _identity(shader, weights)
+    with pytest.raises(UndefinedBehaviour, match="CV-MM-21"):
+        edited(shader, {"%false = OpConstantFalse": "%false = OpConstantTrue %bool"})
+
+
+def test_a_vector_in_workgroup_storage_is_refused() -> None:
+    shader = _sum()
+    pointer = f"%pointer = OpTypePointer Workgroup {VECTOR}\n%shared_vector = OpVariable %pointer Workgroup"
+    (declared,) = [line.strip() for line in disassemble(emit(shader.builder.build())).splitlines() if f"{VECTOR} =" in line]
+    with pytest.raises(UndefinedBehaviour, match="CV-TYPE-05"):
+        edited(shader, {f"{VECTOR} =": f"{declared}\n{pointer}"})

@@ -5,7 +5,7 @@ Invocations add one after another, in an order that depends on the profile: noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -51,15 +51,13 @@ def _outer_product(translation: Translation, words: Words) -> Run:
     machine, values = translation.machine, translation.values
 
     def run() -> Value:
-        rows_a, rows_b = rows_of(machine, a, values[words[2]]), rows_of(machine, b, values[words[3]])
         # Products of binary16 are exact in binary64.
-        products = rows_a.astype(np.float64)[:, :, None] * rows_b.astype(np.float64)[:, None, :]
+        rows_a, rows_b = (rows_of(machine, v, values[id_]).astype(np.float64) for v, id_ in ((a, words[2]), (b, words[3])))
         places, strides = pointer.places(), stride.values()
-        where = [
-            element_places(translation, places.memory, stored, first, step)
-            for first, step in zip(places.first.tolist(), strides.tolist(), strict=True)
-        ]
-        _accumulate(translation, places, np.stack(where), products, stored.number, forbidden)
+        begins = list(zip(places.first.tolist(), strides.tolist(), strict=True))
+        where = {begin: element_places(translation, places.memory, stored, *begin) for begin in set(begins)}
+        elements = [where[begin] for begin in begins]
+        _accumulate(translation, places, elements, lambda i: np.outer(rows_a[i], rows_b[i]), stored.number, forbidden)
 
     return run
 
@@ -78,20 +76,27 @@ def _reduce_sum(translation: Translation, words: Words) -> Run:
     def run() -> Value:
         rows = rows_of(machine, vector, values[words[2]]).astype(np.float64)
         places = pointer.places()
-        elements = places.first[:, None] + np.arange(vector.count) * vector.number.bytes
-        _accumulate(translation, places, elements, rows, vector.number, forbidden)
+        elements = list(places.first[:, None] + np.arange(vector.count) * vector.number.bytes)
+        _accumulate(translation, places, elements, lambda i: rows[i], vector.number, forbidden)
 
     return run
 
 
-def _accumulate(translation: Translation, places: Places, elements: np.ndarray, addends: np.ndarray, type_: Number, forbidden: str) -> None:
+def _accumulate(
+    translation: Translation,
+    places: Places,
+    elements: Sequence[np.ndarray],
+    addends: Callable[[int], np.ndarray],
+    type_: Number,
+    forbidden: str,
+) -> None:
     """Add numbers to elements in memory, each by a Relaxed atomic.
 
     Args:
         translation: the module.
         places: the memory, and the invocations that add.
-        elements: the byte at which each element begins, (invocations, …).
-        addends: of the same shape, binary64.
+        elements: of each invocation, the byte at which each element begins.
+        addends: gives what an invocation adds, by its place among them: binary64, of the same shape.
         type_: of an element.
         forbidden: why nothing may be written; empty if writing is allowed.
     """
@@ -100,16 +105,18 @@ def _accumulate(translation: Translation, places: Places, elements: np.ndarray, 
         machine.forbid("F-CM2-10", CALLBACK_STORE)
     if forbidden:
         machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
-    if not memory.check_writable() or not memory.check_bounds(int(elements.min()), int(elements.max()) + type_.bytes):
+    if not memory.check_writable():
         return
-    if memory.checked:
-        touched = (elements[..., None] + np.arange(type_.bytes)).reshape(places.lanes.size, -1)
-        memory.check_defined(touched)
-        for lane, bytes_ in zip(machine.clock.lanes(SHARED)[places.lanes].tolist(), touched, strict=True):
-            memory.record_atomic(bytes_, np.full(bytes_.shape, lane, np.int64), machine.clock, SHARED)
     add = translation.faults.performing(added)
+    records = machine.clock.lanes(SHARED)[places.lanes].tolist()
     for i in _order(places.lanes.size, translation.matrix_layouts.seed):
-        add(memory, elements[i], addends[i], type_)
+        if not memory.check_bounds(int(elements[i].min()), int(elements[i].max()) + type_.bytes):
+            continue
+        if memory.checked:
+            touched = (elements[i][..., None] + np.arange(type_.bytes)).reshape(-1)
+            memory.check_defined(touched)
+            memory.record_atomic(touched, np.full(touched.shape, records[i], np.int64), machine.clock, SHARED)
+        add(memory, elements[i], addends(i), type_)
 
 
 @replaceable

@@ -162,7 +162,7 @@ class Interpretation:
     """A Component Type operand: how an instruction reads an input vector, a matrix or a bias (SPV_NV_cooperative_vector, 3.X).
 
     Attributes:
-        name: the component type's name, or ``s8_packed`` or ``u8_packed``.
+        name: the component type's name, or ``s8packed`` or ``u8packed``.
         component: the type of an element.
         vk: its number, also of VkComponentTypeKHR.
         packed: whether 32-bit components of an input vector are bitcast to several elements each, the first in the lowest bits.
@@ -182,8 +182,8 @@ _INTERPRETED = ("f16", "f32", "f64", "s8", "s16", "s32", "s64", "u8", "u16", "u3
 INTERPRETATIONS: Mapping[str, Interpretation] = MappingProxyType(
     {
         **{name: Interpretation(name, COMPONENT_TYPES[name], COMPONENT_TYPES[name].vk) for name in _INTERPRETED},
-        "s8_packed": Interpretation("s8_packed", COMPONENT_TYPES["s8"], 1000491000, packed=True),
-        "u8_packed": Interpretation("u8_packed", COMPONENT_TYPES["u8"], 1000491001, packed=True),
+        "s8packed": Interpretation("s8packed", COMPONENT_TYPES["s8"], 1000491000, packed=True),
+        "u8packed": Interpretation("u8packed", COMPONENT_TYPES["u8"], 1000491001, packed=True),
     }
 )
 """Every Component Type of the extension, by name."""

@@ -7,8 +7,21 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from cts.devices.module_needs import Composite, Constant, Default, Expression, MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
-from generators.spirv.enumerants import BuiltIn, Decoration, ExecutionMode, Op, StorageClass
+from cts.devices.module_needs import (
+    Composite,
+    Constant,
+    Default,
+    Expression,
+    MatrixTypeIds,
+    ModuleNeeds,
+    MulAddIds,
+    OuterProductIds,
+    ReduceSumIds,
+    Scalar,
+    VectorMulIds,
+    VectorTypeIds,
+)
+from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass
 from generators.spirv.grammar import GRAMMAR
 from generators.spirv.reader import NotSpirv, read_header, read_string, read_words
 
@@ -38,6 +51,7 @@ class _Found:
     Attributes:
         workgroup_size: the id of the constant that is decorated with BuiltIn WorkgroupSize.
         matrix_of: id of a cooperative matrix -> its type's id.
+        vector_of: id of a cooperative vector -> its type's id.
         pointers: type id of a pointer -> type id of what it points to.
         vectors_of_constants: id of a composite constant -> the ids of its constituents.
         spec_ids: id of a constant -> its SpecId.
@@ -51,6 +65,9 @@ class _Found:
     local_size_mode: bool = False
     matrices: dict[int, MatrixTypeIds] = field(default_factory=dict)
     muladds: dict[MulAddIds, None] = field(default_factory=dict)
+    vectors: dict[int, VectorTypeIds] = field(default_factory=dict)
+    multiplies: dict[VectorMulIds, None] = field(default_factory=dict)
+    accumulations: dict[OuterProductIds | ReduceSumIds, None] = field(default_factory=dict)
     scalars: dict[int, Scalar] = field(default_factory=dict)
     composites: dict[int, Composite] = field(default_factory=dict)
     workgroup: list[int] = field(default_factory=list)
@@ -58,6 +75,7 @@ class _Found:
     constants: dict[int, Constant] = field(default_factory=dict)
     workgroup_size: int | None = None
     matrix_of: dict[int, int] = field(default_factory=dict)
+    vector_of: dict[int, int] = field(default_factory=dict)
     pointers: dict[int, int] = field(default_factory=dict)
     vectors_of_constants: dict[int, _Operands] = field(default_factory=dict)
     spec_ids: dict[int, int] = field(default_factory=dict)
@@ -124,6 +142,8 @@ def _type(found: _Found, op: int, operands: _Operands) -> None:
             found.pointers[type_id] = operands[2]
         case Op.TypeCooperativeMatrixKHR:
             found.matrices[type_id] = MatrixTypeIds(*operands[1:6])
+        case Op.TypeCooperativeVectorNV if Capability.CooperativeVectorNV in found.capabilities:
+            found.vectors[type_id] = VectorTypeIds(operands[1], operands[2])
 
 
 def _constant(found: _Found, op: int, operands: _Operands) -> None:
@@ -162,6 +182,34 @@ def _matrix_value(found: _Found, op: int, operands: _Operands) -> None:
         found.muladds[MulAddIds(operands[0], a, b, c, operands[5] if len(operands) > 5 else 0)] = None
 
 
+def _vector_value(found: _Found, op: int, operands: _Operands) -> None:
+    found.vector_of[operands[1]] = operands[0]
+    match op:
+        case Op.CooperativeVectorMatrixMulNV:
+            input_, interpretation, _, _, of_matrix, _, _, _, transpose, *rest = operands[2:]
+            of_bias = None
+        case Op.CooperativeVectorMatrixMulAddNV:
+            input_, interpretation, _, _, of_matrix, _, _, of_bias, _, _, _, transpose, *rest = operands[2:]
+        case _:
+            return
+    mask = rest[1] if len(rest) > 1 else 0
+    found.multiplies[VectorMulIds(operands[0], _vector(found, input_), interpretation, of_matrix, of_bias, transpose, mask)] = None
+
+
+def _vector(found: _Found, id_: int) -> int:
+    """The type's id of a cooperative vector."""
+    if id_ not in found.vector_of:
+        raise _Wrong(f"%{id_} is an operand in place of a cooperative vector, and it is none")
+    return found.vector_of[id_]
+
+
+def _accumulation(found: _Found, op: int, operands: _Operands) -> None:
+    if op == Op.CooperativeVectorOuterProductAccumulateNV:
+        found.accumulations[OuterProductIds(operands[5])] = None
+    else:
+        found.accumulations[ReduceSumIds(_vector(found, operands[2]))] = None
+
+
 _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyType(
     {
         Op.Capability: _capability,
@@ -177,6 +225,9 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
         Op.TypeStruct: _type,
         Op.TypePointer: _type,
         Op.TypeCooperativeMatrixKHR: _type,
+        Op.TypeCooperativeVectorNV: _type,
+        Op.CooperativeVectorOuterProductAccumulateNV: _accumulation,
+        Op.CooperativeVectorReduceSumAccumulateNV: _accumulation,
         Op.Constant: _constant,
         Op.ConstantTrue: _constant,
         Op.ConstantFalse: _constant,
@@ -209,6 +260,8 @@ def read_needs(module: bytes) -> ModuleNeeds:
                 raise _Wrong(f"Op{Op(opcode).name} lacks operands")
             if opcode in _TYPED and operands[0] in found.matrices:
                 _matrix_value(found, opcode, operands)
+            elif opcode in _TYPED and operands[0] in found.vectors:
+                _vector_value(found, opcode, operands)
             elif opcode in _READERS:
                 _READERS[opcode](found, opcode, operands)
         if found.workgroup_size in found.vectors_of_constants:
@@ -226,6 +279,9 @@ def read_needs(module: bytes) -> ModuleNeeds:
         found.local_size_mode,
         found.matrices,
         tuple(found.muladds),
+        found.vectors,
+        tuple(found.multiplies),
+        tuple(found.accumulations),
         found.scalars,
         found.composites,
         tuple(found.workgroup),

@@ -42,7 +42,12 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             "VkCooperativeMatrixPropertiesKHR",
             1000506001,
             _dtype("MSize", "NSize", "KSize", "AType", "BType", "CType", "ResultType", "saturatingAccumulation", "scope"),
-        )
+        ),
+        "vkGetPhysicalDeviceCooperativeVectorPropertiesNV": PropertyCommand(
+            "VkCooperativeVectorPropertiesNV",
+            1000491002,
+            _dtype("inputType", "inputInterpretation", "matrixInterpretation", "biasInterpretation", "resultType", "transpose"),
+        ),
     }
 )
 """By name of the command; structure types as in vulkan_core.h."""

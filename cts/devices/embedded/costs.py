@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cts.devices.embedded.limits import ELEMENTS_A_STEP
-from cts.devices.embedded.spirv_types import MatrixType
+from cts.devices.embedded.spirv_types import CooperativeVector, MatrixType
 from generators.spirv.enumerants import Op
 
 if TYPE_CHECKING:
     from cts.devices.embedded.translation import Translation, Words
+
+_PRODUCTS = frozenset({Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatrixMulAddNV, Op.CooperativeVectorOuterProductAccumulateNV})
+"""Instructions that multiply the components of one vector by those of another one, or by a matrix."""
 
 _TURNS = frozenset(op for op in Op if op.name.startswith(("Atomic", "GroupNonUniform")))
 
@@ -27,4 +31,9 @@ def cost(translation: Translation, op: Op, words: Words, size: int) -> int:
         if isinstance(a, MatrixType) and isinstance(result, MatrixType):
             products = result.rows * result.columns * a.columns * translation.machine.instances(result.scope)
             steps += products // (8 * ELEMENTS_A_STEP)
+    if op in _PRODUCTS:
+        factors = [translation.type_of.get(id_) for id_ in words]
+        factors.append(translation.types.get(words[0]))
+        products = math.prod(type_.count for type_ in factors if isinstance(type_, CooperativeVector)) * translation.machine.lanes
+        steps += products // (8 * ELEMENTS_A_STEP)
     return steps + size // (8 * ELEMENTS_A_STEP)

@@ -231,8 +231,9 @@ class _Writer:
         begin = vectors.load("begin", self.type, source, self._offset("begin_from", first, builder.literal(0)), self._memory(stores=False))
         current, index = Value("current", self.type), Value("index", _U32)
         following = Value("following", self.type)
+        enough = builder.arithmetic("enough", "add", me, builder.literal(1))
         with builder.loop(index, builder.literal(self.lanes), [Carried(begin, current, following)]):
-            builder.add(Exit("break", Condition(index, "greater", me)))
+            builder.add(Exit("break", Condition(index, "equal", enough)))
             vectors.load("following", self.type, source, self._offset("loop_from", first, index), self._memory(stores=False))
         vectors.store(current, target, self._offset("to", first, me), self._memory(stores=True))
 

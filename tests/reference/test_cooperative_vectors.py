@@ -552,3 +552,28 @@ def test_a_pitch_has_the_size_of_the_elements() -> None:
     (placed,) = evaluate(program, Subcase("one", subcase.inputs)).placed
     assert placed.offsets.tolist() == [[[4]]]
     runs(program, subcase)
+
+
+def test_arms_of_invocations_that_give_ranges_and_choices() -> None:
+    """Some invocations take an exponential, the others what was loaded; and a sum that rounds, or one that does not."""
+    lanes = Lanes(4)
+    builder, vectors = lanes.builder, lanes.vectors
+    with lanes.inside():
+        x = lanes.loaded("x", "f16", [[0], [1], [0], [2048]])
+        odd = Condition(builder.arithmetic("odd", "and", lanes.me, builder.literal(1)), "equal", builder.literal(1))
+        with builder.arm() as then:
+            one = vectors.splat("one", x.type, builder.literal(0x3C00, F16))
+            total = vectors.arithmetic("total", "add", x, one)
+        with builder.arm() as otherwise:
+            power = vectors.function("power", "Exp", x)
+        powers, totals = Value("powers", x.type), Value("totals", x.type)
+        builder.branch(odd, then, otherwise, (Merged(powers, (x, power)), Merged(totals, (total, x))))
+        lanes.stored(powers, "powers_out")
+        lanes.stored(totals, "totals_out")
+    found, sums = lanes.expected().placed
+    assert isinstance(found.permitted, Interval)
+    # exp(0) is within one ULP, 2^-11; what was loaded is what it was.
+    np.testing.assert_allclose(found.permitted.low.ravel(), [1 - 2.0**-11, 1, 1 - 2.0**-11, 2048], rtol=1e-12)
+    assert isinstance(sums.permitted, OneOf)
+    assert [sorted({int(bits[i, 0, 0]) for bits in sums.permitted.choices}) for i in range(4)] == [[0], [0x4000], [0], [0x6800, 0x6801]]
+    runs(*lanes.case())

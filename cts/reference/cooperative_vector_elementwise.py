@@ -139,8 +139,12 @@ def convert(state: State, operation: CooperativeVectorConvert) -> None:
     if operation.conversion is Conversion.BITCAST:
         state.matrices[operation.result.name] = bitcast(value, target)
         return
-    converted = converted_under(state, value, target, operation.conversion)
-    state.matrices[operation.result.name] = _of_vectors(converted, CONVERTED)
+    convert_by(state, operation.result.name, value, target, operation.conversion)
+
+
+def convert_by(state: State, name: str, value: MatrixValue, target: ComponentType, conversion: Conversion) -> None:
+    """Convert ``value`` to ``target`` by an instruction other than OpBitcast, under the program's execution modes, and call it ``name``."""
+    state.matrices[name] = _of_vectors(converted_under(state, value, target, conversion), CONVERTED)
 
 
 def bitcast(value: MatrixValue, target: ComponentType) -> MatrixValue:

@@ -7,6 +7,8 @@ is below 2**p q, p being the bits of the type of the memory.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cts.reference.cooperative_vector_matmul import check_opaque, opaque_index
@@ -61,29 +63,39 @@ def products(a: np.ndarray, b: np.ndarray, component: ComponentType) -> np.ndarr
     return np.asarray(found)
 
 
-def accumulate(memory: Memory, offsets: np.ndarray, terms: np.ndarray, component: ComponentType, authority: Authority) -> None:
-    """Add terms to the elements at ``offsets``, in any order.
+@dataclass(frozen=True)
+class Added:
+    """What an instruction adds to memory.
 
-    Args:
-        memory: of a buffer.
-        offsets: byte offsets, int64; an element may be there any number of times.
+    Attributes:
+        offsets: byte offsets of elements, int64, the first axis for the invocations; an element may be there any number of times.
         terms: float64, of the same shape.
         component: of the elements.
         authority: what the sums rest on.
+    """
+
+    offsets: np.ndarray
+    terms: np.ndarray
+    component: ComponentType
+    authority: Authority
+
+
+def add(memory: Memory, added: Added) -> None:
+    """Add terms to elements of a buffer, in any order.
 
     Raises:
         GeneratorError: an order may round, overflow or flush; or an element has not been written before.
     """
-    array = memory.array
-    what = f"sums in {array.name}"
-    places, inverse = np.unique(offsets, return_inverse=True)
+    component = added.component
+    what = f"sums in {memory.array.name}"
+    places, inverse = np.unique(added.offsets, return_inverse=True)
     before = values(memory.load(places, component), component)
     counted = _terms(memory)
     new = ~counted.counted[places]
     counted.quantum[places[new]] = quantum_exponents(before[new])
     counted.magnitude[places[new]] = np.abs(before[new])
     counted.counted[places] = True
-    flat, at = terms.ravel(), places[inverse.ravel()]
+    flat, at = added.terms.ravel(), places[inverse.ravel()]
     np.minimum.at(counted.quantum, at, quantum_exponents(flat).astype(np.int32))
     np.add.at(counted.magnitude, at, np.abs(flat))
     totals = before.copy()
@@ -98,7 +110,7 @@ def accumulate(memory: Memory, offsets: np.ndarray, terms: np.ndarray, component
             f"{what} may round, overflow or be denormal in some order of the additions, which are atomic and unordered; use smaller whole "
             f"numbers, or fewer terms (F-CV-9, {component})"
         )
-    _write(memory, places, encode(component, totals), (component, margin), what, authority)
+    _write(memory, places, encode(component, totals), (component, margin), what, added.authority)
 
 
 def _terms(memory: Memory) -> Terms:
@@ -151,7 +163,13 @@ def _shape(array: Array, places: np.ndarray, component: ComponentType) -> tuple[
 
 
 def outer_product(state: State, operation: OuterProductAccumulate) -> None:
-    """Add ``a``[m] * ``b``[n] of every invocation to element (m, n) of the matrix that it names (CV-OPA-01 to CV-OPA-05).
+    """See ``outer_product_terms``."""
+    add(state.memories[operation.array.name], outer_product_terms(state, operation))
+
+
+def outer_product_terms(state: State, operation: OuterProductAccumulate) -> Added:
+    """Return ``a``[m] * ``b``[n] of every invocation for element (m, n) of the matrix that it names (CV-OPA-01 to CV-OPA-05), of shape
+    (invocations, M, N).
 
     Raises:
         GeneratorError: a type, layout or storage class is not one that Vulkan allows (CV-OPA-06, CV-OPA-07), or the sums are not exact.
@@ -169,11 +187,17 @@ def outer_product(state: State, operation: OuterProductAccumulate) -> None:
     first = opaque_index(state, array, operation.offset, opaque, name) * opaque.bytes
     offsets = first[:, None, None] + np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape) * component.bytes
     terms = products(addends(a, name), addends(b, name), a.component)
-    accumulate(state.memories[array.name], offsets, terms, component, OUTER_PRODUCT)
+    return Added(offsets, terms, component, OUTER_PRODUCT)
 
 
 def reduce_sum(state: State, operation: ReduceSumAccumulate) -> None:
-    """Add component i of every invocation's vector to element i after the byte that it names (CV-RSA-01 to CV-RSA-03).
+    """See ``reduce_sum_terms``."""
+    add(state.memories[operation.array.name], reduce_sum_terms(state, operation))
+
+
+def reduce_sum_terms(state: State, operation: ReduceSumAccumulate) -> Added:
+    """Return component i of every invocation's vector for element i after the byte that it names (CV-RSA-01 to CV-RSA-03), of shape
+    (invocations, components).
 
     Raises:
         GeneratorError: a type or storage class is not one that Vulkan allows (CV-RSA-04), or the sums are not exact.
@@ -189,7 +213,7 @@ def reduce_sum(state: State, operation: ReduceSumAccumulate) -> None:
     count = vector.bits.shape[2]
     check_inside(memory, first + count * component.bytes, name)
     offsets = first[:, None] + np.arange(count, dtype=np.int64) * component.bytes
-    accumulate(memory, offsets, addends(vector, name), component, SUM)
+    return Added(offsets, addends(vector, name), component, SUM)
 
 
 def _check(array: Array, component: ComponentType, name: str) -> None:

@@ -268,17 +268,18 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
     Where some parts were computed and others moved, the whole counts as computed, and what was moved has the history of a single term.
 
     Raises:
-        GeneratorError: of some float the specification allows several values.
+        GeneratorError: a rule allows several values of some elements and a range of others, or more is permitted of them than expected.
     """
     if len(parts) == 1:
         return parts[0][1]
-    if any(isinstance(known, Choice | Range) for _, value in parts for known in (value.known, value.permitted)):
-        raise GeneratorError("arms of a branch give numbers of which a rule permits several; use exact data")
     order = np.argsort(np.concatenate([where for where, _ in parts]))
     joined = [value for _, value in parts]
 
     def gathered(arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(arrays)[order]
+
+    if any(isinstance(known, Choice | Range) for value in joined for known in (value.known, value.permitted)):
+        return _joined_by_rules(joined, gathered)
 
     history = None
     if any(value.history is not None for value in joined):
@@ -305,6 +306,42 @@ def _joined_authority(joined: Sequence[MatrixValue]) -> Authority:
 
 Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
 """Puts arrays of parts together, in the order of the instances."""
+
+
+def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> MatrixValue:
+    """Return one value of parts of some of which a rule allows several values, or a range.
+
+    Raises:
+        GeneratorError: both, an envelope, or more is permitted than expected.
+    """
+    rules = {type(value.known) for value in joined} - {Certain}
+    if len(rules) != 1 or Envelope in rules or any(value.permitted is not None or value.origins for value in joined):
+        raise GeneratorError("arms of a branch give numbers of which rules permit several in different ways; use exact data")
+    known: Knowledge
+    if Choice in rules:
+        most = max(len(value.every_bits) for value in joined)
+        padded = [(*value.every_bits, *[value.bits] * (most - len(value.every_bits))) for value in joined]
+        known = Choice(tuple(gathered([part[place] for part in padded]) for place in range(1, most)))
+    else:
+        ranges = [value.known if isinstance(value.known, Range) else _single(value) for value in joined]
+        signed = ranges[0].signed
+        known = Range(gathered([r.low for r in ranges]), gathered([r.high for r in ranges]), gathered([r.center for r in ranges]), signed)
+    computed = any(value.computed for value in joined)
+    return MatrixValue(
+        joined[0].component, gathered([value.bits for value in joined]), computed, known, authority=_joined_authority(joined)
+    )
+
+
+def _single(value: MatrixValue) -> Range:
+    """Return the range of values that are certain.
+
+    Raises:
+        GeneratorError: one is NaN or infinite.
+    """
+    numbers = values(value.bits, value.component)
+    if not np.isfinite(numbers).all():
+        raise GeneratorError("arms of a branch give a range of numbers, and NaN or infinity; use finite data")
+    return Range(numbers, numbers, numbers)
 
 
 def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:

@@ -121,8 +121,9 @@ def _subject(element: Element) -> Subject:
 def _entries(name: str, area: Element) -> Iterator[Entry]:
     of_area = area.fields(("instructions", "families", "classes", "defects"), ("unfinished",))
     instructions, families, classes = (_texts(of_area.get(field)) for field in ("instructions", "families", "classes"))
+    of_all = of_area["unfinished"].text("a reason") if "unfinished" in of_area else ""
     for key, element in of_area["defects"].entries().items():
-        found = element.fields(("text",), ("kinds", "does", "bugs", "classes"))
+        found = element.fields(("text",), ("kinds", "does", "bugs", "classes", "unfinished"))
         yield Entry(
             f"{name}.{key}",
             found["text"].text(),
@@ -132,7 +133,7 @@ def _entries(name: str, area: Element) -> Iterator[Entry]:
             _texts(found["classes"]) if "classes" in found else classes,
             instructions,
             families,
-            of_area["unfinished"].text("a reason") if "unfinished" in of_area else "",
+            found["unfinished"].text("a reason") if "unfinished" in found else of_all,
         )
 
 

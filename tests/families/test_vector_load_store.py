@@ -86,7 +86,7 @@ def rounded_up(handler):
 
 
 def in_everyone(handler):
-    """Store in invocations that do not execute, too."""
+    """Store also in invocations that do not execute."""
 
     def broken(translation: Translation, words: Words) -> Run:
         run, machine = handler(translation, words), translation.machine
@@ -103,7 +103,7 @@ def in_everyone(handler):
 
 
 def first_components(handler):
-    """Move four components at most; the others are those of the vector's beginning."""
+    """Move four components at most, and repeat them."""
 
     def broken(translation: Translation, words: Words) -> Run:
         run = handler(translation, words)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cts.devices.embedded.translation import Translation, Words
 
 _PRODUCTS = frozenset({Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatrixMulAddNV, Op.CooperativeVectorOuterProductAccumulateNV})
-"""Instructions that multiply the components of one vector by those of another one, or by a matrix."""
+"""Instructions that multiply two vectors, or a matrix and a vector."""
 
 _TURNS = frozenset(op for op in Op if op.name.startswith(("Atomic", "GroupNonUniform")))
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
-from generators.program.interface import Member, interface
-from generators.program.memory import Array
+from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot, Specialization
+from generators.program.interface import Interface, Member, interface
+from generators.program.memory import Array, OpaqueMatrices
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program, Subcase
 from generators.types import COMPONENT_TYPES, StorageClass
 
@@ -25,7 +25,8 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
 
     def slot(array: Array) -> BufferSlot:
         binding, element = bindings.get(array.name, (None, 0))
-        return BufferSlot(array.name, array.bytes, array.role != "input", binding, addresses.get(array.name), element)
+        opaque = None if array.opaque is None else _opaque_slot(array.opaque, places)
+        return BufferSlot(array.name, array.bytes, array.role != "input", binding, addresses.get(array.name), element, opaque)
 
     addresses = {address.array.name: address.offset for address in places.addresses}
     slots = [slot(array) for array in program.arrays if array.storage is not StorageClass.WORKGROUP]
@@ -50,10 +51,16 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         push_constant_bytes=places.push_constant_bytes,
         entry_point=program.entry_point,
         required_subgroup_size=shape.subgroup_size,
-        full_subgroups=shape.full_subgroups,
+        full_subgroups=shape.full_subgroups if shape.invocations is None else False,
         robust=program.robust,
         pipeline_cache=program.pipeline_cache,
+        invocations=shape.invocations,
     )
+
+
+def _opaque_slot(opaque: OpaqueMatrices, places: Interface) -> OpaqueSlot:
+    pitch = next((member.offset for member in places.push_constants if member.operand == opaque.pitch), None)
+    return OpaqueSlot(opaque.component, opaque.rows, opaque.columns, opaque.layout, opaque.count, pitch)
 
 
 def _write(block: bytearray, members: tuple[Member, ...], operands: Mapping[str, int]) -> None:
@@ -73,7 +80,8 @@ def dispatch(program: Program, subcase: Subcase, contents: Mapping[str, np.ndarr
     """
     places = interface(program)
     push_constants = bytearray(places.push_constant_bytes)
-    _write(push_constants, places.push_constants, subcase.operands)
+    pitches = {array.opaque.pitch.name: 0 for array in program.arrays if array.opaque is not None and array.opaque.pitch is not None}
+    _write(push_constants, places.push_constants, {**pitches, **subcase.operands})
     buffers = [contents[array.name] for array in program.arrays if array.storage is not StorageClass.WORKGROUP]
     if places.operand_binding is not None:
         block = bytearray(places.operand_bytes)

@@ -7,7 +7,28 @@ from typing import Literal
 
 import numpy as np
 
-from generators.types import ComponentType
+from generators.types import ComponentType, VectorMatrixLayout
+
+
+@dataclass(frozen=True)
+class OpaqueSlot:
+    """Matrices in a layout that the device decides. What a dispatch gives and what comes back are their elements: each matrix row-major,
+    without padding, one after another.
+
+    Attributes:
+        component, rows, columns: of each matrix.
+        layout: an optimal one.
+        count: how many.
+        pitch_offset: byte offset in the push constants where the device writes the bytes from one matrix to the next (u32), a multiple of
+            64; None if nothing asks for it.
+    """
+
+    component: ComponentType
+    rows: int
+    columns: int
+    layout: VectorMatrixLayout
+    count: int
+    pitch_offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -16,11 +37,12 @@ class BufferSlot:
 
     Attributes:
         name: the array's name, for messages.
-        bytes: size of the buffer range that the kernel may touch.
+        bytes: size of the buffer range that the kernel may touch; with ``opaque`` the size of the elements, which a device converts.
         written: whether the kernel may write it. A device returns the contents of these, and reports a write to any other.
         binding: binding in descriptor set 0, or None.
         address_offset: byte offset in the push constants where the buffer's device address goes, or None.
         element: its number in the array of descriptors at that binding; 0 where there is one descriptor.
+        opaque: what it holds in a layout of the device's, or None.
     """
 
     name: str
@@ -29,6 +51,7 @@ class BufferSlot:
     binding: int | None = None
     address_offset: int | None = None
     element: int = 0
+    opaque: OpaqueSlot | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +81,7 @@ class Kernel:
             (cooperativeMatrixRobustBufferAccess, with robustBufferAccess2 for the pipeline).
         pipeline_cache: whether a Vulkan device makes the pipeline twice: with an empty pipeline cache, and, which is the one that runs,
             with a cache made of the first one's data. Other devices ignore it.
+        invocations: the local size in x where no subgroup decides it; None for ``subgroups`` times the subgroup size.
     """
 
     spirv: bytes
@@ -71,6 +95,11 @@ class Kernel:
     full_subgroups: bool | None = None
     robust: bool = False
     pipeline_cache: bool = False
+    invocations: int | None = None
+
+    def local_size_x(self, subgroup_size: int) -> int:
+        """Return the local size in x where subgroups have ``subgroup_size`` invocations."""
+        return self.subgroups * subgroup_size if self.invocations is None else self.invocations
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,52 @@ class Layout(enum.IntEnum):
     COLUMN_MAJOR = 1
 
 
+class VectorMatrixLayout(enum.IntEnum):
+    """Cooperative Vector Matrix Layout (SPV_NV_cooperative_vector, 3.X)."""
+
+    ROW_MAJOR = 0
+    COLUMN_MAJOR = 1
+    INFERENCING_OPTIMAL = 2
+    TRAINING_OPTIMAL = 3
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the device alone knows where the elements are."""
+        return self in (VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayout.TRAINING_OPTIMAL)
+
+
+@dataclass(frozen=True)
+class Interpretation:
+    """A Component Type operand: how an instruction reads an input vector, a matrix or a bias (SPV_NV_cooperative_vector, 3.X).
+
+    Attributes:
+        name: the component type's name, or ``s8packed`` or ``u8packed``.
+        component: the type of an element.
+        vk: its number, also of VkComponentTypeKHR.
+        packed: whether 32-bit components of an input vector are bitcast to several elements each, the first in the lowest bits.
+    """
+
+    name: str
+    component: ComponentType
+    vk: int
+    packed: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_INTERPRETED = ("f16", "f32", "f64", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "e4m3", "e5m2")
+
+INTERPRETATIONS: Mapping[str, Interpretation] = MappingProxyType(
+    {
+        **{name: Interpretation(name, COMPONENT_TYPES[name], COMPONENT_TYPES[name].vk) for name in _INTERPRETED},
+        "s8packed": Interpretation("s8packed", COMPONENT_TYPES["s8"], 1000491000, packed=True),
+        "u8packed": Interpretation("u8packed", COMPONENT_TYPES["u8"], 1000491001, packed=True),
+    }
+)
+"""Every Component Type of the extension, by name."""
+
+
 class StorageClass(enum.Enum):
     """Where an array lives that a matrix is loaded from or stored to (VUID StandaloneSpirv-Pointer-08973)."""
 

@@ -45,6 +45,7 @@ class Entry:
         bugs: bugs of real implementations that it stands for.
         classes: ids of classes of bugs (cases/bug_classes.yaml).
         instructions, families: what would show it.
+        unfinished: why no case has it yet; empty for the mistakes that cases have.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Entry:
     classes: tuple[str, ...]
     instructions: tuple[str, ...]
     families: tuple[str, ...]
+    unfinished: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,11 @@ def _subject(element: Element) -> Subject:
 
 
 def _entries(name: str, area: Element) -> Iterator[Entry]:
-    of_area = area.fields(("instructions", "families", "classes", "defects"))
+    of_area = area.fields(("instructions", "families", "classes", "defects"), ("unfinished",))
     instructions, families, classes = (_texts(of_area.get(field)) for field in ("instructions", "families", "classes"))
+    of_all = of_area["unfinished"].text("a reason") if "unfinished" in of_area else ""
     for key, element in of_area["defects"].entries().items():
-        found = element.fields(("text",), ("kinds", "does", "bugs", "classes"))
+        found = element.fields(("text",), ("kinds", "does", "bugs", "classes", "unfinished"))
         yield Entry(
             f"{name}.{key}",
             found["text"].text(),
@@ -130,6 +133,7 @@ def _entries(name: str, area: Element) -> Iterator[Entry]:
             _texts(found["classes"]) if "classes" in found else classes,
             instructions,
             families,
+            found["unfinished"].text("a reason") if "unfinished" in found else of_all,
         )
 
 

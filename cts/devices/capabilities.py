@@ -179,6 +179,9 @@ ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
 Pipelines ask for it one by one."""
 
 STATED_FEATURES: frozenset[str] = (
-    ENABLED_FEATURES | {"robustBufferAccess2"} | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
+    ENABLED_FEATURES
+    | {"robustBufferAccess2"}
+    | {f"cooperativeVectorTrainingFloat{width}Accumulation" for width in (16, 32)}
+    | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}
 )
 """Every name that ``DeviceDescription.features`` has to answer for."""

@@ -35,6 +35,30 @@ class MatrixRow:
 
 
 @dataclass(frozen=True)
+class VectorRow:
+    """A supported combination of a matrix-vector multiply: one entry of vkGetPhysicalDeviceCooperativeVectorPropertiesNV.
+
+    Attributes:
+        input: component type of Input. ``result``: of Result Type.
+        input_interpretation, matrix_interpretation, bias_interpretation: names of generators.types.INTERPRETATIONS; only the first may be
+            a packed one.
+        transpose: whether matrices in an optimal layout may be transposed.
+    """
+
+    input: str
+    input_interpretation: str
+    matrix_interpretation: str
+    bias_interpretation: str
+    result: str
+    transpose: bool
+
+    @property
+    def types(self) -> tuple[str, str, str, str, str]:
+        """All types in the order of the attributes."""
+        return self.input, self.input_interpretation, self.matrix_interpretation, self.bias_interpretation, self.result
+
+
+@dataclass(frozen=True)
 class DeviceDescription:
     """What a device says of itself.
 
@@ -49,6 +73,7 @@ class DeviceDescription:
         features: name of a feature (the VkBool32's own name, for example ``"cooperativeMatrixWorkgroupScope"``) -> supported.
         limits: further limits by Vulkan's name.
         rows: supported matrix combinations, exact and flexible.
+        vector_rows: supported combinations of matrix-vector multiplies.
     """
 
     name: str
@@ -63,6 +88,7 @@ class DeviceDescription:
     limits: Mapping[str, int] = field(default_factory=dict)
     rows: tuple[MatrixRow, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    vector_rows: tuple[VectorRow, ...] = ()
 
     def __post_init__(self) -> None:
         # Drivers name themselves as they like: from here on, no name can steer a terminal or break a file.

@@ -1,4 +1,4 @@
-"""What a module says of itself: capabilities, extensions, local size, memory, cooperative types and multiply-adds.
+"""What a module says of itself: capabilities, extensions, local size, memory, cooperative types, multiplies and accumulations.
 
 Everything that specialization can change is kept as a constant's id and resolved for a kernel's values.
 """
@@ -50,6 +50,38 @@ class MulAddIds(NamedTuple):
     b: int
     c: int
     operands: int
+
+
+class VectorTypeIds(NamedTuple):
+    """Operands of OpTypeCooperativeVectorNV: a type id and a constant's id."""
+
+    component: int
+    length: int
+
+
+class VectorMulIds(NamedTuple):
+    """OpCooperativeVectorMatrixMulNV or OpCooperativeVectorMatrixMulAddNV: ids of the vector types, ids of constants, and the mask.
+    ``bias`` is None where there is none."""
+
+    result: int
+    input: int
+    input_interpretation: int
+    matrix_interpretation: int
+    bias_interpretation: int | None
+    transpose: int
+    operands: int
+
+
+class OuterProductIds(NamedTuple):
+    """OpCooperativeVectorOuterProductAccumulateNV: the id of its MatrixInterpretation."""
+
+    interpretation: int
+
+
+class ReduceSumIds(NamedTuple):
+    """OpCooperativeVectorReduceSumAccumulateNV: the id of the vector's type."""
+
+    vector: int
 
 
 class Default(NamedTuple):
@@ -137,6 +169,9 @@ class ModuleNeeds:
         local_size_mode: whether the execution mode LocalSizeId says it.
         matrices: type id -> OpTypeCooperativeMatrixKHR.
         muladds: every multiply-add, without repetition.
+        vectors: type id -> OpTypeCooperativeVectorNV.
+        multiplies: every matrix-vector multiply, without repetition.
+        accumulations: every training instruction, without repetition.
         scalars, composites: type id -> type, as far as it is needed to size memory and to name components.
         workgroup: type ids of the entry point's variables in workgroup memory, each with whether a block shares its place with others.
         blocks: type ids that are decorated as Block.
@@ -153,6 +188,9 @@ class ModuleNeeds:
     local_size_mode: bool
     matrices: dict[int, MatrixTypeIds]
     muladds: tuple[MulAddIds, ...]
+    vectors: dict[int, VectorTypeIds]
+    multiplies: tuple[VectorMulIds, ...]
+    accumulations: tuple[OuterProductIds | ReduceSumIds, ...]
     scalars: dict[int, Scalar]
     composites: dict[int, Composite]
     workgroup: tuple[tuple[int, bool], ...]

@@ -7,7 +7,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from cts.devices.module_needs import Composite, Constant, Default, Expression, MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
+from cts.devices.module_needs import (
+    Composite,
+    Constant,
+    Default,
+    Expression,
+    MatrixTypeIds,
+    ModuleNeeds,
+    MulAddIds,
+    OuterProductIds,
+    ReduceSumIds,
+    Scalar,
+    VectorMulIds,
+    VectorTypeIds,
+)
 from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass
 from generators.spirv.grammar import GRAMMAR
 from generators.spirv.reader import NotSpirv, read_header, read_string, read_words
@@ -38,6 +51,7 @@ class _Found:
     Attributes:
         workgroup_size: the id of the constant that is decorated with BuiltIn WorkgroupSize.
         matrix_of: id of a cooperative matrix -> its type's id.
+        vector_of: id of a cooperative vector -> its type's id.
         pointers: type id of a pointer -> type id of what it points to.
         entry: id of the function of the entry point; None before it is found, where any execution mode counts.
         entry_point: its name. ``interface``: ids of its variables; ``other_interfaces``: of those of the other entry points.
@@ -55,6 +69,9 @@ class _Found:
     local_size_mode: bool = False
     matrices: dict[int, MatrixTypeIds] = field(default_factory=dict)
     muladds: dict[MulAddIds, None] = field(default_factory=dict)
+    vectors: dict[int, VectorTypeIds] = field(default_factory=dict)
+    multiplies: dict[VectorMulIds, None] = field(default_factory=dict)
+    accumulations: dict[OuterProductIds | ReduceSumIds, None] = field(default_factory=dict)
     scalars: dict[int, Scalar] = field(default_factory=dict)
     composites: dict[int, Composite] = field(default_factory=dict)
     entry_point: str = "main"
@@ -73,6 +90,7 @@ class _Found:
     constants: dict[int, Constant] = field(default_factory=dict)
     workgroup_size: int | None = None
     matrix_of: dict[int, int] = field(default_factory=dict)
+    vector_of: dict[int, int] = field(default_factory=dict)
     pointers: dict[int, int] = field(default_factory=dict)
     vectors_of_constants: dict[int, _Operands] = field(default_factory=dict)
     spec_ids: dict[int, int] = field(default_factory=dict)
@@ -158,6 +176,8 @@ def _type(found: _Found, op: int, operands: _Operands) -> None:
             found.pointers[type_id] = operands[2]
         case Op.TypeCooperativeMatrixKHR:
             found.matrices[type_id] = MatrixTypeIds(*operands[1:6])
+        case Op.TypeCooperativeVectorNV if Capability.CooperativeVectorNV in found.capabilities:
+            found.vectors[type_id] = VectorTypeIds(operands[1], operands[2])
 
 
 def _constant(found: _Found, op: int, operands: _Operands) -> None:
@@ -203,6 +223,34 @@ def _matrix_value(found: _Found, op: int, operands: _Operands) -> None:
         found.muladds[MulAddIds(operands[0], a, b, c, operands[5] if len(operands) > 5 else 0)] = None
 
 
+def _vector_value(found: _Found, op: int, operands: _Operands) -> None:
+    found.vector_of[operands[1]] = operands[0]
+    match op:
+        case Op.CooperativeVectorMatrixMulNV:
+            input_, interpretation, _, _, of_matrix, _, _, _, transpose, *rest = operands[2:]
+            of_bias = None
+        case Op.CooperativeVectorMatrixMulAddNV:
+            input_, interpretation, _, _, of_matrix, _, _, of_bias, _, _, _, transpose, *rest = operands[2:]
+        case _:
+            return
+    mask = rest[1] if len(rest) > 1 else 0
+    found.multiplies[VectorMulIds(operands[0], _vector(found, input_), interpretation, of_matrix, of_bias, transpose, mask)] = None
+
+
+def _vector(found: _Found, id_: int) -> int:
+    """The type's id of a cooperative vector."""
+    if id_ not in found.vector_of:
+        raise _Wrong(f"%{id_} is an operand in place of a cooperative vector, and it is none")
+    return found.vector_of[id_]
+
+
+def _accumulation(found: _Found, op: int, operands: _Operands) -> None:
+    if op == Op.CooperativeVectorOuterProductAccumulateNV:
+        found.accumulations[OuterProductIds(operands[5])] = None
+    else:
+        found.accumulations[ReduceSumIds(_vector(found, operands[2]))] = None
+
+
 _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyType(
     {
         Op.Capability: _capability,
@@ -220,6 +268,9 @@ _READERS: Mapping[int, Callable[[_Found, int, _Operands], None]] = MappingProxyT
         Op.TypeStruct: _type,
         Op.TypePointer: _type,
         Op.TypeCooperativeMatrixKHR: _type,
+        Op.TypeCooperativeVectorNV: _type,
+        Op.CooperativeVectorOuterProductAccumulateNV: _accumulation,
+        Op.CooperativeVectorReduceSumAccumulateNV: _accumulation,
         Op.Constant: _constant,
         Op.ConstantTrue: _constant,
         Op.ConstantFalse: _constant,
@@ -253,6 +304,8 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
                 raise _Wrong(f"Op{Op(opcode).name} lacks operands")
             if opcode in _TYPED and operands[0] in found.matrices:
                 _matrix_value(found, opcode, operands)
+            elif opcode in _TYPED and operands[0] in found.vectors:
+                _vector_value(found, opcode, operands)
             elif opcode in _READERS:
                 _READERS[opcode](found, opcode, operands)
         if found.workgroup_size in found.vectors_of_constants:
@@ -272,6 +325,9 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
         found.local_size_mode,
         found.matrices,
         tuple(found.muladds),
+        found.vectors,
+        tuple(found.multiplies),
+        tuple(found.accumulations),
         found.scalars,
         found.composites,
         tuple((data, id_ in found.aliased or not untyped) for id_, data in found.shared if found.uses(id_)),

@@ -71,6 +71,14 @@ COMMANDS: Mapping[str, PropertyCommand] = MappingProxyType(
             "cooperativeMatrixFlexibleDimensions",
             lists_something=False,
         ),
+        "vkGetPhysicalDeviceCooperativeVectorPropertiesNV": PropertyCommand(
+            "VkCooperativeVectorPropertiesNV",
+            1000491002,
+            _dtype("inputType", "inputInterpretation", "matrixInterpretation", "biasInterpretation", "resultType", "transpose"),
+            "VK_NV_cooperative_vector",
+            "cooperativeVector",
+            lists_something=True,
+        ),
     }
 )
 """By name of the command; structure types as in vulkan_core.h."""

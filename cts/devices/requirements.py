@@ -5,7 +5,7 @@ The rules are Vulkan's (appendix "Vulkan Environment for SPIR-V"; facts.md D.4 h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from cts.devices.capabilities import (
@@ -17,14 +17,14 @@ from cts.devices.capabilities import (
     SUBGROUP_OPERATIONS,
 )
 from cts.devices.device import DeviceDescription
-from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, Scalar
+from cts.devices.module_needs import MatrixTypeIds, ModuleNeeds, MulAddIds, OuterProductIds, Scalar, VectorMulIds, VectorTypeIds
 from cts.devices.module_reading import read_needs
 from cts.devices.property_index import PropertyIndex
 from cts.verdict.codes import Code, Reason
 from generators.errors import GeneratorError
 from generators.kernel import Kernel
 from generators.program.shape import LATEST
-from generators.types import MatrixOperands, Scope, Use
+from generators.types import INTERPRETATIONS, MatrixOperands, Scope, Use
 
 _UNLIMITED = 1 << 63
 _COMPUTE = 0x20
@@ -88,7 +88,7 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
     """Yield everything that is missing, features first."""
     specialization = {constant.constant_id: constant.value for constant in kernel.specialization}
     subgroup_size = kernel.required_subgroup_size or device.description.subgroup_size
-    specialization[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
+    specialization[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
     scopes = {id_: needs.value(matrix.scope, specialization) for id_, matrix in needs.matrices.items()}
 
     features = dict.fromkeys((*_features(needs, device, Scope.WORKGROUP in scopes.values()), *_pipeline_features(kernel, needs, device)))
@@ -114,6 +114,7 @@ def _lacking(kernel: Kernel, needs: ModuleNeeds, device: _Profile) -> Iterator[R
         yield from _type(types[id_], scopes[id_], _use(needs.value(matrix.use, specialization)), invocations, device)
     for muladd in needs.muladds:
         yield from _muladd(muladd, types, scopes[muladd.result], invocations, device)
+    yield from _vectors(needs, specialization, device)
 
 
 def _use(value: int) -> Use:
@@ -190,6 +191,9 @@ def _required_size(kernel: Kernel, device: _Profile) -> Iterator[Reason]:
     own = device.description.subgroup_size
     least, most = (device.description.limits.get(name, own) for name in ("minSubgroupSize", "maxSubgroupSize"))
     if size is None:
+        if kernel.invocations is not None:
+            # The local size does not depend on the subgroup size.
+            return
         requirable = "subgroupSizeControl" in device.features and device.limit("requiredSubgroupSizeStages") & _COMPUTE
         if least != most and not requirable:
             text = f"a subgroup size that is known (it varies from {least} to {most}, and compute cannot require one)"
@@ -232,12 +236,13 @@ def _limits(
         yield Reason(Code.MISSING_PROPERTY.of("subgroupSize"), text)
 
 
-def _component(needs: ModuleNeeds, matrix: MatrixTypeIds) -> str:
+def _component(needs: ModuleNeeds, type_: MatrixTypeIds | VectorTypeIds) -> str:
     """The component's name; an integer's by the declared signedness, which need not be that of the data."""
-    scalar = needs.scalars.get(matrix.component)
+    scalar = needs.scalars.get(type_.component)
     name = None if scalar is None else scalar_name(scalar)
     if name is None:
-        raise GeneratorError(f"id {matrix.component} is the component type of a cooperative matrix, and the suite does not know it")
+        kind = "matrix" if isinstance(type_, MatrixTypeIds) else "vector"
+        raise GeneratorError(f"id {type_.component} is the component type of a cooperative {kind}, and the suite does not know it")
     return name
 
 
@@ -256,6 +261,61 @@ def _either_sign(component: str) -> tuple[str, ...]:
 def _with_sign(component: str, signed: bool) -> str:
     """What a multiply-add takes an integer type for: only the flag counts (KHR-MAD-05)."""
     return f"{'s' if signed else 'u'}{component[1:]}" if component[0] in "su" else component
+
+
+def _vectors(needs: ModuleNeeds, specialization: Mapping[int, int], device: _Profile) -> Iterator[Reason]:
+    """VUIDs 10089 and 10091 to 10095 of RuntimeSpirv: what is missing for cooperative vectors."""
+    if not needs.vectors:
+        return
+    if not device.limit("cooperativeVectorSupportedStages") & _COMPUTE:
+        name = "cooperativeVectorSupportedStages"
+        yield Reason(Code.MISSING_PROPERTY.of(name), f"{name} (compute)")
+    components = {id_: _component(needs, vector) for id_, vector in needs.vectors.items()}
+    reported = {name for row in device.description.vector_rows for name in row.types}
+    for id_, vector in needs.vectors.items():
+        count, most = needs.value(vector.length, specialization), device.limit("maxCooperativeVectorComponents")
+        if count > most:
+            name = "maxCooperativeVectorComponents"
+            yield Reason(Code.MISSING_LIMIT.of(name), f"limit {name} {most} (needs {count})")
+        if reported.isdisjoint(_either_sign(components[id_])):
+            yield Reason(Code.MISSING_ROW.of("vector_type"), f"no property row for vectors of {components[id_]}")
+    for multiply in needs.multiplies:
+        yield from _multiply(needs, multiply, components, specialization, device)
+    for accumulation in needs.accumulations:
+        if isinstance(accumulation, OuterProductIds):
+            type_ = _interpretation(needs.value(accumulation.interpretation, specialization))
+        else:
+            type_ = components[accumulation.vector]
+        name = f"cooperativeVectorTrainingFloat{type_[1:]}Accumulation"
+        if name not in device.features:
+            yield Reason(Code.MISSING_PROPERTY.of(name), name)
+
+
+def _multiply(
+    needs: ModuleNeeds, multiply: VectorMulIds, components: Mapping[int, str], specialization: Mapping[int, int], device: _Profile
+) -> Iterator[Reason]:
+    operands = multiply.operands
+    input_ = _with_sign(components[multiply.input], bool(operands & MatrixOperands.B_SIGNED))
+    result = _with_sign(components[multiply.result], bool(operands & MatrixOperands.RESULT_SIGNED))
+    of_input, of_matrix = (
+        _interpretation(needs.value(id_, specialization)) for id_ in (multiply.input_interpretation, multiply.matrix_interpretation)
+    )
+    bias = multiply.bias_interpretation
+    of_bias = None if bias is None else _interpretation(needs.value(bias, specialization))
+    transposed = bool(needs.value(multiply.transpose, specialization))
+    for row in device.description.vector_rows:
+        if (row.input, row.input_interpretation, row.matrix_interpretation, row.result) != (input_, of_input, of_matrix, result):
+            continue
+        if of_bias in (None, row.bias_interpretation) and (row.transpose or not transposed):
+            return
+    added = "" if of_bias is None else f" + {of_bias}"
+    text = f"{'transposed ' if transposed else ''}{of_matrix} x {input_} as {of_input}{added} -> {result}"
+    yield Reason(Code.MISSING_ROW.of("vector_multiply"), f"no property row for {text}")
+
+
+def _interpretation(value: int) -> str:
+    """The name of a Component Type."""
+    return next((name for name, one in INTERPRETATIONS.items() if one.vk == value), f"component type {value}")
 
 
 def _where(scope: int, invocations: int) -> str:

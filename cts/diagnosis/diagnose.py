@@ -33,6 +33,10 @@ from cts.defects.tensor_view import tensor_view_defects
 from cts.defects.tile_copies import tile_copy_defects
 from cts.defects.uses import use_defects
 from cts.defects.variables import variable_defects
+from cts.defects.vector_elementwise import vector_elementwise_defects
+from cts.defects.vector_multiply import vector_multiply_defects
+from cts.defects.vector_training import vector_training_defects
+from cts.defects.vectors import vector_defects
 from cts.verdict.compare import is_permitted
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
@@ -74,6 +78,10 @@ def known_defects(program: Program) -> Iterator[Defect]:
     yield from tile_copy_defects(program)
     yield from pointer_defects(program)
     yield from subgroup_defects(program)
+    yield from vector_defects(program)
+    yield from vector_elementwise_defects(program)
+    yield from vector_multiply_defects(program)
+    yield from vector_training_defects(program)
 
 
 def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:

@@ -1,17 +1,21 @@
-"""Arrays and structs as values: a part has one place, and a change leaves the other parts and the original alone (KHR-TYPE-06)."""
+"""Arrays, structs and cooperative vectors as values: a part has one place, and a change leaves the other parts and the original alone
+(KHR-TYPE-06, CV-COMP-01)."""
 
 from __future__ import annotations
 
 from cts.reference.state import State
 from cts.reference.trees import is_defined
-from cts.reference.variables import changed, define, indices, part, value_of
+from cts.reference.variables import changed, define, indices, part, value_of, whole
 from generators.errors import GeneratorError
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 
 
 def construct(state: State, operation: CompositeConstruct) -> None:
     """The parts in their order."""
-    define(state, operation.result.name, tuple(value_of(state, one) for one in operation.parts))
+    parts = tuple(value_of(state, one) for one in operation.parts)
+    made = whole(operation.result.type, parts)
+    assert made is not None, "values are defined"
+    define(state, operation.result.name, made)
 
 
 def extract(state: State, operation: CompositeExtract) -> None:

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import numpy as np
 
 from cts.reference.state import State
-from cts.reference.values import MatrixValue
+from cts.reference.values import MatrixValue, UndefinedMatrix
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.values import Matrix, ScalarValue
-
-
-class UndefinedMatrix(MatrixValue):
-    """A value that may be handed on, for example by a loop, and not looked at."""
-
-    def __init__(self, name: str) -> None:
-        object.__setattr__(self, "name", name)
-
-    def __getattr__(self, _: str) -> NoReturn:
-        raise GeneratorError(f"the value of {self.__dict__.get('name')} is undefined, and something depends on it (KHR-COMP-04)")
 
 
 def fill(state: State, result: Matrix, values: np.ndarray) -> None:

@@ -178,17 +178,22 @@ def convert(state: State, operation: MatrixConvert) -> None:
             "see generators.program.conversion.conversions (KHR-CVT-02, KHR-CVT-03)"
         )
     value, target = state.matrices[operation.matrix.name], operation.result.type.component
-    state.matrices[operation.result.name] = (
-        float_controls.converted(value, target, *modes, CONVERTED)
-        if (modes := _modes(state, operation))
-        else convert_value(value, target, operation.conversion, operation.saturating)
-    )
+    state.matrices[operation.result.name] = converted_under(state, value, target, operation.conversion, operation.saturating)
 
 
-def _modes(state: State, operation: MatrixConvert) -> tuple[Modes, Modes] | None:
+def converted_under(
+    state: State, value: MatrixValue, target: ComponentType, conversion: Conversion, saturating: bool = False
+) -> MatrixValue:
+    """Return ``value`` converted to ``target`` under the program's execution modes. Raises GeneratorError as ``convert_value``."""
+    modes = _modes(state, value.component, target, conversion)
+    if modes is None:
+        return convert_value(value, target, conversion, saturating)
+    return float_controls.converted(value, target, *modes, CONVERTED)
+
+
+def _modes(state: State, source: ComponentType, target: ComponentType, conversion: Conversion) -> tuple[Modes, Modes] | None:
     """Return the execution modes of operand and result; None where they have none, or for numbers of 8 bits and integers."""
-    source, target = operation.matrix.type.component, operation.result.type.component
     found = float_controls.modes(state, source), float_controls.modes(state, target)
-    if found == (NO_MODES, NO_MODES) or operation.conversion is not Conversion.F_TO_F or min(source.bits, target.bits) < 16:
+    if found == (NO_MODES, NO_MODES) or conversion is not Conversion.F_TO_F or min(source.bits, target.bits) < 16:
         return None
     return found

@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from cts.reference import cooperative_vector_elementwise as on_vectors
+from cts.reference import cooperative_vectors as vectors
 from cts.reference.arrays import array_load, array_store, atomic_add
 from cts.reference.blocks import block_address, block_cast, block_load
 from cts.reference.composites import construct, copy_memory, copy_object, extract, insert
 from cts.reference.construction import constant, null, splat, undefined
 from cts.reference.control_flow import leave, loop, return_both
 from cts.reference.conversion import convert
+from cts.reference.cooperative_vector_matmul import matmul
+from cts.reference.cooperative_vector_training import outer_product, reduce_sum
 from cts.reference.elements import components_updated, length, others_counted
 from cts.reference.elementwise import arithmetic, negate, times_scalar
 from cts.reference.extended import extended
@@ -40,6 +44,27 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
+from generators.program.cooperative_vector_elementwise import (
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+)
+from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+from generators.program.cooperative_vectors import (
+    CooperativeVectorConstant,
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorLoad,
+    CooperativeVectorNull,
+    CooperativeVectorSplat,
+    CooperativeVectorStore,
+    CooperativeVectorUndefined,
+)
 from generators.program.elements import ComponentsUpdated, MatrixLength, OthersCounted
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.extended import Extended
@@ -147,6 +172,24 @@ STEPS: Mapping[type, Callable[[State, Any], None]] = MappingProxyType(
         SubgroupReduce: of_subgroups,
         SubgroupShuffle: of_subgroups,
         SubgroupVote: of_subgroups,
+        CooperativeVectorLoad: vectors.load,
+        CooperativeVectorStore: vectors.store,
+        CooperativeVectorSplat: vectors.splat,
+        CooperativeVectorConstant: vectors.constant,
+        CooperativeVectorNull: vectors.null,
+        CooperativeVectorUndefined: vectors.undefined,
+        CooperativeVectorExtract: vectors.extract,
+        CooperativeVectorInsert: vectors.insert,
+        CooperativeVectorNegate: on_vectors.negate,
+        CooperativeVectorNot: on_vectors.invert,
+        CooperativeVectorArithmetic: on_vectors.arithmetic,
+        CooperativeVectorBits: on_vectors.bits,
+        CooperativeVectorTimesScalar: on_vectors.times_scalar,
+        CooperativeVectorConvert: on_vectors.convert,
+        CooperativeVectorFunction: on_vectors.function,
+        CooperativeVectorMatMul: matmul,
+        OuterProductAccumulate: outer_product,
+        ReduceSumAccumulate: reduce_sum,
     }
 )
 """What the specification says of each operation."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from cts.reference.state import State
 from cts.reference.trees import selected
+from cts.reference.values import select
 from generators.errors import GeneratorError
 from generators.program.invocations import PerInvocation
 
@@ -17,18 +18,28 @@ def per_invocation(state: State, operation: PerInvocation) -> None:
         GeneratorError: the shape of the program's workgroups does not say how many invocations a scope instance has.
     """
     size = operation.size
-    if state.program.shape.subgroup_size is None:
-        raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size")
+    shape = state.program.shape
+    if shape.subgroup_size is None and shape.invocations is None:
+        raise GeneratorError("invocations that compute for themselves are counted: give WorkgroupShape.subgroup_size or .invocations")
     own = (state.instances[:, None] * size + np.arange(size)).reshape(-1)
     of = np.repeat(np.arange(len(state.instances)), size)
     scalars = {name: value[of] for name, value in state.scalars.items()}
     inside = state.apart(own, state.instances[of], scalars, {name: selected(tree, of) for name, tree in state.aggregates.items()})
+    inside.variables = {name: selected(tree, of) for name, tree in state.variables.items()}
     before = state.invocations
     positions = np.searchsorted(before.instances, own) if before is not None else own
     if before is not None:
         inside.scalars.update({name: value[positions] for name, value in before.scalars.items()})
         inside.aggregates.update({name: selected(tree, positions) for name, tree in before.aggregates.items()})
+        inside.matrices.update({name: select(value, positions) for name, value in before.matrices.items()})
+        written = {name: tree for name, tree in before.variables.items() if state.variables.get(name) is None}
+        inside.variables.update({name: selected(tree, positions) for name, tree in written.items()})
+    given = dict(inside.variables)
     inside.run(operation.body)
     if len(inside.instances) < len(own):
         raise GeneratorError("an invocation returns from code of its own; end the code with a branch")
+    for name, tree in inside.variables.items():
+        if tree is not given.get(name):
+            # What each invocation has written is its own: no value of the scope instance is left.
+            state.set_variable(name, None)
     state.invocations = inside

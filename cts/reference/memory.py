@@ -17,6 +17,21 @@ UNDEFINED, INITIAL, STORED, UNCERTAIN = 0, 1, 2, 3
 
 
 @dataclass
+class Terms:
+    """What atomic additions have added to floats in memory: which sums they may be in between, in any order.
+
+    Attributes:
+        quantum: by the byte offset of an element, the exponent of the smallest quantum of the element's terms, int32.
+        magnitude: the sum of the terms' absolute values, float64.
+        counted: which elements have terms, bool; of the others nothing has been added.
+    """
+
+    quantum: np.ndarray
+    magnitude: np.ndarray
+    counted: np.ndarray
+
+
+@dataclass
 class Memory:
     """One array, or for workgroup memory one copy of it for each workgroup, one after the other.
 
@@ -27,6 +42,7 @@ class Memory:
         status: of every byte, or None where all are known and stay so (an input).
         placed: visible stores of matrices, in order; their offsets count from the start of the first copy.
         background: what plain copies wrote to a buffer and no matrix covers.
+        terms: of sums that invocations accumulate; None before the first.
     """
 
     array: Array
@@ -35,6 +51,7 @@ class Memory:
     status: np.ndarray | None
     placed: list[Placed] = field(default_factory=list)
     background: list[Placed] = field(default_factory=list)
+    terms: Terms | None = None
 
     def outside(self, message: str) -> None:
         """Refuses an access that leaves the array.
@@ -80,6 +97,8 @@ class Memory:
         at = byte_offsets(offsets, size)
         if (self.status[at] > INITIAL).any():
             self._supersede(at, what)
+        if self.terms is not None:
+            self.terms.counted[at] = False
         scatter(self.contents, offsets, expectation.expected.bits)
         certain = isinstance(expectation.permitted, Exact) and expectation.may_be_dropped is None
         self.status[at] = STORED if certain else UNCERTAIN

@@ -33,9 +33,13 @@ def _built_in(state: State, which: BuiltInName) -> np.ndarray | int | None:
     subgroups, size, of_subgroups = program.subgroups, program.shape.subgroup_size, program.scope is Scope.SUBGROUP
     workgroup = instances // subgroups if of_subgroups else instances
     x, y, _ = program.workgroups
+    invocations = program.shape.invocations
+    if invocations is None and size is not None:
+        invocations = size * subgroups
     own = None
-    if state.owners is not None and size is not None:
-        own = state.instances % (size if of_subgroups else size * subgroups)
+    if state.owners is not None:
+        within = size if of_subgroups else invocations
+        own = None if within is None else state.instances % within
     match which:
         case "workgroup":
             return workgroup % x
@@ -52,7 +56,7 @@ def _built_in(state: State, which: BuiltInName) -> np.ndarray | int | None:
         case "subgroup_size":
             return size
         case "workgroup_invocations":
-            return None if size is None else size * subgroups
+            return invocations
         case "subgroup_invocation" if of_subgroups:
             return own
         case "local_invocation" if not of_subgroups:

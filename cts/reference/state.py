@@ -180,12 +180,15 @@ class State:
         return self.scalars[value.name]
 
     def operand(self, operand: Operand) -> int:
-        """The value of an operand, not negative: in two's complement of its width.
+        """The value of an operand, not negative: in two's complement of its width. The pitch of opaque matrices is the size of their
+        elements.
 
         Raises:
             GeneratorError: the subcase does not give it.
         """
         value = operand.value if operand.source in ("literal", "specialization") else self.subcase.operands.get(operand.name)
+        if value is None:
+            value = next((a.opaque.bytes for a in self.program.arrays if a.opaque is not None and a.opaque.pitch == operand), None)
         if value is None:
             raise GeneratorError(f"subcase {self.subcase.name} gives no value for operand {operand.name}")
         return value % (1 << operand.type.bits)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.reference.components import component_bits
 from cts.reference.values import MatrixValue, join, select
 
 
@@ -24,7 +25,8 @@ class Partial:
 
 
 Tree = MatrixValue | np.ndarray | Partial | tuple["Tree | None", ...]
-"""A value in every scope instance: a matrix, a scalar (uint64, (instances,)), or the parts of an array or struct, None where undefined."""
+"""A value in every scope instance: a matrix or cooperative vector, a scalar (uint64, (instances,)), or the parts of an array or struct,
+None where undefined. In a variable a cooperative vector whose components are written one by one is a tuple of scalars."""
 
 
 def is_defined(tree: Tree | None) -> bool:
@@ -87,8 +89,23 @@ def _where(value: MatrixValue | np.ndarray, defined: np.ndarray) -> MatrixValue 
 
 
 def _parts(tree: Tree | None, length: int) -> tuple[Tree | None, ...]:
-    """The parts of an array or struct that may not have been written at all."""
-    return tree if isinstance(tree, tuple) else (None,) * length
+    """The parts of an array or struct that may not have been written at all, or the components of a cooperative vector."""
+    if isinstance(tree, tuple):
+        return tree
+    return (None,) * length if tree is None else tuple(component(tree, i) for i in range(length))
+
+
+def component(vector: Tree, index: int) -> Tree:
+    """Component ``index`` of a cooperative vector.
+
+    Raises:
+        GeneratorError: the specification allows several values of it.
+    """
+    if isinstance(vector, Partial):
+        assert isinstance(vector.value, MatrixValue)
+        return Partial(component_bits(vector.value, index), vector.defined)
+    assert isinstance(vector, MatrixValue), "a path goes on into a vector"
+    return component_bits(vector, index)
 
 
 def _joined(pieces: Sequence[tuple[np.ndarray, MatrixValue | np.ndarray]]) -> MatrixValue | np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class MatrixValue:
-    """A cooperative matrix in every scope instance.
+    """A cooperative matrix in every scope instance; or a cooperative vector in every invocation, as a matrix of one row.
 
     Attributes:
         component: of the elements.
@@ -213,31 +214,51 @@ class MatrixValue:
                 return Interval(self.component, self.bits, low, high, center, ErrorBound(bound, magnitude))
 
 
+class UndefinedMatrix(MatrixValue):
+    """A value that may be handed on, for example by a loop, and not looked at."""
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def __getattr__(self, _: str) -> NoReturn:
+        raise GeneratorError(f"the value of {self.__dict__.get('name')} is undefined, and something depends on it (KHR-COMP-04)")
+
+
 def select(value: MatrixValue, positions: np.ndarray) -> MatrixValue:
     """Return the value in some of its instances."""
+    return value if isinstance(value, UndefinedMatrix) else _each_array(value, lambda array: array[positions])
+
+
+def reshaped(value: MatrixValue, shape: tuple[int, ...]) -> MatrixValue:
+    """Return the value with its elements, in their order, in an array of another shape."""
+    return _each_array(value, lambda array: array.reshape(shape))
+
+
+def _each_array(value: MatrixValue, change: Callable[[np.ndarray], np.ndarray]) -> MatrixValue:
+    """Return the value with a change made to everything that it has for each element."""
     history = value.history
     return replace(
         value,
-        bits=value.bits[positions],
-        known=_selected(value.known, positions),
-        permitted=None if value.permitted is None else _selected(value.permitted, positions),
-        history=None if history is None else History(history.quantum[positions], history.magnitude[positions]),
-        origins=tuple(replace(origin, bits=origin.bits[positions]) for origin in value.origins),
+        bits=change(value.bits),
+        known=_changed(value.known, change),
+        permitted=None if value.permitted is None else _changed(value.permitted, change),
+        history=None if history is None else History(change(history.quantum), change(history.magnitude)),
+        origins=tuple(replace(origin, bits=change(origin.bits)) for origin in value.origins),
     )
 
 
-def _selected(known: Knowledge, positions: np.ndarray) -> Knowledge:
+def _changed(known: Knowledge, change: Callable[[np.ndarray], np.ndarray]) -> Knowledge:
     match known:
         case Certain(proof=None):
             return known
         case Certain(proof=Proof(precision=precision, margin_bits=margin_bits)):
-            return Certain(Proof(precision, margin_bits[positions]))
+            return Certain(Proof(precision, change(margin_bits)))
         case Choice(others=others, free=free):
-            return Choice(tuple(other[positions] for other in others), None if free is None else free[positions])
+            return Choice(tuple(map(change, others)), None if free is None else change(free))
         case Range(low=low, high=high, center=center, signed=signed):
-            return Range(low[positions], high[positions], center[positions], signed)
+            return Range(change(low), change(high), change(center), signed)
         case Envelope(center=center, bound=bound, magnitude=magnitude):
-            return Envelope(center[positions], bound[positions], magnitude[positions])
+            return Envelope(change(center), change(bound), change(magnitude))
     raise AssertionError(known)
 
 
@@ -247,17 +268,18 @@ def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:
     Where some parts were computed and others moved, the whole counts as computed, and what was moved has the history of a single term.
 
     Raises:
-        GeneratorError: of some float the specification allows several values.
+        GeneratorError: a rule allows several values of some elements and a range of others, or more is permitted of them than expected.
     """
     if len(parts) == 1:
         return parts[0][1]
-    if any(isinstance(known, Choice | Range) for _, value in parts for known in (value.known, value.permitted)):
-        raise GeneratorError("arms of a branch give numbers of which a rule permits several; use exact data")
     order = np.argsort(np.concatenate([where for where, _ in parts]))
     joined = [value for _, value in parts]
 
     def gathered(arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(arrays)[order]
+
+    if any(isinstance(known, Choice | Range) for value in joined for known in (value.known, value.permitted)):
+        return _joined_by_rules(joined, gathered)
 
     history = None
     if any(value.history is not None for value in joined):
@@ -284,6 +306,42 @@ def _joined_authority(joined: Sequence[MatrixValue]) -> Authority:
 
 Gathered = Callable[[Sequence[np.ndarray]], np.ndarray]
 """Puts arrays of parts together, in the order of the instances."""
+
+
+def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> MatrixValue:
+    """Return one value of parts of some of which a rule allows several values, or a range.
+
+    Raises:
+        GeneratorError: both, an envelope, or more is permitted than expected.
+    """
+    rules = {type(value.known) for value in joined} - {Certain}
+    if len(rules) != 1 or Envelope in rules or any(value.permitted is not None or value.origins for value in joined):
+        raise GeneratorError("arms of a branch give numbers of which rules permit several in different ways; use exact data")
+    known: Knowledge
+    if Choice in rules:
+        most = max(len(value.every_bits) for value in joined)
+        padded = [(*value.every_bits, *[value.bits] * (most - len(value.every_bits))) for value in joined]
+        known = Choice(tuple(gathered([part[place] for part in padded]) for place in range(1, most)))
+    else:
+        ranges = [value.known if isinstance(value.known, Range) else _single(value) for value in joined]
+        signed = ranges[0].signed
+        known = Range(gathered([r.low for r in ranges]), gathered([r.high for r in ranges]), gathered([r.center for r in ranges]), signed)
+    computed = any(value.computed for value in joined)
+    return MatrixValue(
+        joined[0].component, gathered([value.bits for value in joined]), computed, known, authority=_joined_authority(joined)
+    )
+
+
+def _single(value: MatrixValue) -> Range:
+    """Return the range of values that are certain.
+
+    Raises:
+        GeneratorError: one is NaN or infinite.
+    """
+    numbers = values(value.bits, value.component)
+    if not np.isfinite(numbers).all():
+        raise GeneratorError("arms of a branch give a range of numbers, and NaN or infinity; use finite data")
+    return Range(numbers, numbers, numbers)
 
 
 def _joined(joined: Sequence[MatrixValue], gathered: Gathered) -> Knowledge:

@@ -1,4 +1,5 @@
-"""Variables of Function and Private storage: trees of values, with None where nothing has been written (KHR-TYPE-05, KHR-TYPE-06)."""
+"""Variables of Function and Private storage: trees of values, with None where nothing has been written (KHR-TYPE-05, KHR-TYPE-06,
+CV-COMP-01)."""
 
 from __future__ import annotations
 
@@ -6,21 +7,26 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from cts.reference.components import assembled, extracted, inserted
 from cts.reference.construction import constant, null
+from cts.reference.cooperative_vectors import constant_vector, null_vector
 from cts.reference.state import State
-from cts.reference.trees import Partial, Tree, is_defined, replaced, selected
+from cts.reference.trees import Partial, Tree, component, is_defined, replaced, selected
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.cooperative_vectors import CooperativeVectorConstant
 from generators.program.values import (
     AnyValue,
     ArrayType,
+    CooperativeVectorType,
     MatrixType,
     Operand,
     Scalar,
     StructType,
     ValueType,
     VectorType,
+    is_cooperative_vector,
     is_matrix,
     is_scalar,
 )
@@ -32,7 +38,7 @@ Index = np.ndarray
 
 def value_of(state: State, value: AnyValue | Operand) -> Tree:
     """What a name stands for."""
-    if is_matrix(value):
+    if is_matrix(value) or is_cooperative_vector(value):
         return state.matrices[value.name]
     return state.scalar(value) if is_scalar(value) else state.aggregates[value.name]
 
@@ -69,7 +75,7 @@ def indices(state: State, type_: ValueType, path: Sequence[int | Operand | Scala
         container = part_type(type_, path[:place])
         if isinstance(container, MatrixType):
             raise GeneratorError("which element a component of an invocation is, is open (F-KHR-4); state the effect of the code")
-        assert isinstance(container, ArrayType | StructType | VectorType)
+        assert isinstance(container, ArrayType | StructType | VectorType | CooperativeVectorType)
         count = length(container)
         at = np.full(len(state.instances), index) if isinstance(index, int) else state.scalar(index)
         if at.max() >= count:
@@ -82,8 +88,13 @@ def part(tree: Tree | None, path: Sequence[Index]) -> Tree | None:
     """What ``path`` leads to; None if it is undefined."""
     if not path or tree is None:
         return tree
-    assert isinstance(tree, tuple)
     at, rest = path[0], path[1:]
+    if isinstance(tree, MatrixValue):
+        return extracted(tree, at)
+    if isinstance(tree, Partial):
+        assert isinstance(tree.value, MatrixValue)
+        return Partial(extracted(tree.value, at[tree.defined]), tree.defined)
+    assert isinstance(tree, tuple)
     taken = [int(i) for i in np.unique(at)]
     result = part(tree[taken[0]], rest)
     for i in taken[1:]:
@@ -96,14 +107,28 @@ def changed(type_: ValueType, tree: Tree | None, path: Sequence[Index], new: Tre
     """The tree with ``new`` where ``path`` leads to."""
     if not path:
         return new
-    assert isinstance(type_, ArrayType | StructType | VectorType)
-    parts: list[Tree | None] = list(tree) if isinstance(tree, tuple) else [None] * length(type_)
+    assert isinstance(type_, ArrayType | StructType | VectorType | CooperativeVectorType)
     at, rest = path[0], path[1:]
+    if isinstance(tree, MatrixValue):
+        assert isinstance(new, np.ndarray)
+        return inserted(tree, at, new)
+    parts: list[Tree | None] = list(tree) if isinstance(tree, tuple) else [None] * length(type_)
+    if isinstance(tree, Partial):
+        parts = [component(tree, i) for i in range(length(type_))]
     for i in (int(i) for i in np.unique(at)):
         positions = np.flatnonzero(at == i)
         following = changed(part_type(type_, (i,)), parts[i], rest, new)
         parts[i] = replaced(parts[i], positions, selected(following, positions), len(at))
     return tuple(parts)
+
+
+def whole(type_: ValueType, tree: Tree | None) -> Tree | None:
+    """The tree with a value in place of the components of each cooperative vector that were written one by one; all of it is defined."""
+    if isinstance(type_, CooperativeVectorType) and isinstance(tree, tuple):
+        return assembled(type_.component, [one for one in tree if isinstance(one, np.ndarray)])
+    if isinstance(type_, ArrayType | StructType) and isinstance(tree, tuple):
+        return tuple(whole(part_type(type_, (i,)), one) for i, one in enumerate(tree))
+    return tree
 
 
 def initialize(state: State, variables: Sequence[Variable]) -> None:
@@ -122,6 +147,10 @@ def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
         return state.matrices[initializer.result.name]
     if isinstance(initializer, Operand):
         return state.scalar(initializer)
+    if isinstance(initializer, CooperativeVectorConstant):
+        return constant_vector(state, initializer)
+    if isinstance(type_, CooperativeVectorType):
+        return null_vector(state, type_)
     if isinstance(type_, MatrixType):
         bits = np.zeros((len(state.instances), *type_.shape), type_.component.bits_dtype)
         return MatrixValue(type_.component, bits)
@@ -137,7 +166,9 @@ def variable_load(state: State, operation: VariableLoad) -> None:
     found = part(state.variables.get(variable.name), indices(state, variable.type, operation.path))
     if found is None or not is_defined(found):
         raise GeneratorError(f"variable {variable.name} is loaded before it is written; store to all of what is loaded first")
-    define(state, operation.result.name, found)
+    loaded = whole(operation.result.type, found)
+    assert loaded is not None, "what is defined is there"
+    define(state, operation.result.name, loaded)
 
 
 def variable_store(state: State, operation: VariableStore) -> None:

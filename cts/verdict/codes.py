@@ -76,7 +76,9 @@ MEANINGS: Mapping[Code, Meaning] = MappingProxyType(
         Code.MISSING_SPIRV: Meaning("the device takes only older versions of SPIR-V", "the version that the module needs"),
         Code.MISSING_PROPERTY: Meaning("a property of the device does not allow what the case needs", "Vulkan's name of the property"),
         Code.MISSING_LIMIT: Meaning("a limit of the device is too small", "Vulkan's name of the limit"),
-        Code.MISSING_ROW: Meaning("the device lists no property row for a matrix or a multiply-add", "`type` or `muladd`"),
+        Code.MISSING_ROW: Meaning(
+            "the device lists no property row for a type or a multiply", "`type`, `muladd`, `vector_type` or `vector_multiply`"
+        ),
         Code.MISSING_GLSL: Meaning("GLSL cannot say what the case does (with `--front-end glsl`)"),
         Code.MISSING_JUDGE: Meaning("the device judges no cases of this kind", "the kind: `kernel`, `static` or `query`"),
         Code.QUALITY_WARNING: Meaning(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from generators.chains.tiles import ChainWriter
-from generators.program.control_flow import Carried, Condition, Merged, Relation
+from generators.program.control_flow import Carried, Condition, Flowing, Merged, Relation
 from generators.program.operation import Hint
-from generators.program.values import Matrix, MatrixType, Operand, PointerType, Scalar, ScalarValue, Value, is_matrix
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.program.values import Matrix, Operand, Scalar, ScalarValue, Value, is_matrix
+from generators.types import COMPONENT_TYPES
 
 U32 = COMPONENT_TYPES["u32"]
 
@@ -41,13 +41,11 @@ class Decisions:
         """Make a number of the type of ``n``."""
         return self.writer.builder.literal(value, self.n.type)
 
-    def result(self, source: Chosen) -> Value[MatrixType | ComponentType | PointerType]:
+    def result(self, source: Chosen) -> Flowing:
         """Make a value for a merge, of the type of one of its sources."""
         return Value(self.writer.name("chosen"), source.type)
 
-    def choose(
-        self, then: Callable[[], Values], otherwise: Callable[[], Values], condition: Condition | None = None
-    ) -> list[Value[MatrixType | ComponentType | PointerType]]:
+    def choose(self, then: Callable[[], Values], otherwise: Callable[[], Values], condition: Condition | None = None) -> list[Flowing]:
         """Branch. Each arm writes its operations and returns its values; return the merged values."""
         builder = self.writer.builder
         with builder.arm() as first:

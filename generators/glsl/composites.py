@@ -6,12 +6,17 @@ from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import assignee, check_movable, part, steps, value_text
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
+from generators.program.values import is_cooperative_vector
 from generators.program.variables import part_type
 
 
 def emit_construct(shader: Shader, operation: CompositeConstruct) -> None:
-    """Writes an initializer list: glslang 16.6 takes a constructor of an array of matrices for one of a matrix."""
+    """Writes a constructor of a cooperative vector, an initializer list of all else: glslang 16.6 takes a constructor of an array of
+    matrices for one of a matrix."""
     parts = ", ".join(value_text(shader, part) for part in operation.parts)
+    if is_cooperative_vector(operation.result):
+        shader.line(f"{assignee(shader, operation.result)} = {shader.vector_type(operation.result.type)}({parts});")
+        return
     shader.line(f"{assignee(shader, operation.result)} = {{{parts}}};")
 
 

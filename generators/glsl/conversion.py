@@ -16,7 +16,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
             saturating conversion has 8-bit floats, or its result another use.
     """
     source, target = convert.matrix.type.component, convert.result.type.component
-    if not _follows_types(convert.conversion, source, target):
+    if not follows_types(convert.conversion, source, target):
         raise NotExpressible(
             f"the constructor of coopmat converts {source} to {target} by their types, not as Op{convert.conversion.value}"
         )
@@ -36,8 +36,8 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     shader.line(f"saturatedConvertEXT({shader.text(convert.result)}, {matrix});")
 
 
-def _follows_types(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
-    """Whether the instruction gives what GLSL's conversion of these types gives."""
+def follows_types(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
+    """Return whether the instruction gives what GLSL's conversion of these types gives."""
     match conversion:
         case Conversion.F_TO_U | Conversion.F_TO_S:
             return target.is_signed is (conversion is Conversion.F_TO_S)

@@ -74,9 +74,10 @@ def local_size(program: Program) -> str:
         further = f"local_size_y = {shape.y + 1}, local_size_z = {shape.z + 1}"
         return f"{x}, local_size_y_id = {LOCAL_SIZE_Y_CONSTANT_ID}, local_size_z_id = {LOCAL_SIZE_Z_CONSTANT_ID}, {further}"
     if shape.local_size == "literals":
-        if shape.subgroup_size is None:
+        if shape.subgroup_size is None and shape.invocations is None:
             raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
-        x = f"local_size_x = {program.subgroups // (shape.y * shape.z) * shape.subgroup_size}"
+        side_by_side = program.subgroups // (shape.y * shape.z)
+        x = f"local_size_x = {shape.invocations or side_by_side * (shape.subgroup_size or 0)}"
     y, z = (f"local_size_{axis} = {extent}" if extent > 1 else "" for axis, extent in (("y", shape.y), ("z", shape.z)))
     return ", ".join(part for part in (x, y, z) if part)
 

@@ -17,6 +17,27 @@ from generators.glsl.composites import emit_construct, emit_copy_memory, emit_co
 from generators.glsl.construction import emit_constant, emit_null, emit_splat, emit_undefined
 from generators.glsl.control_flow import emit_loop
 from generators.glsl.conversion import emit_convert
+from generators.glsl.cooperative_vector_elementwise import (
+    emit_vector_arithmetic,
+    emit_vector_bits,
+    emit_vector_convert,
+    emit_vector_function,
+    emit_vector_negate,
+    emit_vector_not,
+    emit_vector_times_scalar,
+)
+from generators.glsl.cooperative_vector_matmul import emit_vector_matmul
+from generators.glsl.cooperative_vector_training import emit_outer_product, emit_reduce_sum
+from generators.glsl.cooperative_vectors import (
+    emit_vector_constant,
+    emit_vector_extract,
+    emit_vector_insert,
+    emit_vector_load,
+    emit_vector_null,
+    emit_vector_splat,
+    emit_vector_store,
+    emit_vector_undefined,
+)
 from generators.glsl.declarations import declare, local_size
 from generators.glsl.elements import emit_length
 from generators.glsl.elementwise import emit_elementwise, emit_negate, emit_times_scalar
@@ -47,6 +68,27 @@ from generators.program.composites import CompositeConstruct, CompositeExtract, 
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.control_flow import Branch, Exit, Loop, ReturnBoth, Select, Switch
 from generators.program.conversion import MatrixConvert
+from generators.program.cooperative_vector_elementwise import (
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+)
+from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+from generators.program.cooperative_vectors import (
+    CooperativeVectorConstant,
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorLoad,
+    CooperativeVectorNull,
+    CooperativeVectorSplat,
+    CooperativeVectorStore,
+    CooperativeVectorUndefined,
+)
 from generators.program.elements import MatrixLength
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.extended import Extended
@@ -150,6 +192,24 @@ EMITTERS: Mapping[type, Callable[[Shader, Any], None]] = MappingProxyType(
         SubgroupReduce: subgroup_operations.emit_reduce,
         SubgroupShuffle: subgroup_operations.emit_shuffle,
         SubgroupVote: subgroup_operations.emit_vote,
+        CooperativeVectorLoad: emit_vector_load,
+        CooperativeVectorStore: emit_vector_store,
+        CooperativeVectorSplat: emit_vector_splat,
+        CooperativeVectorConstant: emit_vector_constant,
+        CooperativeVectorNull: emit_vector_null,
+        CooperativeVectorUndefined: emit_vector_undefined,
+        CooperativeVectorExtract: emit_vector_extract,
+        CooperativeVectorInsert: emit_vector_insert,
+        CooperativeVectorNegate: emit_vector_negate,
+        CooperativeVectorNot: emit_vector_not,
+        CooperativeVectorArithmetic: emit_vector_arithmetic,
+        CooperativeVectorBits: emit_vector_bits,
+        CooperativeVectorTimesScalar: emit_vector_times_scalar,
+        CooperativeVectorConvert: emit_vector_convert,
+        CooperativeVectorFunction: emit_vector_function,
+        CooperativeVectorMatMul: emit_vector_matmul,
+        OuterProductAccumulate: emit_outer_product,
+        ReduceSumAccumulate: emit_reduce_sum,
     }
 )
 """By class of operation: the function that adds its statements to a shader."""

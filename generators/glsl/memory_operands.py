@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from generators.errors import NotExpressible
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.control_flow import flattened
+from generators.program.cooperative_vectors import VECTOR_ALIGNMENT, CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
 from generators.program.operation import Operation
@@ -24,7 +25,7 @@ from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, Tens
 from generators.program.workgroup import Barrier
 from generators.types import MemoryAccess, MemoryScope, StorageClass
 
-Access = MatrixLoad | MatrixStore | TensorLoad | TensorStore
+Access = MatrixLoad | MatrixStore | TensorLoad | TensorStore | CooperativeVectorLoad | CooperativeVectorStore
 
 _HAND_OVER_QUALIFIERS = {
     MemoryScope.SUBGROUP: "subgroupcoherent",
@@ -47,7 +48,7 @@ class Qualification:
 
 
 def accesses(operations: Sequence[Operation], array: Array) -> Iterator[Access]:
-    """The loads and stores of ``array``, those in loops and branches included."""
+    """The loads and stores of matrices and cooperative vectors in ``array``, those in loops and branches included."""
     for operation in flattened(operations):
         if isinstance(operation, Access) and operation.array == array:
             yield operation
@@ -86,13 +87,17 @@ def _widest(operations: Sequence[Operation]) -> MemoryScope:
 
 def _scope(access: Access) -> MemoryScope:
     assert access.memory is not None
+    if access.memory.scope is not None:
+        return access.memory.scope
+    if isinstance(access, CooperativeVectorLoad | CooperativeVectorStore):
+        return MemoryScope.WORKGROUP
     matrix = access.result if isinstance(access, MatrixLoad | TensorLoad) else access.matrix
-    return MemoryScope(int(matrix.type.scope_value)) if access.memory.scope is None else access.memory.scope
+    return MemoryScope(int(matrix.type.scope_value))
 
 
 def _hand_over(access: Access) -> MemoryAccess:
     """What a coherent access has."""
-    load = isinstance(access, MatrixLoad | TensorLoad)
+    load = isinstance(access, MatrixLoad | TensorLoad | CooperativeVectorLoad)
     return MemoryAccess.NON_PRIVATE_POINTER | (MemoryAccess.MAKE_POINTER_VISIBLE if load else MemoryAccess.MAKE_POINTER_AVAILABLE)
 
 
@@ -121,6 +126,8 @@ def _qualifiers(array: Array, access: Access) -> tuple[str, ...]:
 def _guaranteed_alignment(array: Array, access: Access) -> int:
     if isinstance(access, TensorLoad | TensorStore):
         return POINTER_ALIGNMENT
+    if isinstance(access, CooperativeVectorLoad | CooperativeVectorStore):
+        return VECTOR_ALIGNMENT
     matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
     return guaranteed_alignment(matrix.type, layout_value(access.layout), array)
 

@@ -10,11 +10,11 @@ from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.variables import assignee
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import Branch, Condition, Exit, Merged, Relation, ReturnBoth, Select, Switch
+from generators.program.control_flow import Branch, Condition, Exit, FlowingSource, Merged, Relation, ReturnBoth, Select, Switch
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
-from generators.program.values import AnyValue, Operand, is_matrix
+from generators.program.values import is_matrix
 
 _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[flatten]] ", "against": "[[dont_flatten]] "})
 
@@ -92,7 +92,7 @@ def _attribute(shader: Shader, hint: Hint) -> str:
     return _ATTRIBUTES[hint]
 
 
-def _declare(shader: Shader, item: Merged, initial: AnyValue | Operand | None) -> None:
+def _declare(shader: Shader, item: Merged, initial: FlowingSource | None) -> None:
     # Where another operation has declared the variable already there is nothing to declare.
     if initial is None and item.result.name in shader.variables:
         return

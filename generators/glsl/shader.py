@@ -10,7 +10,7 @@ from generators.glsl.spelling import SCOPES, SPELLINGS, USES, identifier, litera
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import AnyValue, Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
+from generators.program.values import AnyValue, CooperativeVectorType, Extent, Matrix, MatrixType, Operand, ScalarValue, Selected
 from generators.types import ComponentType, Scope, StorageClass, Use
 
 REFERENCE_MEMBER = "elements"
@@ -103,6 +103,12 @@ class Shader:
         use = USES[type_.use] if isinstance(type_.use, Use) else self.extent(type_.use)
         parameters = (spelling.scalar, scope, self.extent(type_.rows), self.extent(type_.columns), use)
         return f"coopmat<{', '.join(parameters)}>"
+
+    def vector_type(self, type_: CooperativeVectorType) -> str:
+        """``coopvecNV<…>``."""
+        spelling = SPELLINGS[type_.component.name]
+        self.require("GL_NV_cooperative_vector", spelling.extension)
+        return f"coopvecNV<{spelling.scalar}, {self.extent(type_.length)}>"
 
     def extent(self, value: Extent, suffix: str = "") -> str:
         """The constant expression that an extent is; a literal gets ``suffix``.

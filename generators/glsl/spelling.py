@@ -107,7 +107,7 @@ _RESERVED = frozenset(
     out inout int void bool true false float double discard return uint atomic_uint lowp mediump highp precision struct coopmat
     common partition active asm class union enum typedef template this resource goto inline noinline public static extern
     external interface long short half fixed unsigned superp input output filter sizeof cast namespace using main barrier
-    controlBarrier coopMatLoad coopMatStore coopMatMulAdd element
+    controlBarrier coopMatLoad coopMatStore coopMatMulAdd element coopvecNV
     """.split()  # noqa: SIM905
 )
 _TYPE_NAME = re.compile(

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from generators.errors import NotExpressible
 from generators.glsl.blocks import reference
 from generators.glsl.construction import constant_text
+from generators.glsl.cooperative_vectors import vector_constant_text
 from generators.glsl.shader import Shader
 from generators.glsl.spelling import identifier
 from generators.glsl.tensor import tensor_type
 from generators.program.construction import MatrixConstant
+from generators.program.cooperative_vectors import CooperativeVectorConstant
 from generators.program.memory import Pointee
 from generators.program.values import (
     AnyValue,
     ArrayType,
     BlockType,
+    CooperativeVectorType,
     MatrixType,
     Operand,
     PointerType,
@@ -34,6 +37,8 @@ def type_name(shader: Shader, type_: ValueType) -> str:
     """The type of a variable or a value; declares a struct that is not declared yet."""
     if isinstance(type_, MatrixType):
         return shader.matrix_type(type_)
+    if isinstance(type_, CooperativeVectorType):
+        return shader.vector_type(type_)
     if isinstance(type_, ComponentType):
         return shader.scalar_type(type_)
     if isinstance(type_, TensorLayoutType | TensorViewType):
@@ -86,6 +91,8 @@ def _initializer(shader: Shader, initializer: Initializer) -> str:
         return constant_text(shader, initializer)
     if isinstance(initializer, Operand):
         return shader.text(initializer)
+    if isinstance(initializer, CooperativeVectorConstant):
+        return vector_constant_text(shader, initializer)
     if isinstance(initializer, tuple):
         return f"{{{', '.join(_initializer(shader, part) for part in initializer)}}}"
     shader.require("GL_EXT_null_initializer")

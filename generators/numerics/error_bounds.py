@@ -81,7 +81,7 @@ def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps
     for numbers on the bound. Beyond, rational numbers decide.
     """
     quotient = x / y
-    step = _least_distance(component, quotient)
+    step = least_distance(component, quotient)
     if 2 * component.precision + 4 <= _FLOAT64_BITS:
         return np.nextafter(quotient - ulps * step, -np.inf), np.nextafter(quotient + ulps * step, np.inf)
     low, high = np.empty(x.shape), np.empty(x.shape)
@@ -94,7 +94,7 @@ def quotient_bounds(component: ComponentType, x: np.ndarray, y: np.ndarray, ulps
     return low, high
 
 
-def _least_distance(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
+def least_distance(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
     """Return ulp(x) of Vulkan, "the minimum possible distance" between numbers a <= x <= b: of a power of two, that to the one before."""
     fraction, _ = np.frexp(numbers)
     step = ulp(component, numbers)

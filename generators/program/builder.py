@@ -19,7 +19,7 @@ from generators.program.float_controls import FloatControl
 from generators.program.functions import Argument, Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
-from generators.program.memory import Array, Pointee, Role
+from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
 from generators.program.pointers import ElementPointer, PointerLoad, PointerStore, pointer_type
@@ -107,9 +107,10 @@ class ProgramBuilder:
         role: Role,
         array_stride: int | None = None,
         pointer_stride: int | None = None,
+        opaque: OpaqueMatrices | None = None,
     ) -> Array:
         """Declares an array of ``length`` elements."""
-        return self.declare(Array(name, pointee, length, storage, role, array_stride, pointer_stride))
+        return self.declare(Array(name, pointee, length, storage, role, array_stride, pointer_stride, opaque=opaque))
 
     def declare(self, array: Array) -> Array:
         """Declares an array."""

@@ -6,22 +6,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.operation import Operation
-from generators.program.values import Aggregate, AnyValue, Operand
+from generators.program.values import Aggregate, AnyValue, CooperativeVector, Operand
 from generators.program.variables import Path, Variable
 
 
 @dataclass(frozen=True)
 class CompositeConstruct(Operation):
-    """``result`` has ``parts``, one for each element or member."""
+    """``result`` has ``parts``, one for each element, member or component."""
 
-    result: Aggregate
+    result: Aggregate | CooperativeVector
     parts: tuple[AnyValue | Operand, ...]
 
 
 @dataclass(frozen=True)
 class CompositeExtract(Operation):
-    """``result`` is the part of ``composite``, an aggregate or a matrix, that ``path`` leads to; at least one step. A part of a matrix is
-    a component of the invocation."""
+    """``result`` is the part of ``composite``, an aggregate, a matrix or a cooperative vector, that ``path`` leads to; at least one step. A
+    part of a matrix is a component of the invocation."""
 
     result: AnyValue
     composite: AnyValue

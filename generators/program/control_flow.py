@@ -1,7 +1,8 @@
 """Structured control flow around matrices: loops, branches, switches and exits (SPIR-V 2.11).
 
-All of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations of the
-scope or by none (KHR-UNI-01). It may differ from one instance to the next where what decides does.
+Around matrices all of it is uniform over each scope instance, since an instruction with a cooperative matrix is executed by all invocations
+of the scope or by none (KHR-UNI-01). It may differ from one instance to the next where what decides does. Around cooperative vectors it may
+differ from invocation to invocation (CV-CTRL-01).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from generators.program.operation import Hint, Operation
 from generators.program.stated import Stated
 from generators.program.values import (
     AnyValue,
+    CooperativeVector,
+    CooperativeVectorType,
     Matrix,
     MatrixType,
     Operand,
@@ -29,6 +32,12 @@ from generators.program.values import (
 )
 from generators.program.workgroup import LastWorkgroupRan
 from generators.types import COMPONENT_TYPES, ComponentType
+
+Flowing = Value[MatrixType | CooperativeVectorType | ComponentType | PointerType]
+"""A value that a loop carries, or that is chosen where arms meet."""
+
+FlowingSource = Matrix | CooperativeVector | ScalarValue | Pointer
+"""What such a value begins as, or is."""
 
 _ZERO, _ONE = (literal(COMPONENT_TYPES["u32"], value) for value in (0, 1))
 
@@ -56,12 +65,12 @@ class Select(Operation):
 
 @dataclass(frozen=True)
 class Carried:
-    """A matrix, scalar or pointer that a loop carries: ``initial`` before the first iteration, ``current`` inside the body, ``next``
-    computed by the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
+    """A matrix, cooperative vector, scalar or pointer that a loop carries: ``initial`` before the first iteration, ``current`` inside the
+    body, ``next`` computed by the body; after the loop ``current`` has the final value (of zero iterations: ``initial``)."""
 
-    initial: Matrix | ScalarValue | Pointer
-    current: Value[MatrixType | ComponentType | PointerType]
-    next: Matrix | ScalarValue | Pointer
+    initial: FlowingSource
+    current: Flowing
+    next: FlowingSource
 
 
 @dataclass(frozen=True)
@@ -81,10 +90,11 @@ class Loop(Operation):
 @dataclass(frozen=True)
 class Merged:
     """A value after a branch: what the arm that ran gives, one source for each arm. A source is computed by its arm or before the
-    branch. Matrices of one type, scalars, or pointers of one type."""
+    branch. Matrices of one type, cooperative vectors of one type, scalars, or pointers of one
+    type."""
 
-    result: Value[MatrixType | ComponentType | PointerType]
-    sources: tuple[Matrix | ScalarValue | Pointer, ...]
+    result: Flowing
+    sources: tuple[FlowingSource, ...]
 
 
 @dataclass(frozen=True)

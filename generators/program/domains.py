@@ -12,8 +12,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from generators.errors import GeneratorError
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
 from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
-from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.control_flow import Branch, Exit, Loop, Merged, Select, Switch, bodies
+from generators.program.cooperative_vector_elementwise import (
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+)
+from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+from generators.program.cooperative_vectors import (
+    CooperativeVectorConstant,
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorLoad,
+    CooperativeVectorNull,
+    CooperativeVectorSplat,
+    CooperativeVectorStore,
+    CooperativeVectorUndefined,
+)
 from generators.program.elements import MatrixLength
 from generators.program.extended import Extended
 from generators.program.functions import Call
@@ -23,8 +44,8 @@ from generators.program.program import Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
 from generators.program.stated import Stated
 from generators.program.subgroup_operations import BallotCount, BallotFind, SubgroupOperation, is_uniform
-from generators.program.values import Operand, is_matrix, is_scalar
-from generators.program.variables import VariableLoad, VariableStore, leads_to_component
+from generators.program.values import Operand, is_cooperative_vector, is_matrix, is_scalar
+from generators.program.variables import Variable, VariableLoad, VariableStore, holds_matrix, leads_to_component
 from generators.program.walking import names_read
 from generators.types import Scope, StorageClass
 
@@ -71,13 +92,35 @@ _SCALAR = (
 )
 """What each invocation may do for itself."""
 
+_VECTOR = (
+    CooperativeVectorLoad,
+    CooperativeVectorStore,
+    CooperativeVectorSplat,
+    CooperativeVectorConstant,
+    CooperativeVectorNull,
+    CooperativeVectorUndefined,
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorTimesScalar,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorMatMul,
+    OuterProductAccumulate,
+    ReduceSumAccumulate,
+)
+"""What an invocation does with cooperative vectors, in any control flow and with any operands (CV-CTRL-01)."""
+
 
 def check_domains(program: Program) -> Mapping[str, Domain]:
     """Return the domains of the program's values, by name.
 
     Raises:
         GeneratorError: an operation of a whole scope instance has an operand that differs among its invocations, or is executed by some of
-            them only (KHR-UNI-01).
+            them only (KHR-UNI-01), or one with cooperative vectors is not code of single invocations (CV-CTRL-01).
     """
     checker = _Checker(_SCOPES[program.scope])
     checker.run(program.operations, Domain.DISPATCH)
@@ -89,11 +132,15 @@ class _Checker:
 
     Attributes:
         widest: the narrowest domain that operations with matrices take.
+        alone: whether the operations are code that each invocation runs for itself.
+        own: names of variables that hold something of each invocation's own.
     """
 
     def __init__(self, scope: Domain) -> None:
         self.scope = scope
         self.domains: dict[str, Domain] = {}
+        self.alone = False
+        self.own: set[str] = set()
 
     def of(self, names: Iterable[str]) -> Domain:
         """The domain of what depends on values."""
@@ -108,9 +155,19 @@ class _Checker:
         match operation:
             case PerInvocation():
                 self._demand(operation, around, "run in every invocation")
+                self.alone = True
                 self.run(operation.body, around)
+                self.alone = False
+            case _ if isinstance(operation, _VECTOR):
+                if not self.alone:
+                    raise GeneratorError(
+                        f"{type(operation).__name__} is done by single invocations: put it into ProgramBuilder.per_invocation (CV-CTRL-01)"
+                    )
+                self._define(operation, max(around, self.of(names_read(operation)), self._memory(operation)))
             case VariableLoad() | VariableStore() if leads_to_component(operation.variable.type, operation.path):
                 self._define(operation, Domain.INVOCATION)
+            case VariableLoad() | VariableStore() | CopyMemory() if self.alone and not holds_matrix(_target(operation).type):
+                self._variable(operation, around)
             case CompositeExtract() if is_matrix(operation.composite):
                 self._demand(operation, around, "take a matrix")
                 self._define(operation, Domain.INVOCATION)
@@ -135,9 +192,7 @@ class _Checker:
             case Call():
                 self._define(operation, max(around, self.of(names_read(operation))))
             case _ if isinstance(operation, _SCALAR):
-                shared = isinstance(operation, ArrayLoad) and operation.array.storage is StorageClass.WORKGROUP
-                widest = Domain.WORKGROUP if shared else Domain.DISPATCH
-                self._define(operation, max(around, widest, self.of(names_read(operation))))
+                self._define(operation, max(around, self.of(names_read(operation)), self._memory(operation)))
             case _:
                 self._demand(operation, max(around, self.of(names_read(operation, inside=False))), "take what is the same")
                 self._define(operation, self.scope)
@@ -148,6 +203,23 @@ class _Checker:
             value = getattr(operation, name, None)
             if value is not None and hasattr(value, "name") and not isinstance(value, Operand):
                 self.domains[value.name] = domain
+
+    def _variable(self, operation: VariableLoad | VariableStore | CopyMemory, around: Domain) -> None:
+        """A variable of each invocation, which is a value of its own once it has been given one."""
+        domain = max(around, self.of(names_read(operation)))
+        source = operation.source if isinstance(operation, CopyMemory) else _target(operation)
+        if source.name in self.own:
+            domain = Domain.INVOCATION
+        if isinstance(operation, VariableLoad):
+            self._define(operation, max(domain, self.scope))
+        elif domain > self.scope:
+            self.own.add(_target(operation).name)
+
+    def _memory(self, operation: Operation) -> Domain:
+        """Among whom the memory is the same that an operation reads."""
+        if isinstance(operation, ArrayLoad | CooperativeVectorLoad) and operation.array.storage is StorageClass.WORKGROUP:
+            return Domain.WORKGROUP
+        return Domain.DISPATCH
 
     def _inside(self, operation: Operation, around: Domain) -> None:
         for body in bodies(operation):
@@ -175,15 +247,21 @@ class _Checker:
     def _loop(self, loop: Loop, around: Domain) -> None:
         domain = max(around, self.of(_names((loop.limit, loop.start, loop.step))))
         self.domains[loop.index.name] = domain
-        scalars = [one for one in loop.carried if is_scalar(one.current)]
+        scalars = [one for one in loop.carried if is_scalar(one.current) or is_cooperative_vector(one.current)]
         for one in scalars:
             self.domains[one.current.name] = max(domain, self.of([one.initial.name]))
         while True:
+            before = len(self.own)
             self.run(loop.body, domain)
+            own = len(self.own)
             after = {one.current.name: max(self.domains[one.current.name], self.of([one.next.name])) for one in scalars}
-            if all(self.domains[name] is found for name, found in after.items()):
+            if all(self.domains[name] is found for name, found in after.items()) and own == before:
                 return
             self.domains.update(after)
+
+
+def _target(operation: VariableLoad | VariableStore | CopyMemory) -> Variable:
+    return operation.target if isinstance(operation, CopyMemory) else operation.variable
 
 
 def _names(values: Iterable[object]) -> list[str]:

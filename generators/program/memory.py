@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.values import Extent, extent
-from generators.types import ComponentType, StorageClass
+from generators.program.values import Extent, Operand, extent
+from generators.types import ComponentType, StorageClass, VectorMatrixLayout
 
 Role = Literal["input", "output", "inout", "scratch"]
 
@@ -36,6 +36,40 @@ class Pointee:
         return self.component.name if self.lanes == 1 else f"{self.component.name}x{self.lanes}"
 
 
+MATRIX_ALIGNMENT = 64
+"""Bytes to which a matrix of a matrix-vector multiply or an outer product is aligned in every valid program, whatever its layout
+(RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097, -OpCooperativeVectorOuterProductAccumulateNV-10101)."""
+
+
+@dataclass(frozen=True)
+class OpaqueMatrices:
+    """Matrices in an optimal layout, of which the device decides size and bytes: the whole contents of an array.
+
+    Subcases, the reference model and comparison know the elements alone: each matrix row-major, without padding, one after another. A
+    device converts them to its layout before a dispatch and back after it.
+
+    Attributes:
+        component: of the elements.
+        rows, columns: of each matrix, as it is stored (before any transposition).
+        layout: one of the optimal ones.
+        count: so many matrices.
+        pitch: an operand (u32, from push constants) that gets the bytes from one matrix to the next: a multiple of 64, which the device
+            decides; for the reference model it is ``bytes``. None where a program needs the first matrix alone.
+    """
+
+    component: ComponentType
+    rows: int
+    columns: int
+    layout: VectorMatrixLayout
+    count: int = 1
+    pitch: Operand | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the elements of one matrix."""
+        return self.rows * self.columns * self.component.bytes
+
+
 @dataclass(frozen=True)
 class Array:
     """An array of ``length`` elements of type ``pointee``.
@@ -52,6 +86,7 @@ class Array:
         alias_of: the array whose bytes it has. Of workgroup memory both are blocks that begin at the same byte; of a buffer this one is
             another Base Type for untyped pointers to the same variable. It is not among the arrays of a program.
         descriptors: name of the array of descriptors that the array's buffer belongs to; empty if it has a binding of its own.
+        opaque: matrices that the array holds in a layout of the device's; None for bytes that mean the same everywhere.
     """
 
     name: str
@@ -65,6 +100,7 @@ class Array:
     block: int | None = None
     alias_of: Array | None = None
     descriptors: str = ""
+    opaque: OpaqueMatrices | None = None
 
     @property
     def is_untyped(self) -> bool:

@@ -31,6 +31,8 @@ class WorkgroupShape:
             device's own.
         full_subgroups: whether the pipeline has VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT; None: if the device can.
         version: of SPIR-V that the module has, 1.3 to 1.6. Before 1.6 the pipeline must require full subgroups.
+        invocations: so many along x, whatever the subgroup size is, and so the last subgroup of a workgroup may not be full; None for as
+            many as the subgroups have. Programs with cooperative vectors may say so, programs with matrices may not.
 
     Raises:
         GeneratorError: a version that no module can have, or one before 1.6 without full subgroups.
@@ -42,12 +44,15 @@ class WorkgroupShape:
     subgroup_size: int | None = None
     full_subgroups: bool | None = None
     version: Version = LATEST
+    invocations: int | None = None
 
     def __post_init__(self) -> None:
         if not (1, 3) <= self.version <= LATEST:
             raise GeneratorError(f"SPIR-V {self.version[0]}.{self.version[1]}: modules with matrices have versions 1.3 to 1.6")
         if self.version < LATEST and not self.full_subgroups:
             raise GeneratorError("before SPIR-V 1.6 a module needs full_subgroups (VUID-RuntimeSpirv-OpTypeCooperativeMatrixKHR-10770)")
+        if self.invocations is not None and (self.full_subgroups or self.local_size not in ("x_constant", "literals")):
+            raise GeneratorError("invocations whose number no subgroup decides need a local size of one number, without full_subgroups")
 
 
 PLAIN = WorkgroupShape()

@@ -101,6 +101,25 @@ class VectorType:
 
 
 @dataclass(frozen=True)
+class CooperativeVectorType:
+    """OpTypeCooperativeVectorNV: ``length`` components of one type, which belong to one invocation. The length is a literal, or a
+    specialization constant (CV-TYPE-03)."""
+
+    component: ComponentType
+    length: Extent
+
+    @property
+    def count(self) -> int:
+        """The number of components in this case."""
+        return extent(self.length)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that a load or a store of one accesses in this case."""
+        return self.count * self.component.bytes
+
+
+@dataclass(frozen=True)
 class ArrayType:
     """``length`` elements of one type."""
 
@@ -206,7 +225,18 @@ class PointerType:
         return 1 if self.untyped else self.bytes
 
 
-ValueType = MatrixType | ArrayType | StructType | VectorType | ComponentType | TensorLayoutType | TensorViewType | BlockType | PointerType
+ValueType = (
+    MatrixType
+    | CooperativeVectorType
+    | ArrayType
+    | StructType
+    | VectorType
+    | ComponentType
+    | TensorLayoutType
+    | TensorViewType
+    | BlockType
+    | PointerType
+)
 """A ComponentType is a scalar."""
 
 T_co = TypeVar("T_co", bound=ValueType, covariant=True)
@@ -221,6 +251,7 @@ class Value(Generic[T_co]):
 
 
 Matrix = Value[MatrixType]
+CooperativeVector = Value[CooperativeVectorType]
 Scalar = Value[ComponentType]
 Aggregate = Value[ArrayType | StructType | VectorType]
 TensorLayout = Value[TensorLayoutType]
@@ -234,6 +265,11 @@ ScalarValue = Operand | Scalar
 def is_matrix(value: object) -> TypeIs[Matrix]:
     """Return whether ``value`` is a cooperative matrix."""
     return isinstance(value, Value) and isinstance(value.type, MatrixType)
+
+
+def is_cooperative_vector(value: object) -> TypeIs[CooperativeVector]:
+    """Return whether ``value`` is a cooperative vector."""
+    return isinstance(value, Value) and isinstance(value.type, CooperativeVectorType)
 
 
 def is_scalar(value: object) -> TypeIs[ScalarValue]:

@@ -9,12 +9,28 @@ from typing import Literal
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.cooperative_vectors import CooperativeVectorConstant, CooperativeVectorNull
 from generators.program.operation import Operation
-from generators.program.values import AnyValue, ArrayType, MatrixType, Operand, ScalarValue, StructType, ValueType, VectorType, extent
+from generators.program.values import (
+    AnyValue,
+    ArrayType,
+    CooperativeVectorType,
+    MatrixType,
+    Operand,
+    ScalarValue,
+    StructType,
+    TensorLayoutType,
+    TensorViewType,
+    ValueType,
+    VectorType,
+    extent,
+)
 
-Initializer = MatrixConstant | MatrixNull | Operand | Literal["null"] | tuple["Initializer", ...]
-"""What a variable starts with: a constant matrix, null of any type, a scalar that is a literal or a specialization constant, or one
-initializer for each part of an array or struct."""
+Initializer = (
+    MatrixConstant | MatrixNull | CooperativeVectorConstant | CooperativeVectorNull | Operand | Literal["null"] | tuple["Initializer", ...]
+)
+"""What a variable starts with: a constant matrix or cooperative vector, null of any type, a scalar that is a literal or a specialization
+constant, or one initializer for each part of an array or struct."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,8 @@ class Variable:
 
 Path = tuple[int | ScalarValue, ...]
 """Indices from a whole to a part of it: into a struct an int; into an array an int or a scalar, which is uniform over each scope instance;
-into a matrix the number of a component of the invocation, an int or a scalar."""
+into a matrix the number of a component of the invocation, an int or a scalar; into a cooperative vector the number of a component, an int
+or a scalar, which may differ from invocation to invocation."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +72,10 @@ class VariableStore(Operation):
     value: AnyValue | Operand
 
 
-def length(type_: ArrayType | StructType | VectorType) -> int:
+def length(type_: ArrayType | StructType | VectorType | CooperativeVectorType) -> int:
     """Return the number of elements, members or components in this case."""
+    if isinstance(type_, CooperativeVectorType):
+        return type_.count
     if isinstance(type_, VectorType):
         return type_.lanes
     return extent(type_.length) if isinstance(type_, ArrayType) else len(type_.members)
@@ -65,6 +84,19 @@ def length(type_: ArrayType | StructType | VectorType) -> int:
 def leads_to_component(type_: ValueType, path: Sequence[object]) -> bool:
     """Return whether ``path`` goes into a matrix, to a component of the invocation."""
     return bool(path) and isinstance(part_type(type_, path[:-1]), MatrixType)
+
+
+def holds_matrix(type_: ValueType) -> bool:
+    """Return whether a value of ``type_`` is or has a cooperative matrix, a tensor layout or a tensor view."""
+    match type_:
+        case MatrixType() | TensorLayoutType() | TensorViewType():
+            return True
+        case ArrayType():
+            return holds_matrix(type_.element)
+        case StructType():
+            return any(holds_matrix(member) for member in type_.members)
+        case _:
+            return False
 
 
 def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
@@ -77,13 +109,13 @@ def part_type(type_: ValueType, path: Sequence[object]) -> ValueType:
         if isinstance(type_, MatrixType):
             type_ = type_.component
             continue
-        if not isinstance(type_, ArrayType | StructType | VectorType):
+        if not isinstance(type_, ArrayType | StructType | VectorType | CooperativeVectorType):
             raise GeneratorError(f"a path goes on into a {type(type_).__name__}; end it there")
         if isinstance(index, int) and not 0 <= index < length(type_):
             raise GeneratorError(f"index {index} of {length(type_)} parts; give one that is there")
         if isinstance(type_, ArrayType):
             type_ = type_.element
-        elif isinstance(type_, VectorType):
+        elif isinstance(type_, VectorType | CooperativeVectorType):
             type_ = type_.component
         elif isinstance(index, int):
             type_ = type_.members[index]

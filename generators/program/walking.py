@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from generators.program.control_flow import Branch, Carried, Condition, Exit, Loop, Merged, ReturnBoth, Switch, bodies
+from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.functions import Call, Function
 from generators.program.invocations import PerInvocation
 from generators.program.operation import Operation
@@ -15,7 +16,7 @@ from generators.program.stated import Effect, Stated
 from generators.program.values import Operand, Value
 from generators.program.workgroup import LastWorkgroupRan
 
-_READ = (Condition, Merged, VectorOperand, StructOperand)
+_READ = (Condition, Merged, VectorOperand, StructOperand, MatrixInMemory, BiasInMemory)
 
 
 def names_read(operation: Operation, inside: bool = True) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from generators.program.memory import Pointee
-from generators.program.values import Extent, MatrixType, Operand, PointerType, Selected
+from generators.program.values import CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected
 from generators.spirv.enumerants import Capability, Decoration, FPEncoding, Op, StorageClass
 from generators.spirv.module import Module
 from generators.types import COMPONENT_TYPES, ComponentType
@@ -183,6 +183,14 @@ def matrix(module: Module, type_: MatrixType, rows: int, columns: int, constant_
     size = "x".join(_size(extent) for extent in (type_.rows, type_.columns))
     name = f"matrix_{component}_{size}_{type_.use.name}"
     return module.new_type(Op.TypeCooperativeMatrixKHR, element, scope, rows, columns, use, name=name)
+
+
+def cooperative_vector(module: Module, type_: CooperativeVectorType, count: int) -> int:
+    """OpTypeCooperativeVectorNV; ``count`` is the id of a constant. Declares a new type at each call."""
+    module.require(Capability.CooperativeVectorNV)
+    element = scalar(module, type_.component)
+    name = f"cooperative_vector_{type_.component}_{_size(type_.length)}"
+    return module.new_type(Op.TypeCooperativeVectorNV, element, count, name=name)
 
 
 def _size(value: Extent) -> str:

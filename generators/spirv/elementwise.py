@@ -35,14 +35,19 @@ def _check(component: ComponentType) -> None:
         raise GeneratorError(f"no arithmetic instruction takes {component}; use another component type")
 
 
-def _opcode(operator: str, component: ComponentType) -> Op:
+def opcode(operator: str, component: ComponentType) -> Op:
+    """Return the instruction that does ``operator`` to components.
+
+    Raises:
+        GeneratorError: there is none.
+    """
     _check(component)
-    opcode = _OPCODES.get((operator, component.is_float))
-    if opcode is None:
+    found = _OPCODES.get((operator, component.is_float))
+    if found is None:
         raise GeneratorError(f"'{operator}' has no instruction for {component} (KHR-ARI-03)")
-    if opcode is Op.UDiv and component.is_signed:
+    if found is Op.UDiv and component.is_signed:
         raise GeneratorError(f"OpUDiv needs a type whose signedness is 0, not {component}; use its unsigned twin")
-    return opcode
+    return found
 
 
 def _define(shader: Shader, result: Matrix, no_contraction: bool) -> int:
@@ -54,9 +59,9 @@ def _define(shader: Shader, result: Matrix, no_contraction: bool) -> int:
 
 def emit_negate(shader: Shader, operation: MatrixNegate) -> None:
     """Emits OpFNegate or OpSNegate."""
-    opcode = _opcode("negate", operation.result.type.component)
+    op = opcode("negate", operation.result.type.component)
     type_ = shader.matrix_type(operation.result.type)
-    shader.module.value(opcode, type_, shader.define(operation.operand), result=shader.define(operation.result))
+    shader.module.value(op, type_, shader.define(operation.operand), result=shader.define(operation.result))
 
 
 def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
@@ -65,10 +70,10 @@ def emit_elementwise(shader: Shader, operation: MatrixArithmetic) -> None:
     Raises:
         GeneratorError: no instruction does this to the component type.
     """
-    opcode = _opcode(operation.operator, operation.result.type.component)
+    op = opcode(operation.operator, operation.result.type.component)
     type_ = shader.matrix_type(operation.result.type)
     left, right = shader.define(operation.left), shader.define(operation.right)
-    shader.module.value(opcode, type_, left, right, result=_define(shader, operation.result, operation.no_contraction))
+    shader.module.value(op, type_, left, right, result=_define(shader, operation.result, operation.no_contraction))
 
 
 def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand, guaranteed_alignment, layout_value
 from generators.program.memory import Array
-from generators.program.values import MatrixType
 from generators.spirv.enumerants import Op
 from generators.spirv.shader import Shader
 from generators.types import Layout, MemoryAccess, StorageClass
@@ -20,7 +19,12 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
         layout_id(shader, load.layout),
         shader.id(load.stride),
         *memory_operands(
-            shader, load.array, type_, guaranteed_alignment(type_, layout_value(load.layout), load.array), load.memory, writes=False
+            shader,
+            load.array,
+            guaranteed_alignment(type_, layout_value(load.layout), load.array),
+            load.memory,
+            int(type_.scope_value),
+            writes=False,
         ),
         result=shader.define(load.result),
     )
@@ -36,14 +40,14 @@ def emit_store(shader: Shader, store: MatrixStore) -> None:
         layout_id(shader, store.layout),
         shader.id(store.stride),
         *memory_operands(
-            shader, store.array, type_, guaranteed_alignment(type_, layout_value(store.layout), store.array), store.memory, writes=True
+            shader,
+            store.array,
+            guaranteed_alignment(type_, layout_value(store.layout), store.array),
+            store.memory,
+            int(type_.scope_value),
+            writes=True,
         ),
     )
-
-
-def _alignment(access: MatrixLoad | MatrixStore) -> int:
-    matrix = access.result if isinstance(access, MatrixLoad) else access.matrix
-    return guaranteed_alignment(matrix.type, layout_value(access.layout), access.array)
 
 
 def layout_id(shader: Shader, layout: MemoryLayout) -> int:
@@ -52,21 +56,22 @@ def layout_id(shader: Shader, layout: MemoryLayout) -> int:
 
 
 def memory_operands(
-    shader: Shader, array: Array, type_: MatrixType, alignment: int, memory: MemoryOperand | None, writes: bool
+    shader: Shader, array: Array, alignment: int, memory: MemoryOperand | None, own_scope: int, writes: bool
 ) -> tuple[int, ...]:
     """The mask and what follows it, in the order of the mask's bits; nothing if no mask is asked for or needed. ``alignment`` in bytes is
-    what the access is sure to have, where Aligned must say something."""
+    what the access is sure to have, where Aligned must say something; ``own_scope`` is the object's scope, where ``memory`` has
+    none."""
     is_physical = array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER
-    return access_operands(shader, shader.is_shared(array), is_physical, type_, alignment, memory, writes)
+    return access_operands(shader, shader.is_shared(array), is_physical, alignment, memory, own_scope, writes)
 
 
 def access_operands(
-    shader: Shader, shared: bool, is_physical: bool, type_: MatrixType, alignment: int, memory: MemoryOperand | None, writes: bool
+    shader: Shader, shared: bool, is_physical: bool, alignment: int, memory: MemoryOperand | None, own_scope: int, writes: bool
 ) -> tuple[int, ...]:
     """As ``memory_operands``, of an access to memory that invocations hand to each other (``shared``), and to physical storage buffers
     (``is_physical``)."""
     mask = 0 if memory is None else int(memory.mask)
-    scope = int(type_.scope_value) if memory is None or memory.scope is None else int(memory.scope)
+    scope = own_scope if memory is None or memory.scope is None else int(memory.scope)
     if shared and shader.handover_scope is not None:
         mask |= MemoryAccess.MAKE_POINTER_AVAILABLE if writes else MemoryAccess.MAKE_POINTER_VISIBLE
         if memory is None or memory.scope is None:

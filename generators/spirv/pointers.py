@@ -94,4 +94,4 @@ def _memory_operands(shader: Shader, access: PointerLoad | PointerStore, type_: 
     alignment = pointer_alignment(type_, layout_value(access.layout), pointer)
     shared = shader.is_shared_storage(pointer.storage)
     is_physical = pointer.storage is StorageClass.PHYSICAL_STORAGE_BUFFER
-    return access_operands(shader, shared, is_physical, type_, alignment, access.memory, writes)
+    return access_operands(shader, shared, is_physical, alignment, access.memory, int(type_.scope_value), writes)

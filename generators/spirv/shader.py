@@ -13,12 +13,13 @@ from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.pointers import arrays_of
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
-from generators.program.values import AnyValue, Extent, MatrixType, Operand, PointerType, Selected, Value
+from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value
 from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
     STORAGE,
     U32,
     constant,
+    cooperative_vector,
     element_pointer,
     literal,
     matrix,
@@ -233,6 +234,11 @@ class Shader:
             self._matrix_types[type_] = result
         return result
 
+    def vector_type(self, type_: CooperativeVectorType) -> int:
+        """The id of a cooperative vector type."""
+        count = self.extent(type_.length)
+        return self.module.once(("cooperative vector", type_.component.name, count), lambda: cooperative_vector(self.module, type_, count))
+
     def built_in(self, which: BuiltIn, name: str) -> int:
         """A u32 (or, of WorkgroupId and NumWorkgroups, three) that the environment provides, loaded."""
         module = self.module
@@ -321,6 +327,17 @@ class Shader:
         result = self._arrays[array.name] = _ArrayBase(at.base, at.storage, self._element_pointer(array), block)
         return result
 
+    def elements(self, array: Array) -> int:
+        """A pointer to ``array`` as a whole, which has the type of an array."""
+        at = self._base(array)
+        if array.is_untyped or array.block is not None:
+            raise GeneratorError(f"array {array.name}: a pointer to the whole array needs a typed pointer to plain memory")
+        if at.storage is StorageClass.Workgroup:
+            return at.base
+        base = self.base(array) if at.storage is StorageClass.PhysicalStorageBuffer else at.base
+        type_ = pointer(self.module, at.storage, self._array_type(array))
+        return self.module.value(Op.AccessChain, type_, base, self.u32(0))
+
     def is_shared(self, array: Array) -> bool:
         """Whether invocations hand each other elements of ``array`` through barriers, so that its accesses must not be private:
         private accesses take no part in availability and visibility (Vulkan memory model)."""
@@ -359,9 +376,18 @@ class Shader:
 
     def _literal_local_size(self) -> tuple[int, int, int]:
         shape = self.program.shape
+        if shape.invocations is not None:
+            return shape.invocations, shape.y, shape.z
         if shape.subgroup_size is None:
             raise GeneratorError("a literal local size needs the subgroup size; give WorkgroupShape.subgroup_size")
         return self.program.subgroups // (shape.y * shape.z) * shape.subgroup_size, shape.y, shape.z
+
+    def boolean(self, value: bool | Operand) -> int:
+        """The id of a boolean constant; a specialization constant (u32) is true if it is not 0."""
+        type_ = self.module.type(Op.TypeBool)
+        if isinstance(value, Operand):
+            return self.module.constant(Op.SpecConstantOp, type_, Op.INotEqual, self.id(value), self.u32(0))
+        return self.module.constant(Op.ConstantTrue if value else Op.ConstantFalse, type_)
 
     def extent(self, value: Extent) -> int:
         """The id of the constant that an extent is."""
@@ -482,9 +508,11 @@ class Shader:
         return strided_pointer(self.module, storage, type_, array.ignored_stride)
 
     def _array_block(self, array: Array) -> int:
+        return self._block(f"{array.name}_block", [("elements", self._array_type(array), 0)], read_only=array.role == "input")
+
+    def _array_type(self, array: Array) -> int:
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride
-        elements = runtime_array(self.module, self.pointee(array), stride)
-        return self._block(f"{array.name}_block", [("elements", elements, 0)], read_only=array.role == "input")
+        return runtime_array(self.module, self.pointee(array), stride)
 
     def _block(self, name: str, members: list[_Member], read_only: bool = False) -> int:
         module = self.module

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
-from generators.program.values import Operand, TensorLayoutType, TensorViewType
+from generators.program.values import TensorLayoutType, TensorViewType
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.shader import Shader
 
@@ -33,15 +33,7 @@ def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> int
         return module.type(Op.TypeTensorLayoutNV, shader.extent(type_.rank), shader.extent(type_.clamp))
     rank = shader.extent(len(type_.permutation) if type_.rank is None else type_.rank)
     permutation = [shader.extent(dimension) for dimension in type_.permutation]
-    return module.type(Op.TypeTensorViewNV, rank, _has_dimensions(shader, type_.has_dimensions), *permutation)
-
-
-def _has_dimensions(shader: Shader, value: bool | Operand) -> int:
-    module = shader.module
-    boolean = module.type(Op.TypeBool)
-    if isinstance(value, Operand):
-        return module.constant(Op.SpecConstantOp, boolean, Op.INotEqual, shader.id(value), shader.u32(0))
-    return module.constant(Op.ConstantTrue if value else Op.ConstantFalse, boolean)
+    return module.type(Op.TypeTensorViewNV, rank, shader.boolean(type_.has_dimensions), *permutation)
 
 
 def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:

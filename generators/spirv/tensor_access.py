@@ -18,7 +18,7 @@ def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
         shader.element(load.array, shader.id(load.first)),
         shader.define(load.before),
         shader.define(load.layout),
-        *(memory_operands(shader, load.array, load.result.type, POINTER_ALIGNMENT, load.memory, writes=False) or (0,)),
+        *(memory_operands(shader, load.array, POINTER_ALIGNMENT, load.memory, int(load.result.type.scope_value), writes=False) or (0,)),
         *_addressing(shader, load),
         result=shader.define(load.result),
     )
@@ -32,7 +32,7 @@ def emit_tensor_store(shader: Shader, store: TensorStore) -> None:
         shader.element(store.array, shader.id(store.first)),
         shader.define(store.matrix),
         shader.define(store.layout),
-        *(memory_operands(shader, store.array, store.matrix.type, POINTER_ALIGNMENT, store.memory, writes=True) or (0,)),
+        *(memory_operands(shader, store.array, POINTER_ALIGNMENT, store.memory, int(store.matrix.type.scope_value), writes=True) or (0,)),
         *_addressing(shader, store),
     )
 

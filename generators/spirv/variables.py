@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from generators.errors import GeneratorError
 from generators.program.construction import MatrixConstant, MatrixNull
+from generators.program.cooperative_vectors import CooperativeVectorConstant, CooperativeVectorNull
 from generators.program.values import (
     ArrayType,
     BlockType,
+    CooperativeVectorType,
     MatrixType,
     Operand,
     PointerType,
@@ -20,6 +22,7 @@ from generators.program.values import (
 from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
 from generators.spirv.blocks import block_pointer
 from generators.spirv.construction import emit_constant, emit_null
+from generators.spirv.cooperative_vectors import emit_vector_constant, emit_vector_null
 from generators.spirv.declarations import element_pointer, pointer, scalar
 from generators.spirv.enumerants import Op, StorageClass
 from generators.spirv.shader import Shader
@@ -34,6 +37,8 @@ def type_id(shader: Shader, type_: ValueType) -> int:
     module = shader.module
     if isinstance(type_, MatrixType):
         return shader.matrix_type(type_)
+    if isinstance(type_, CooperativeVectorType):
+        return shader.vector_type(type_)
     if isinstance(type_, ComponentType):
         return scalar(module, type_)
     if isinstance(type_, TensorLayoutType | TensorViewType):
@@ -86,6 +91,12 @@ def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> 
             return shader.define(initializer.result)
         case Operand():
             return shader.id(initializer)
+        case CooperativeVectorConstant():
+            emit_vector_constant(shader, initializer)
+            return shader.define(initializer.result)
+        case CooperativeVectorNull():
+            emit_vector_null(shader, initializer)
+            return shader.define(initializer.result)
         case "null":
             return shader.module.constant(Op.ConstantNull, type_id(shader, type_))
     parts = [_initializer(shader, part_type(type_, (i,)), part) for i, part in enumerate(initializer)]
@@ -98,6 +109,8 @@ def _is_specialized(initializer: Initializer) -> bool:
         return initializer.source == "specialization"
     if isinstance(initializer, MatrixConstant):
         return initializer.specializable or initializer.value.source == "specialization"
+    if isinstance(initializer, CooperativeVectorConstant):
+        return any(value.source == "specialization" for value in initializer.values)
     return isinstance(initializer, tuple) and any(map(_is_specialized, initializer))
 
 

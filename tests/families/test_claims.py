@@ -12,6 +12,7 @@ import pytest
 from generators.casebook import Case, CaseKind, TestKind
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
 from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.cooperative_vectors import CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Pointee
@@ -21,7 +22,7 @@ from generators.program.reduce import Reduce
 from generators.program.tensor import LayoutSet, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.use_conversion import Transpose, UseConvert
-from generators.program.values import Operand, TensorView, Value, is_matrix
+from generators.program.values import CooperativeVector, CooperativeVectorType, Operand, TensorView, Value, is_matrix
 from generators.program.variables import Variable
 from generators.types import ClampMode, Layout, MemoryAccess, ReduceMode, Scope, StorageClass
 from tests.suite import casebook, programs
@@ -80,6 +81,14 @@ def memory(part: MatrixLoad | MatrixStore) -> MemoryAccess:
 ACCESS = (TensorLoad, TensorStore)
 BOUNDED = (ClampMode.CONSTANT, ClampMode.CLAMP_TO_EDGE, ClampMode.REPEAT, ClampMode.REPEAT_MIRRORED)
 UNORDERED = MemoryAccess.VOLATILE | MemoryAccess.ALIGNED | MemoryAccess.NONTEMPORAL
+VECTOR_ACCESS = (CooperativeVectorLoad, CooperativeVectorStore)
+
+
+def vector(access: CooperativeVectorLoad | CooperativeVectorStore) -> CooperativeVector:
+    """The vector that is loaded or stored."""
+    return access.result if isinstance(access, CooperativeVectorLoad) else access.vector
+
+
 SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "KHR-LOAD-03": has(MatrixLoad, lambda load: load.layout is not Layout.COLUMN_MAJOR),
     "KHR-LOAD-04": has(MatrixLoad, lambda load: load.layout is not Layout.ROW_MAJOR),
@@ -102,6 +111,13 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "KHR-ARI-01": has(MatrixNegate),
     "KHR-ARI-02": has(MatrixArithmetic),
     "KHR-ARI-05": has(MatrixTimesScalar),
+    "CV-LD-01": has(CooperativeVectorLoad),
+    "CV-LD-02": has(VECTOR_ACCESS, lambda access: access.array.pointee != Pointee(vector(access).type.component)),
+    "CV-LD-03": has(VECTOR_ACCESS, lambda access: access.array.other_stride is not None),
+    "CV-LD-04": has(VECTOR_ACCESS, lambda access: access.array.storage is not StorageClass.STORAGE_BUFFER),
+    "CV-ST-01": has(CooperativeVectorStore),
+    "CV-ST-03": has(VECTOR_ACCESS, lambda access: access.array.storage is StorageClass.WORKGROUP),
+    "CV-TYPE-03": has(CooperativeVectorType, lambda type_: isinstance(type_.length, Operand)),
     "CM2-WG-02": has(Value, lambda value: is_matrix(value) and value.type.scope is Scope.WORKGROUP),
     "CM2-CL-02": clamps(TensorLoad, ClampMode.CONSTANT),
     "CM2-CL-03": clamps(TensorLoad, ClampMode.CLAMP_TO_EDGE),

@@ -14,6 +14,8 @@ from tests.suite import casebook, programs
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 RELATIONS = {id_ for id_ in glossary().entries if id_.startswith("outcome.")}
 """What the diagnosis says where no defect explains a failure: tests/compare/test_diagnose.py has each."""
+UNFINISHED = {id_ for id_, entry in glossary().entries.items() if entry.unfinished}
+"""What no case has yet: tests/families/test_vector_defects.py has each."""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def test_every_defect_of_the_code_is_in_the_glossary(found):
 
 
 def test_every_entry_is_a_defect_that_the_smoke_tier_can_have(found):
-    assert set(glossary().entries) - RELATIONS == set(found)
+    assert set(glossary().entries) - RELATIONS - UNFINISHED == set(found)
 
 
 def test_every_text_can_be_filled_in(found):

@@ -23,6 +23,8 @@ from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ComponentType
 from tests.reference.golden_programs import conversion, in_order, reduction, tensor_load, tensor_store
 from tests.reference.programs import as_bits, as_bytes, flags, load_program, muladd, store_program
+from tests.reference.vector_programs import accumulation, function_program, multiply, runs
+from tests.reference.vector_programs import conversion as vector_conversion
 
 VECTORS = Path(__file__).parents[2] / "golden" / "vectors"
 
@@ -171,6 +173,79 @@ def test_conversion(vector: dict[str, Any]) -> None:
         assert not inside.all(), value
     got = outcome(program, subcase, expected)[0].view(component.bits_dtype).reshape(allowed.shape)
     assert allowed.contains(got).all()
+
+
+def is_refused(program: Program, subcase: Subcase, why: str) -> None:
+    """The reference model refuses the program for this reason; a device may have an answer."""
+    with pytest.raises(GeneratorError, match=why):
+        evaluate(program, subcase)
+
+
+def elements(allowed: ValueSet, values: list[Any]) -> np.ndarray:
+    """Whether each element of the first invocation allows its value."""
+    bits = np.broadcast_to(as_bits(values, allowed.component), allowed.bits.shape)
+    return allowed.contains(np.ascontiguousarray(bits))[0]
+
+
+@pytest.mark.parametrize("vector", vectors("cooperative_vectors.yaml", "conversions"))
+def test_input_of_a_matrix_vector_multiply(vector: dict[str, Any]) -> None:
+    program, subcase = vector_conversion(vector)
+    if "undefined" in vector:
+        is_refused(program, subcase, vector["undefined"])
+        return
+    (placed,) = evaluate(program, subcase).placed
+    assert isinstance(placed.expected, Exact)
+    assert placed.expected.bits[0, 0].tolist() == as_bits(vector["to"], placed.component).tolist()
+    also = vector.get("also", vector["to"])
+    assert elements(placed.permitted, also).all()
+    assert ("also" in vector) != isinstance(placed.permitted, Exact)
+    if "refused" in vector:
+        assert not elements(placed.permitted, vector["refused"]).any()
+    runs(program, subcase)
+
+
+@pytest.mark.parametrize("vector", vectors("cooperative_vectors.yaml", "products"))
+def test_matrix_vector_multiply(vector: dict[str, Any]) -> None:
+    program, subcase = multiply(vector)
+    if "undefined" in vector:
+        is_refused(program, subcase, vector["undefined"])
+        return
+    (placed,) = evaluate(program, subcase).placed
+    assert isinstance(placed.expected, Exact)
+    assert placed.expected.bits[:, 0].tolist() == [as_bits(vector["result"], placed.component).tolist()] * 3
+    assert ("also" in vector) != isinstance(placed.permitted, Exact)
+    for value in vector.get("also", []):
+        assert single(placed.permitted, value).all(), value
+    for value in vector.get("refused", []):
+        assert not single(placed.permitted, value).any(), value
+    runs(program, subcase)
+
+
+@pytest.mark.parametrize("vector", vectors("cooperative_vectors.yaml", "sums"))
+def test_accumulation(vector: dict[str, Any]) -> None:
+    program, subcase = accumulation(vector)
+    if "undefined" in vector:
+        is_refused(program, subcase, vector["undefined"])
+        return
+    (placed,) = evaluate(program, subcase).placed
+    assert isinstance(placed.permitted, Exact)
+    assert placed.permitted.bits[0].tolist() == as_bits(vector["after"], placed.component).tolist()
+    assert placed.offsets.min() == (0 if "a" in vector else 16)
+    runs(program, subcase)
+
+
+@pytest.mark.parametrize("vector", vectors("cooperative_vectors.yaml", "functions"))
+def test_function_of_vectors(vector: dict[str, Any]) -> None:
+    program, subcase = function_program(vector)
+    if "undefined" in vector:
+        is_refused(program, subcase, vector["undefined"])
+        return
+    (placed,) = evaluate(program, subcase).placed
+    for value in vector["allowed"]:
+        assert single(placed.expected, value).all(), value
+    for value in vector["refused"]:
+        assert not single(placed.permitted, value).any(), value
+    runs(program, subcase)
 
 
 def test_every_vector_has_a_derivation_and_requirements() -> None:

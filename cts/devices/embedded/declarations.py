@@ -11,7 +11,7 @@ from cts.devices.embedded.diagnostics import Malformed, Unsupported, Violation, 
 from cts.devices.embedded.float_modes import note_mode
 from cts.devices.embedded.limits import extent_of
 from cts.devices.embedded.ordering import MAX_INVOCATIONS
-from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, has_matrix, has_no_bytes
+from cts.devices.embedded.spirv_types import Array, MatrixType, PointerType, Struct, has_cooperative_vector, has_matrix, has_no_bytes
 from cts.devices.embedded.translation import RESULT_OPS, Translation, Words
 from cts.devices.embedded.type_declarations import declared_type
 from cts.devices.embedded.type_rules import RULES
@@ -220,6 +220,8 @@ class _Declarations:
             self._module.read_only.add(id_)
         if has_matrix(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("KHR-TYPE-05", f"a cooperative matrix in {storage.name} storage; only Function and Private may have one")
+        if has_cooperative_vector(contents) and storage not in (StorageClass.Private, StorageClass.Function):
+            raise Violation("CV-TYPE-05", f"a cooperative vector in {storage.name} storage; only Function and Private may have one")
         if has_no_bytes(contents) and storage not in (StorageClass.Private, StorageClass.Function):
             raise Violation("TA-OPQ-01", f"a tensor layout or view in {storage.name} storage, which it has no bytes for")
         self._module.variables.append((id_, storage, data, initializer))

@@ -26,13 +26,14 @@ from cts.devices.embedded.elements import MAPPINGS
 from cts.devices.embedded.faults import NO_FAULTS, Faults
 from cts.devices.embedded.instructions import handlers_with
 from cts.devices.embedded.limits import Exhausted, Limits
-from cts.devices.embedded.memory import Memory, stray_writes
+from cts.devices.embedded.matrix_layouts import MatrixLayouts, seed_of
+from cts.devices.embedded.memory import Memory, OpaqueMemory, stray_writes
 from cts.devices.embedded.pointers import BytePointer, Cell, CellPointer, DescriptorArray
 from cts.devices.embedded.profile import Profile
 from cts.devices.embedded.property_commands import ask
 from cts.devices.embedded.spirv_types import Array, size_of
 from cts.devices.embedded.translation import Handler, Translation
-from cts.devices.embedded.type_rules import RULES
+from cts.devices.embedded.type_rules import CHECKS, RULES
 from cts.devices.embedded.values import UNDEFINED
 from cts.devices.embedded.workgroup import built_in, check_built_in
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
@@ -118,7 +119,15 @@ class EmbeddedDevice:
             if pipeline is None or pipeline.kernel is not kernel:
                 subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
                 pipeline = Pipeline(
-                    kernel, subgroup_size, self._mapping, self._strict, self._limits, self._handlers, self._faults, self._tolerated
+                    kernel,
+                    subgroup_size,
+                    self._mapping,
+                    self._strict,
+                    self._limits,
+                    self._handlers,
+                    self._faults,
+                    self._tolerated,
+                    seed_of(self._description.name),
                 )
         with self._step(Step.DISPATCH):
             outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
@@ -176,12 +185,14 @@ class Pipeline:
         handlers: Mapping[Op, Handler],
         faults: Faults,
         tolerated: frozenset[str],
+        seed: int,
     ) -> None:
         self.kernel = kernel
         self._strict = strict
         self._built_in = faults.performing(built_in)
         try:
-            translation = Translation(kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults, tolerated)
+            layouts = MatrixLayouts(seed)
+            translation = Translation(kernel, subgroup_size, mapping, strict, handlers, RULES, limits, faults, tolerated, CHECKS, layouts)
         except NotSpirv as error:
             raise NotValidSpirv(f"not valid SPIR-V: {error}", error.word) from error
         except UnknownInstruction as error:
@@ -268,7 +279,11 @@ class Pipeline:
             self._begin_workgroup()
             machine.call(main, ())
         written = [(slot, memory) for slot, memory in zip(self.kernel.buffers, memories, strict=True) if slot.written]
-        return Outcome({slot.name: memory.data for slot, memory in written}, stray_writes(memories))
+        layouts = translation.matrix_layouts
+        outputs = {
+            slot.name: memory.data if slot.opaque is None else layouts.taken_out(slot.opaque, memory.data) for slot, memory in written
+        }
+        return Outcome(outputs, stray_writes(memories))
 
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
         """Return the memories of the buffers with their contents. Write their addresses to the push constants."""
@@ -278,13 +293,21 @@ class Pipeline:
         memories = []
         bound: dict[int, dict[int, BytePointer]] = {}
         for slot, contents in zip(self.kernel.buffers, dispatch.contents, strict=True):
-            base = translation.space.place(slot.bytes)
             data = contents.copy() if slot.written else contents
+            if slot.opaque is not None:
+                data = translation.matrix_layouts.put_in(slot.opaque, contents)
+            base = translation.space.place(data.size)
             robust = self.kernel.robust and slot.binding is not None
             memory = Memory(slot.name, data, "buffer", base, slot.written, strict=self._strict, robust=robust)
             memories.append(memory)
             if slot.binding is not None:
                 bound.setdefault(slot.binding, {})[slot.element] = BytePointer(memory, 0)
+            if slot.opaque is not None:
+                pitch = translation.matrix_layouts.pitch(slot.opaque)
+                memory.opaque = OpaqueMemory(slot.opaque, pitch)
+                if slot.opaque.pitch_offset is not None:
+                    at = slot.opaque.pitch_offset
+                    push_constants[at : at + 4] = np.frombuffer(pitch.to_bytes(4, "little"), np.uint8)
             if slot.address_offset is not None:
                 translation.space.add(memory)
                 push_constants[slot.address_offset : slot.address_offset + 8] = np.frombuffer(base.to_bytes(8, "little"), np.uint8)

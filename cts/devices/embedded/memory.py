@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from cts.devices.embedded.diagnostics import Violation
 from cts.devices.embedded.ordering import Clock, Kind, Manner
-from generators.kernel import StrayWrite
+from generators.kernel import OpaqueSlot, StrayWrite
 
 BASE_ALIGNMENT = 256
 """Alignment of buffers and workgroup variables, in bytes."""
 
 _GAP = 1 << 20
 _FIRST_ADDRESS = 0x7F3A_4100_0000
+
+
+@dataclass(frozen=True)
+class OpaqueMemory:
+    """What a buffer holds in a layout of the device's: ``slot.count`` matrices, ``pitch`` bytes from one to the next."""
+
+    slot: OpaqueSlot
+    pitch: int
 
 
 class Memory:
@@ -30,6 +39,7 @@ class Memory:
         strict: whether undefined behaviour raises Violation. If not, reads give zero and writes are dropped.
         robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
         stray: writes out of bounds or to read-only memory, if not strict.
+        opaque: the matrices in an optimal layout that it holds, None for none.
     """
 
     def __init__(
@@ -57,6 +67,8 @@ class Memory:
         self._writer = np.zeros(data.size, np.int64) if shadowed else None
         self._reader = np.zeros(data.size, np.int64) if shadowed else None
         self._atomic: np.ndarray | None = None
+        self._fixed: np.ndarray | None = None
+        self.opaque: OpaqueMemory | None = None
 
     @property
     def size(self) -> int:
@@ -149,6 +161,27 @@ class Memory:
             if clash.any():
                 self._reader[places[clash]] = clock.anonymous(left[clash])
 
+    def fix(self, places: np.ndarray) -> None:
+        """Note that bytes have been read as if they were NonWritable: nothing may change them while the shader runs (CV-MM-26).
+
+        Raises:
+            Violation: the shader has changed one.
+        """
+        if self._writer is None:
+            return
+        changed = self._writer[places] != 0
+        if self._atomic is not None:
+            changed |= self._atomic[places] != 0
+        if changed.any():
+            raise Violation("CV-MM-26", f"a matrix or bias in '{self.name}' that the shader has changed")
+        if self._fixed is None:
+            self._fixed = np.zeros(self.data.size, bool)
+        self._fixed[places] = True
+
+    def _check_fixed(self, places: np.ndarray | slice) -> None:
+        if self._fixed is not None and self._fixed[places].any():
+            raise Violation("CV-MM-26", f"a store to a matrix or bias in '{self.name}', which the shader uses")
+
     def record_write(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note a write of bytes; arguments as for a read.
 
@@ -157,6 +190,7 @@ class Memory:
         """
         if self._writer is None or self._reader is None:
             return
+        self._check_fixed(places)
         written, read = self._writer[places], self._reader[places]
         now = np.broadcast_to(np.asarray(records, np.int64), written.shape)
         if written.any():
@@ -178,6 +212,7 @@ class Memory:
         """
         if self._writer is None or self._reader is None:
             return
+        self._check_fixed(places)
         if self._atomic is None:
             self._atomic = np.zeros(self.data.size, np.int64)
         for before, how in ((self._writer[places], "was written by"), (self._reader[places], "was read by")):

@@ -10,17 +10,17 @@ from functools import cache
 from pathlib import Path
 
 from cts.devices.capabilities import STATED_FEATURES
-from cts.devices.device import DeviceDescription, DeviceError, MatrixRow
+from cts.devices.device import DeviceDescription, DeviceError, MatrixRow, VectorRow
 from cts.printable import quoted
 from generators.casebook.document import Element, read_document
 from generators.errors import CasebookError
-from generators.types import COMPONENT_TYPES, Scope
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
 
 PROFILES = Path(__file__).parent / "profiles"
 
 _SCOPES = {"subgroup": int(Scope.SUBGROUP), "workgroup": int(Scope.WORKGROUP)}
 _REQUIRED = ("name", "driver", "api_version", "subgroup_size", "max_workgroup_invocations", "max_shared_memory", "features", "rows")
-_OPTIONAL = ("limits", "extensions")
+_OPTIONAL = ("limits", "extensions", "vector_rows")
 _ROW_KEYS = ("scopes", "types", "a", "b", "c", "result", "saturating", "flexible", "invocations")
 
 _MOST_SUBGROUP = 128
@@ -30,6 +30,7 @@ _MOST_LIMIT = 1 << 64
 _MOST_SIZE = 1 << 16
 _DIGITS = 6
 _OPERANDS = ("a", "b", "c", "result")
+_VECTOR_TYPES = 5
 _MOST_ROWS = 100_000
 """The most rows of a profile. Real devices have some dozens, but an entry is a product of lists, which grows fast."""
 
@@ -39,7 +40,8 @@ class Profile:
     """A device to stand in for.
 
     Attributes:
-        name, driver, api_version, subgroup_size, max_workgroup_invocations, max_shared_memory, limits, rows: see DeviceDescription.
+        name, driver, api_version, subgroup_size, max_workgroup_invocations, max_shared_memory, limits, rows, vector_rows: see
+            DeviceDescription.
         features: names of the features that it has.
         extensions: names of the Vulkan extensions that it has; None for all.
     """
@@ -54,6 +56,7 @@ class Profile:
     rows: tuple[MatrixRow, ...]
     limits: Mapping[str, int] = field(default_factory=dict)
     extensions: tuple[str, ...] | None = None
+    vector_rows: tuple[VectorRow, ...] = ()
 
     @property
     def description(self) -> DeviceDescription:
@@ -70,6 +73,7 @@ class Profile:
             features={name: name in self.features for name in sorted(STATED_FEATURES | self.features)},
             limits=dict(self.limits),
             rows=self.rows,
+            vector_rows=self.vector_rows,
             extra={} if self.extensions is None else {"extensions": list(self.extensions)},
         )
 
@@ -103,6 +107,9 @@ def _profile(document: Element) -> Profile:
         rows |= dict.fromkeys(_rows(entry))
         if len(rows) > _MOST_ROWS:
             raise entry.error(f"the profile has more than {_MOST_ROWS:,} rows")
+    vector_rows: dict[VectorRow, None] = {}
+    for entry in keys["vector_rows"].items("rows") if "vector_rows" in keys else ():
+        vector_rows |= dict.fromkeys(_vector_rows(entry))
     limits = keys["limits"].entries("a mapping from limit to number") if "limits" in keys else {}
     return Profile(
         name=keys["name"].text(),
@@ -115,6 +122,7 @@ def _profile(document: Element) -> Profile:
         rows=tuple(rows),
         limits={name: value.integer(0, _MOST_LIMIT) for name, value in limits.items()},
         extensions=tuple(name.text() for name in keys["extensions"].items("extensions")) if "extensions" in keys else None,
+        vector_rows=tuple(vector_rows),
     )
 
 
@@ -166,6 +174,23 @@ def _types(entry: Element, keys: Mapping[str, Element]) -> list[tuple[str, str, 
     if math.prod(map(len, lists)) > _MOST_ROWS:
         raise entry.error(f"the lists make more than {_MOST_ROWS:,} rows")
     return [(a, b, c, result) for a, b, c, result in itertools.product(*lists)]
+
+
+def _vector_rows(entry: Element) -> list[VectorRow]:
+    """Return the rows of an entry: Input.InputInterpretation.MatrixInterpretation.BiasInterpretation.Result for each of its types."""
+    keys = entry.fields(("types",), ("transpose",))
+    transpose = keys["transpose"].flag() if "transpose" in keys else False
+    rows = []
+    for element in keys["types"].items("types like f16.f16.f16.f16.f16"):
+        names = element.text("types like f16.f16.f16.f16.f16").split(".")
+        if len(names) != _VECTOR_TYPES:
+            raise element.error(f"types {quoted(element.text())} must be five: Input, its interpretation, matrix, bias, Result")
+        input_, as_, matrix, bias, result = names
+        for name in names:
+            if name not in INTERPRETATIONS or (INTERPRETATIONS[name].packed and name != as_):
+                raise element.error(f"{quoted(name)} is not a component type there; one of {', '.join(INTERPRETATIONS)}")
+        rows.append(VectorRow(input_, as_, matrix, bias, result, transpose))
+    return rows
 
 
 def _combination(element: Element) -> tuple[str, str, str, str]:

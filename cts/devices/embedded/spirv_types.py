@@ -69,6 +69,22 @@ class Vector:
 
 
 @dataclass(frozen=True)
+class CooperativeVector(Vector):
+    """OpTypeCooperativeVectorNV: a tuple of its components, as of a vector, but without a place in memory. ``element`` is a Number."""
+
+    @property
+    def number(self) -> Number:
+        """The type of a component."""
+        assert isinstance(self.element, Number), "a declaration checks the component type"
+        return self.element
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that a load or a store accesses."""
+        return self.count * self.number.bytes
+
+
+@dataclass(frozen=True)
 class Array:
     """OpTypeArray, or OpTypeRuntimeArray where ``length`` is None: a tuple of its elements. ``stride`` in bytes."""
 
@@ -164,6 +180,8 @@ ADDRESS_BYTES = 8
 def size_of(type_: Type) -> int:
     """Return the bytes that a value of the type takes in memory; 0 for a runtime array."""
     match type_:
+        case CooperativeVector():
+            raise TypeError(f"{type_} has no place in memory")
         case Number():
             return type_.bytes
         case Bool():
@@ -221,14 +239,28 @@ def has_matrix(type_: Type) -> bool:
 
 @cache
 def has_no_bytes(type_: Type) -> bool:
-    """Return whether the type is or contains one without bytes: a cooperative matrix, a tensor layout or a tensor view."""
+    """Return whether the type is or contains one without bytes: a cooperative matrix or vector, a tensor layout or a tensor view."""
     match type_:
-        case MatrixType() | TensorLayoutType() | TensorViewType():
+        case MatrixType() | TensorLayoutType() | TensorViewType() | CooperativeVector():
             return True
         case Array() | Vector():
             return has_no_bytes(type_.element)
         case Struct():
             return any(has_no_bytes(m) for m in type_.members)
+        case _:
+            return False
+
+
+@cache
+def has_cooperative_vector(type_: Type) -> bool:
+    """Return whether the type is or contains a cooperative vector."""
+    match type_:
+        case CooperativeVector():
+            return True
+        case Array():
+            return has_cooperative_vector(type_.element)
+        case Struct():
+            return any(has_cooperative_vector(m) for m in type_.members)
         case _:
             return False
 
@@ -278,6 +310,8 @@ def type_text(type_: Type) -> str:
             return type_.component.name
         case Bool():
             return "boolean"
+        case CooperativeVector():
+            return f"cooperative vector of {type_.count} {type_text(type_.element)}"
         case Vector():
             return f"vector of {type_.count} {type_text(type_.element)}"
         case Array():

@@ -6,7 +6,7 @@ instruction and returns what executes it, a callable without arguments that give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from cts.devices.embedded.diagnostics import Malformed, NotSupported, Unsupporte
 from cts.devices.embedded.faults import Faults, replaceable
 from cts.devices.embedded.limits import Budget, Extent, Limits
 from cts.devices.embedded.machine import Function, Machine, Run
+from cts.devices.embedded.matrix_layouts import PLAIN_LAYOUTS, MatrixLayouts
 from cts.devices.embedded.memory import AddressSpace
 from cts.devices.embedded.ordering import Manner, Reach
 from cts.devices.embedded.pointers import AddressPointer
@@ -49,6 +50,9 @@ Words = tuple[int, ...]
 Handler = Callable[["Translation", Words], Run]
 Rule = Callable[["Translation", Words], None]
 """Checks the static rules of an instruction; raises Malformed, Violation or Unsupported."""
+
+Check = Callable[["Translation", Op, Words], None]
+"""Checks every instruction, before its rule."""
 
 RESULT_OPS = frozenset(op for op in Op if GRAMMAR.instructions[op].is_typed)
 
@@ -85,6 +89,7 @@ class Translation:
         capabilities: those that the module declares.
         float_modes: execution modes of float arithmetic, each with its width in bits.
         faults: how the device is wrong.
+        matrix_layouts: where the device puts the elements of matrices in optimal layouts.
     """
 
     def __init__(
@@ -98,8 +103,12 @@ class Translation:
         limits: Limits,
         faults: Faults,
         tolerated: frozenset[str] = frozenset(),
+        checks: Sequence[Check] = (),
+        matrix_layouts: MatrixLayouts = PLAIN_LAYOUTS,
     ) -> None:
         self.kernel = kernel
+        self.matrix_layouts = matrix_layouts
+        self._checks = checks
         self.mapping = mapping
         self.strict = strict
         header = read_header(kernel.spirv)
@@ -147,7 +156,7 @@ class Translation:
         self.machine.tolerated = tolerated
         self.values = self.machine.values
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
-        self.specialized[kernel.local_size_constant_id] = kernel.subgroups * subgroup_size
+        self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
         self.local_size = (1, 1, 1)
         self.first_function = 0
         self.function_instructions: list[Instruction] = []
@@ -172,6 +181,8 @@ class Translation:
         handler = self._handlers.get(op)
         if handler is None:
             raise Unsupported(f"Op{op.name}")
+        for check in self._checks:
+            check(self, op, words)
         rule = self._rules.get(op)
         if rule is not None:
             rule(self, words)

@@ -10,6 +10,7 @@ from cts.devices.embedded.limits import MAX_ELEMENTS, MAX_PARTS, Exhausted, exte
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
+    CooperativeVector,
     FunctionType,
     MatrixType,
     Number,
@@ -78,6 +79,8 @@ def declared_type(translation: Translation, op: Op, words: Words) -> Type:
             return _vector(translation, words[1], words[2])
         case Op.TypeVectorIdEXT if Capability.LongVectorEXT in translation.capabilities:
             return _vector(translation, words[1], translation.values[words[2]])
+        case Op.TypeCooperativeVectorNV if Capability.CooperativeVectorNV in translation.capabilities:
+            return _cooperative_vector(translation, words)
         case Op.TypeMatrix:
             return _columns(translation.types[words[1]], words[2])
         case Op.TypeArray | Op.TypeRuntimeArray:
@@ -139,6 +142,19 @@ def _vector(translation: Translation, element_id: int, count: Any) -> Vector:
         raise Malformed(f"a vector of {type_text(element)}")
     need(count.__class__ is int and 2 <= count <= MAX_PARTS, f"a vector of {count} components")
     return Vector(element, count)
+
+
+def _cooperative_vector(translation: Translation, words: Words) -> CooperativeVector:
+    component, count = translation.types[words[1]], translation.values[words[2]]
+    if not isinstance(component, Number):
+        raise Violation("CV-TYPE-01", f"a cooperative vector of {type_text(component)}")
+    length_type = translation.type_of[words[2]]
+    if not isinstance(length_type, Number) or length_type.is_float or length_type.bits != 32 or count.__class__ is not int:
+        raise Violation("CV-TYPE-02", "the number of components of a cooperative vector must be a 32-bit integer constant")
+    if count < 1:
+        raise Violation("CV-TYPE-02", "a cooperative vector without components")
+    need(count <= MAX_PARTS, f"a cooperative vector of {count} components")
+    return CooperativeVector(component, count)
 
 
 def _columns(column: Type, count: int) -> Array:

@@ -174,7 +174,7 @@ class Pipelines:
 
     def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:
         constants = [(constant.constant_id, constant.component.bytes, constant.value) for constant in kernel.specialization]
-        size_x = kernel.subgroups * (kernel.required_subgroup_size or self._subgroup_size)
+        size_x = kernel.local_size_x(kernel.required_subgroup_size or self._subgroup_size)
         constants.append((kernel.local_size_constant_id, 4, size_x))
         entries = load().ffi.new("VkSpecializationMapEntry[]", len(constants))
         data = bytearray()

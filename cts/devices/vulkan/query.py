@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cts.devices.capabilities import STATED_FEATURES
-from cts.devices.device import DeviceDescription, DeviceError, DriverRefused, MatrixRow
+from cts.devices.device import DeviceDescription, DeviceError, DriverRefused, MatrixRow, VectorRow
 from cts.devices.vulkan.api import CData, address, load, text
 from cts.devices.vulkan.instance import API_VERSION, Instance, split_version
 from cts.devices.vulkan.lists import enumerate_all, told
@@ -97,7 +97,6 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         "vendor_id": basic.vendorID,
         "device_id": basic.deviceID,
         "extensions": sorted({s.extension for s in features.nodes if s.extension}),
-        "vector_rows": _vector_rows(instance, handle, extensions) if stated.get("cooperativeVector") else [],
     }
     description = DeviceDescription(
         name=text(basic.deviceName),
@@ -112,6 +111,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         limits=limits,
         rows=_matrix_rows(instance, handle, stated),
         extra=extra,
+        vector_rows=_vector_rows(instance, handle, extensions) if stated.get("cooperativeVector") else (),
     )
     return PhysicalDevice(handle, index, description, extensions, version, features, core)
 
@@ -202,22 +202,22 @@ def _components(row: CData) -> tuple[str, str, str, str]:
     return _component(row.AType), _component(row.BType), _component(row.CType), _component(row.ResultType)
 
 
-def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) -> list[dict[str, Any]]:
+def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) -> tuple[VectorRow, ...]:
     if "VK_NV_cooperative_vector" not in extensions:
-        return []
+        return ()
     type_ = "VkCooperativeVectorPropertiesNV"
     found = _ask(instance, handle, "vkGetPhysicalDeviceCooperativeVectorPropertiesNV", type_, supplement(), STRUCTURE_TYPES[type_])
-    return [
-        {
-            "input": _component(p.inputType),
-            "input_interpretation": _component(p.inputInterpretation),
-            "matrix_interpretation": _component(p.matrixInterpretation),
-            "bias_interpretation": _component(p.biasInterpretation),
-            "result": _component(p.resultType),
-            "transpose": bool(p.transpose),
-        }
+    return tuple(
+        VectorRow(
+            _component(p.inputType),
+            _component(p.inputInterpretation),
+            _component(p.matrixInterpretation),
+            _component(p.biasInterpretation),
+            _component(p.resultType),
+            bool(p.transpose),
+        )
         for p in found
-    ]
+    )
 
 
 def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any, s_type: int) -> list[CData]:

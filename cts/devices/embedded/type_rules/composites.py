@@ -7,7 +7,18 @@ from types import MappingProxyType
 
 from cts.devices.embedded.diagnostics import need
 from cts.devices.embedded.shapes import Kind, alike, kind_of
-from cts.devices.embedded.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, Void, constituent_type, type_text
+from cts.devices.embedded.spirv_types import (
+    Array,
+    CooperativeVector,
+    MatrixType,
+    Number,
+    Struct,
+    Type,
+    Vector,
+    Void,
+    constituent_type,
+    type_text,
+)
 from cts.devices.embedded.translation import Rule, Translation, Words
 from generators.spirv.enumerants import Op
 
@@ -17,6 +28,8 @@ def _construct(translation: Translation, words: Words) -> None:
     match type_:
         case MatrixType():
             return
+        case CooperativeVector():
+            fits = len(operands) == type_.count and all(p == type_.element for p in operands)
         case Vector():
             parts = [p.element if isinstance(p, Vector) else p for p in operands]
             count = sum(p.count if isinstance(p, Vector) else 1 for p in operands)

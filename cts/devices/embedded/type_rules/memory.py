@@ -10,6 +10,7 @@ from cts.devices.embedded.shapes import CELL_STORAGE, FLOAT, INT, NUMBER, SHARED
 from cts.devices.embedded.spirv_types import (
     Array,
     Bool,
+    CooperativeVector,
     FunctionType,
     MatrixType,
     Number,
@@ -50,6 +51,8 @@ def _in_bytes(type_: Type) -> None:
     match type_:
         case Array() if type_.length is None:
             raise Malformed("a whole runtime array is accessed")
+        case CooperativeVector():
+            raise Violation("CV-TYPE-05", "a cooperative vector in memory that has bytes")
         case Array() | Vector():
             _in_bytes(type_.element)
         case Struct():
@@ -211,6 +214,10 @@ def _matrix_store(translation: Translation, words: Words) -> None:
     _pointer(translation, words[0])
 
 
+def _multiply(translation: Translation, words: Words) -> None:
+    _pointer(translation, words[4], "the matrix")
+
+
 _ATOMIC_INTS = (
     *(Op.AtomicIAdd, Op.AtomicISub, Op.AtomicAnd, Op.AtomicOr, Op.AtomicXor),
     *(Op.AtomicUMin, Op.AtomicUMax, Op.AtomicSMin, Op.AtomicSMax),
@@ -245,6 +252,12 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
         Op.CooperativeMatrixStoreKHR: _matrix_store,
         Op.CooperativeMatrixLoadTensorNV: _matrix_access,
         Op.CooperativeMatrixStoreTensorNV: _matrix_store,
+        Op.CooperativeVectorLoadNV: _matrix_access,
+        Op.CooperativeVectorStoreNV: _matrix_store,
+        Op.CooperativeVectorOuterProductAccumulateNV: _matrix_store,
+        Op.CooperativeVectorReduceSumAccumulateNV: _matrix_store,
+        Op.CooperativeVectorMatrixMulNV: _multiply,
+        Op.CooperativeVectorMatrixMulAddNV: _multiply,
     }
 )
 """By opcode."""

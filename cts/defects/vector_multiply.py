@@ -1,0 +1,330 @@
+"""Defects of matrix-vector multiplies: another input, matrix or bias than the instruction names, or another sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.evaluation import Substitute
+from cts.defects.vectors import Bend, bent, in_elements, of_first, zero
+from cts.reference.cooperative_vector_matmul import (
+    Operands,
+    limits,
+    loaded_bias,
+    matrix_offsets,
+    multiplied,
+    operands_of,
+    unpacked,
+)
+from cts.reference.state import State
+from cts.reference.values import MatrixValue, reshaped
+from generators.errors import GeneratorError
+from generators.numerics.formats import integers, values
+from generators.program.conversion import is_float8
+from generators.program.cooperative_vector_matmul import (
+    BiasInMemory,
+    CooperativeVectorMatMul,
+    MatrixInMemory,
+    interpretation_value,
+    transposes,
+    vector_layout_value,
+)
+from generators.program.program import Program
+from generators.program.values import extent
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, MatrixOperands, VectorMatrixLayout
+
+Change = Callable[[State, CooperativeVectorMatMul, Operands], Operands]
+"""From what a multiply takes to what a device takes in its place."""
+
+
+def _with(change: Change) -> Substitute:
+    """Return the multiply of other operands."""
+
+    def step(state: State, operation: CooperativeVectorMatMul) -> None:
+        operands = change(state, operation, operands_of(state, operation))
+        value = multiplied(replace(operands, wide=None))
+        state.matrices[operation.result.name] = replace(value, permitted=None)
+
+    return step
+
+
+def _of_other(change: Callable[[State, CooperativeVectorMatMul], CooperativeVectorMatMul]) -> Substitute:
+    """Return the multiply that another instruction asks for."""
+
+    def step(state: State, operation: CooperativeVectorMatMul) -> None:
+        value = multiplied(replace(operands_of(state, change(state, operation)), wide=None))
+        state.matrices[operation.result.name] = replace(value, permitted=None)
+
+    return step
+
+
+# The input
+
+
+def _numbers(state: State, operation: CooperativeVectorMatMul) -> np.ndarray:
+    """Return the numbers of the input before any conversion, (invocations, components): float64, or Python's integers."""
+    value = state.matrices[operation.input.name]
+    if value.component.is_float:
+        return np.asarray(values(value.bits, value.component)[:, 0])
+    return np.asarray(integers(value.bits, value.component, _is_signed(operation))[:, 0].astype(object))
+
+
+def _is_signed(operation: CooperativeVectorMatMul) -> bool:
+    return bool((operation.operands or MatrixOperands.NONE) & MatrixOperands.B_SIGNED)
+
+
+def _as_integers(whole: np.ndarray, component: ComponentType) -> MatrixValue:
+    """Return Python's integers, (invocations, K), as a column of an integer type, of which they lose the high bits."""
+    bits = np.array([int(one) % (1 << component.bits) for one in whole.flat], object).reshape(whole.shape)
+    return MatrixValue(component, bits.astype(component.bits_dtype)[:, :, None])
+
+
+def _rounded(rounding: Callable[[np.ndarray], np.ndarray]) -> Change:
+    """Return the conversion of floats to integers with another rounding."""
+
+    def change(state: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
+        component = operands.vector.component
+        low, high = limits(component)
+        whole = np.clip(rounding(_numbers(state, operation)), low, high)
+        return replace(operands, vector=_as_integers(whole, component))
+
+    return change
+
+
+def _half_away(numbers: np.ndarray) -> np.ndarray:
+    return np.asarray(np.copysign(np.floor(np.abs(numbers) + 0.5), numbers))
+
+
+def _wrapped(state: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    """Convert without saturation."""
+    numbers = _numbers(state, operation)
+    whole = np.rint(numbers) if state.matrices[operation.input.name].component.is_float else numbers
+    return replace(operands, vector=_as_integers(whole, operands.vector.component))
+
+
+def _not_converted(state: State, operation: CooperativeVectorMatMul) -> None:
+    """Multiply by the numbers of the input as they are, and round the sum toward zero."""
+    operands = operands_of(state, operation)
+    matrix = integers(operands.matrix.bits, operands.matrix.component, operands.matrix.component.is_signed).astype(object)
+    bias = integers(operands.bias.bits, operands.bias.component, operands.bias.component.is_signed)[:, :, 0].astype(object)
+    numbers = _numbers(state, operation)
+    # Sums of float64 and of Python's integers: both exact for inputs as cases have them.
+    sums = np.array([[sum(a * b for a, b in zip(row, x, strict=True)) for row in m] for m, x in zip(matrix, numbers, strict=True)], object)
+    bits = np.array([int(one) % (1 << operands.result.bits) for one in (sums + bias).flat], object)
+    shape = (len(numbers), 1, matrix.shape[1])
+    state.matrices[operation.result.name] = MatrixValue(operands.result, bits.astype(operands.result.bits_dtype).reshape(shape))
+
+
+def _high_bits_first(state: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    value = state.matrices[operation.input.name]
+    swapped = MatrixValue(value.component, value.bits.byteswap())
+    interpretation, columns = interpretation_value(operation.interpretation), extent(operation.columns)
+    column = reshaped(unpacked(swapped, interpretation, columns), operands.vector.bits.shape)
+    return replace(operands, vector=column)
+
+
+def _other_sign(component: ComponentType) -> ComponentType:
+    return COMPONENT_TYPES[f"{'u' if component.is_signed else 's'}{component.bits}"]
+
+
+def _packed_by_other_sign(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    return replace(operands, vector=replace(operands.vector, component=_other_sign(operands.vector.component)))
+
+
+def _matrix_by_other_sign(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    return replace(operands, matrix=replace(operands.matrix, component=_other_sign(operands.matrix.component)))
+
+
+def _flag_inverted(_: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
+    return replace(operation, operands=(operation.operands or MatrixOperands.NONE) ^ MatrixOperands.B_SIGNED)
+
+
+def _beyond_columns(state: State, operation: CooperativeVectorMatMul) -> None:
+    """Multiply by whole components of a packed input, and by what follows the elements of each row in memory."""
+    interpretation = interpretation_value(operation.interpretation)
+    columns = -(-extent(operation.columns) // 4) * 4
+
+    def matrix(state: State, given: MatrixInMemory, rows: int, _: int) -> MatrixValue:
+        component = interpretation_value(given.interpretation).component
+        offsets = matrix_offsets(state, given, rows, columns, vector_layout_value(given.layout))
+        return MatrixValue(component, state.memories[given.array.name].load(offsets, component))
+
+    operands = operands_of(state, operation, matrix=matrix)
+    vector = unpacked(state.matrices[operation.input.name], interpretation, columns)
+    column = reshaped(vector, (len(vector.bits), columns, 1))
+    state.matrices[operation.result.name] = multiplied(replace(operands, vector=column))
+
+
+# The matrix and the bias
+
+
+def _moved_matrix(bend: Bend) -> Substitute:
+    def change(state: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
+        return replace(operation, matrix=replace(operation.matrix, offset=bent(state, operation.matrix.offset, bend)))
+
+    return _of_other(change)
+
+
+def _matrix_in_elements(state: State, operation: CooperativeVectorMatMul) -> None:
+    _moved_matrix(in_elements(operation.matrix.array))(state, operation)
+
+
+def _moved_bias(bend: Bend) -> Substitute:
+    def change(state: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
+        assert operation.bias is not None, "only a bias that is there is moved"
+        return replace(operation, bias=replace(operation.bias, offset=bent(state, operation.bias.offset, bend)))
+
+    return _of_other(change)
+
+
+def _bias_in_elements(state: State, operation: CooperativeVectorMatMul) -> None:
+    assert operation.bias is not None, "only a bias that is there is moved"
+    _moved_bias(in_elements(operation.bias.array))(state, operation)
+
+
+def _other_layout(_: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
+    layout = VectorMatrixLayout(1 - vector_layout_value(operation.matrix.layout))
+    return replace(operation, matrix=replace(operation.matrix, layout=layout))
+
+
+def _tight(state: State, operation: CooperativeVectorMatMul) -> None:
+    """Ignore the stride: rows (columns) follow each other."""
+
+    def matrix(state: State, given: MatrixInMemory, rows: int, columns: int) -> MatrixValue:
+        component, layout = interpretation_value(given.interpretation).component, vector_layout_value(given.layout)
+        first = state.scalar(given.offset).astype(np.int64)
+        shape = (rows, columns) if layout is VectorMatrixLayout.ROW_MAJOR else (columns, rows)
+        places = np.arange(rows * columns, dtype=np.int64).reshape(shape) * component.bytes
+        offsets = first[:, None, None] + (places if layout is VectorMatrixLayout.ROW_MAJOR else places.T)
+        return MatrixValue(component, state.memories[given.array.name].load(offsets, component))
+
+    state.matrices[operation.result.name] = replace(multiplied(operands_of(state, operation, matrix=matrix)), permitted=None)
+
+
+def _transposed_otherwise(_: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    """Take the elements of an optimal layout without the transposition that is asked for, or with one that is not."""
+    bits = operands.matrix.bits
+    count, rows, columns = bits.shape
+    if transposes(operation.matrix.transpose):
+        stored = np.ascontiguousarray(bits.transpose(0, 2, 1)).reshape(count, rows, columns)
+    else:
+        stored = np.ascontiguousarray(bits.reshape(count, columns, rows).transpose(0, 2, 1))
+    return replace(operands, matrix=replace(operands.matrix, bits=stored))
+
+
+def _without_bias(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    return replace(operands, bias=MatrixValue(operands.result, np.zeros(operands.bias.bits.shape, operands.result.bits_dtype)))
+
+
+def _bias_as(name: str) -> Substitute:
+    """Return the multiply with a bias that is read as numbers of another type."""
+
+    def step(state: State, operation: CooperativeVectorMatMul) -> None:
+        def bias(state: State, given: BiasInMemory, rows: int) -> MatrixValue:
+            read = loaded_bias(state, replace(given, interpretation=INTERPRETATIONS[name]), rows)
+            if not read.component.is_float or np.isfinite(values(read.bits, read.component)).all():
+                return read
+            raise GeneratorError("a bias that is read as another type is not finite")
+
+        value = multiplied(replace(operands_of(state, operation, bias=bias), wide=None))
+        state.matrices[operation.result.name] = replace(value, permitted=None)
+
+    return step
+
+
+def _of_first_row(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+    bits = np.broadcast_to(operands.matrix.bits[:, :1], operands.matrix.bits.shape)
+    return replace(operands, matrix=replace(operands.matrix, bits=bits))
+
+
+# The sum
+
+
+def _saturated(state: State, operation: CooperativeVectorMatMul) -> None:
+    """Clamp the sum to the range of the result, as its type has it."""
+    operands = operands_of(state, operation)
+    sides = (operands.matrix, operands.vector, operands.bias)
+    matrix, vector, bias = (integers(one.bits, one.component, one.component.is_signed).astype(object) for one in sides)
+    low, high = limits(operands.result)
+    clamped = np.clip(matrix @ vector + bias, low, high) % (1 << operands.result.bits)
+    bits = clamped.astype(operands.result.bits_dtype).reshape(len(clamped), 1, -1)
+    state.matrices[operation.result.name] = MatrixValue(operands.result, bits)
+
+
+def _result(operation: CooperativeVectorMatMul) -> str:
+    return operation.result.name
+
+
+def _input_type(operation: CooperativeVectorMatMul) -> ComponentType:
+    return operation.input.type.component
+
+
+def _target(operation: CooperativeVectorMatMul) -> ComponentType:
+    return interpretation_value(operation.interpretation).component
+
+
+def vector_multiply_defects(program: Program) -> Iterator[Defect]:
+    """Defects of the matrix-vector multiplies in ``program``."""
+    products = every(program.operations, CooperativeVectorMatMul)
+
+    def of(chosen: Sequence[CooperativeVectorMatMul], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
+        return each_and_all(chosen, f"vector_multiply.{name}", "product", _result, step, None, **kinds)
+
+    packed = [o for o in products if interpretation_value(o.interpretation).packed]
+    plain = [o for o in products if o not in packed and _input_type(o) is not _target(o)]
+    narrowed = [o for o in plain if not _target(o).is_float]
+    from_floats = [o for o in narrowed if _input_type(o).is_float]
+    yield from of(narrowed, "input_not_converted", _not_converted)
+    yield from of(narrowed, "input_wraps", _with(_wrapped))
+    for rounding, function in (("toward zero", np.trunc), ("down", np.floor), ("half away from zero", _half_away)):
+        yield from of(from_floats, "input_rounded", _with(_rounded(function)), rounding=rounding)
+    yield from of([o for o in plain if not _input_type(o).is_float], "input_sign_flag_inverted", _of_other(_flag_inverted))
+    yield from of(packed, "packed_high_bits_first", _with(_high_bits_first))
+    yield from of(packed, "packed_by_other_sign", _with(_packed_by_other_sign))
+    linear = [o for o in products if not vector_layout_value(o.matrix.layout).is_optimal]
+    yield from of([o for o in packed if o in linear and extent(o.columns) % 4], "beyond_columns", _beyond_columns)
+    yield from _of_memory(products, linear, of)
+    yield from of([o for o in products if not o.result.type.component.is_float], "sum_saturates", _saturated)
+
+
+def _of_memory(
+    products: Sequence[CooperativeVectorMatMul], linear: Sequence[CooperativeVectorMatMul], of: Callable[..., Iterator[Defect]]
+) -> Iterator[Defect]:
+    """Yield defects of the matrix and the bias.
+
+    Args:
+        products: all multiplies.
+        linear: those in which rows or columns are contiguous.
+        of: makes defects.
+    """
+    whole = [o for o in products if not interpretation_value(o.matrix.interpretation).component.is_float]
+    yield from of(whole, "matrix_by_other_sign", _with(_matrix_by_other_sign))
+    yield from of([o for o in linear if o.matrix.array.pointee.bytes > 1], "matrix_offset_in_elements", _matrix_in_elements)
+    yield from of(products, "matrix_offset_ignored", _moved_matrix(zero))
+    yield from of(products, "matrix_of_first_invocation", _moved_matrix(of_first))
+    yield from of(linear, "layout_swapped", _of_other(_other_layout))
+    yield from of(linear, "stride_ignored", _tight)
+    optimal = [o for o in products if o not in linear and min(extent(o.rows), extent(o.columns)) > 1]
+    transposed = [o for o in optimal if transposes(o.matrix.transpose)]
+    yield from of(transposed, "transposition_ignored", _with(_transposed_otherwise))
+    yield from of([o for o in optimal if o not in transposed], "transposition_added", _with(_transposed_otherwise))
+    yield from of([o for o in products if extent(o.rows) > 1], "one_row", _with(_of_first_row))
+    biased = [o for o in products if o.bias is not None]
+    yield from of(biased, "bias_dropped", _with(_without_bias))
+    yield from of([o for o in biased if o.bias and o.bias.array.pointee.bytes > 1], "bias_offset_in_elements", _bias_in_elements)
+    yield from of(biased, "bias_offset_ignored", _moved_bias(zero))
+    yield from of(biased, "bias_of_first_invocation", _moved_bias(of_first))
+    for name in ("f16", "f32", "s8", "u8", "s32"):
+        others = [o for o in biased if o.bias and _may_be_read_as(o, COMPONENT_TYPES[name])]
+        yield from of(others, "bias_of_other_type", _bias_as(name), type=name)
+
+
+def _may_be_read_as(operation: CooperativeVectorMatMul, other: ComponentType) -> bool:
+    """Return whether a device may take ``other``, a type of the matrix or the result, for that of the bias."""
+    assert operation.bias is not None, "of a bias that is there"
+    own = interpretation_value(operation.bias.interpretation).component
+    read = (interpretation_value(operation.matrix.interpretation).component, operation.result.type.component)
+    return other in read and other is not own and other.bits != own.bits and not is_float8(other) and other.is_float == own.is_float

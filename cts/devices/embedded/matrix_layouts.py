@@ -1,0 +1,108 @@
+"""The optimal layouts of this device: where the elements of a matrix are, which no shader knows (Vulkan, "Cooperative Vectors").
+
+Both layouts cut a matrix into tiles, which are whole: elements beyond the matrix are padding. The tiles are not in order, nor are the
+elements of a tile, and which order it is depends on the profile. So code that takes such a matrix for a row-major one, or for one of
+another layout, shape or component size, finds other elements.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from generators.kernel import OpaqueSlot
+from generators.types import VectorMatrixLayout
+
+_ALIGNMENT = 64
+"""Bytes of which the size of a matrix is a multiple, and its place (VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
+
+_TILES = {VectorMatrixLayout.INFERENCING_OPTIMAL: (8, 32), VectorMatrixLayout.TRAINING_OPTIMAL: (16, 64)}
+"""Rows of a tile, and bytes of one of its rows."""
+
+
+def seed_of(name: str) -> int:
+    """Return a number that depends on the name of a profile alone."""
+    return zlib.crc32(name.encode())
+
+
+@dataclass(frozen=True)
+class MatrixLayouts:
+    """The layouts of a device with one profile: ``seed`` says in which order they have tiles and elements."""
+
+    seed: int
+
+    def size(self, layout: VectorMatrixLayout, rows: int, columns: int, element: int) -> int:
+        """Return the bytes of a matrix of elements of ``element`` bytes."""
+        tile_rows, tile_columns = _tile(layout, element)
+        tiles = -(-rows // tile_rows) * -(-columns // tile_columns)
+        return tiles * tile_rows * tile_columns * element
+
+    def offsets(self, layout: VectorMatrixLayout, rows: int, columns: int, element: int) -> np.ndarray:
+        """Return the byte at which each element begins, int64 of shape (rows, columns)."""
+        return _offsets(self.seed, layout, rows, columns, element)
+
+    def pitch(self, slot: OpaqueSlot) -> int:
+        """Return the bytes from a matrix of an array to the next."""
+        size = self.size(slot.layout, slot.rows, slot.columns, slot.component.bytes)
+        return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+    def put_in(self, slot: OpaqueSlot, elements: np.ndarray) -> np.ndarray:
+        """Return the bytes of an array of matrices. Padding is zero.
+
+        Args:
+            slot: which matrices.
+            elements: uint8, each matrix row-major and without padding, one after another.
+        """
+        contents = np.zeros(slot.count * self.pitch(slot), np.uint8)
+        contents[self._places(slot)] = elements.reshape(-1, slot.component.bytes)
+        return contents
+
+    def taken_out(self, slot: OpaqueSlot, contents: np.ndarray) -> np.ndarray:
+        """Return the elements of an array of matrices, as ``put_in`` takes them."""
+        elements: np.ndarray = contents[self._places(slot)]
+        return elements.reshape(-1)
+
+    def _places(self, slot: OpaqueSlot) -> np.ndarray:
+        """The bytes of each element, (elements of all matrices, bytes of one)."""
+        within = self.offsets(slot.layout, slot.rows, slot.columns, slot.component.bytes).reshape(-1)
+        first = np.arange(slot.count)[:, None] * self.pitch(slot) + within
+        places: np.ndarray = first.reshape(-1, 1) + np.arange(slot.component.bytes)
+        return places
+
+
+PLAIN_LAYOUTS = MatrixLayouts(0)
+
+
+def _tile(layout: VectorMatrixLayout, element: int) -> tuple[int, int]:
+    rows, row_bytes = _TILES[layout]
+    return rows, row_bytes // element
+
+
+@lru_cache(maxsize=256)
+def _offsets(seed: int, layout: VectorMatrixLayout, rows: int, columns: int, element: int) -> np.ndarray:
+    tile_rows, tile_columns = _tile(layout, element)
+    down, across = -(-rows // tile_rows), -(-columns // tile_columns)
+    row, column = np.arange(rows)[:, None], np.arange(columns)[None, :]
+    tile = (column // tile_columns) * down + row // tile_rows
+    inside_row, inside_column = row % tile_rows, column % tile_columns
+    if layout is VectorMatrixLayout.INFERENCING_OPTIMAL:
+        inside = inside_column * tile_rows + (inside_row ^ (inside_column % tile_rows))
+    else:
+        inside = inside_row * tile_columns + (inside_column + 3 * inside_row) % tile_columns
+    count, capacity = down * across, tile_rows * tile_columns
+    inside = _permuted(inside, capacity, seed >> 8)
+    result: np.ndarray = (_permuted(tile, count, seed) * capacity + inside) * element
+    return result
+
+
+def _permuted(number: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Return numbers below ``count`` in another order."""
+    step = seed % count | 1
+    while math.gcd(step, count) > 1:
+        step += 2
+    result: np.ndarray = (number * step + seed) % count
+    return result

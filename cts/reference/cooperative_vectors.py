@@ -1,0 +1,188 @@
+"""Cooperative vectors of single invocations: loads and stores, values that are made, and components at a run-time index (CV-LD-*, CV-ST-*,
+CV-COMP-*).
+
+The value of a vector in the model is a MatrixValue of one row: (invocations, 1, components).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cts.reference.components import extracted, inserted
+from cts.reference.float_controls import moved
+from cts.reference.memory import Memory, stored
+from cts.reference.state import State
+from cts.reference.values import MatrixValue, UndefinedMatrix, reshaped
+from generators.errors import GeneratorError
+from generators.program.cooperative_vectors import (
+    VECTOR_ALIGNMENT,
+    CooperativeVectorConstant,
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorLoad,
+    CooperativeVectorNull,
+    CooperativeVectorSplat,
+    CooperativeVectorStore,
+    CooperativeVectorUndefined,
+)
+from generators.program.memory import Array
+from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue
+
+
+def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int, what: str) -> np.ndarray:
+    """Return where something begins that an instruction finds by a byte offset, from the start of ``array``: int64, (invocations,).
+
+    The offset counts bytes, whatever the array's pointee and ArrayStride are (CV-LD-01 to CV-LD-03).
+
+    Args:
+        alignment: bytes of which each offset must be a multiple.
+        what: the thing, for the message.
+
+    Raises:
+        GeneratorError: an offset is not aligned, or negative.
+    """
+    bits = state.scalar(offset)
+    signed = offset.type.is_signed and bool((bits >> np.uint64(offset.type.bits - 1)).any())
+    if signed:
+        raise GeneratorError(f"{what} is at a negative byte of array {array.name}; give an offset that is inside")
+    if (bits % np.uint64(alignment)).any():
+        raise GeneratorError(f"{what} is at a byte of array {array.name} that is not a multiple of {alignment}; align it")
+    return bits.astype(np.int64)
+
+
+def check_inside(memory: Memory, ends: np.ndarray, what: str) -> None:
+    """Refuse what leaves its array.
+
+    Args:
+        ends: the byte after the last one of each, from the start of the array.
+        what: the thing, for the message.
+
+    Raises:
+        GeneratorError: an end is beyond the array's.
+    """
+    if ends.size and ends.max() > memory.array.bytes:
+        array = memory.array
+        memory.outside(f"{what} ends at byte {int(ends.max())} of array {array.name}, which has {array.bytes}; make the array longer")
+
+
+def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: ScalarValue, name: str) -> tuple[Memory, np.ndarray]:
+    """Return the memory and the byte offset of each component in it, int64, (invocations, 1, components).
+
+    Raises:
+        GeneratorError: they leave the array, or the array has matrices in a layout of the device's.
+    """
+    if array.opaque is not None:
+        raise GeneratorError(f"vector {name} is in {array.name}, whose bytes the device decides; use an array without opaque matrices")
+    memory = state.memories[array.name]
+    first = byte_offsets(state, array, offset, VECTOR_ALIGNMENT, f"vector {name}")
+    check_inside(memory, first + type_.bytes, f"vector {name}")
+    if memory.copies > 1:
+        first = first + state.copies(memory)
+    return memory, first[:, None, None] + np.arange(type_.count, dtype=np.int64) * type_.component.bytes
+
+
+def load(state: State, operation: CooperativeVectorLoad) -> None:
+    """Load consecutive components from a byte offset on (CV-LD-01)."""
+    type_ = operation.result.type
+    memory, offsets = _elements(state, type_, operation.array, operation.offset, operation.result.name)
+    value = MatrixValue(type_.component, memory.load(offsets, type_.component))
+    state.matrices[operation.result.name] = moved(state, value)
+
+
+def store(state: State, operation: CooperativeVectorStore) -> None:
+    """Write the components, and nothing after them (CV-ST-01).
+
+    Raises:
+        GeneratorError: it leaves the array, or vectors of two invocations overlap.
+    """
+    vector = operation.vector
+    memory, offsets = _elements(state, vector.type, operation.array, operation.offset, vector.name)
+    store_rows(state, memory, state.matrices[vector.name], offsets, vector.name)
+
+
+def store_rows(state: State, memory: Memory, value: MatrixValue, offsets: np.ndarray, name: str) -> None:
+    """Write a vector of each invocation; ``offsets`` are those of its components, (invocations, 1, components)."""
+    lanes = state.instances
+    expectation = stored(value.expectation(), "CV-ST-01")
+    if np.array_equal(lanes, np.arange(len(lanes))):
+        memory.store(offsets, expectation, name)
+        return
+    # Only some invocations store: each element says whose it is.
+    count = offsets.shape[2]
+    cells = np.stack([np.repeat(lanes, count), np.zeros(lanes.size * count, np.int64), np.tile(np.arange(count), lanes.size)], axis=-1)
+    row = stored(reshaped(value, (1, 1, -1)).expectation(), "CV-ST-01")
+    memory.store(offsets.reshape(1, 1, -1), row, name, cells, (int(lanes.max()) + 1, 1, count))
+
+
+def _filled(state: State, type_: CooperativeVectorType, values: np.ndarray) -> MatrixValue:
+    """Return vectors whose components are ``values``, uint64, that broadcast to (invocations, 1, components)."""
+    bits = values.astype(type_.component.bits_dtype)
+    return MatrixValue(type_.component, np.broadcast_to(bits, (len(state.instances), 1, type_.count)))
+
+
+def splat(state: State, operation: CooperativeVectorSplat) -> None:
+    """Make every component the one constituent (CV-COMP-04)."""
+    result, value = operation.result, operation.value
+    _check_component(result, value)
+    made = _filled(state, result.type, state.scalar(value)[:, None, None])
+    state.matrices[result.name] = made
+
+
+def constant(state: State, operation: CooperativeVectorConstant) -> None:
+    """Make the constant, as it is specialized (CV-COMP-01)."""
+    state.matrices[operation.result.name] = constant_vector(state, operation)
+
+
+def constant_vector(state: State, operation: CooperativeVectorConstant) -> MatrixValue:
+    """Return the vector of the constituents: one for each component, or one for all of them if it is replicated.
+
+    Raises:
+        GeneratorError: they are as many as neither, or of another type.
+    """
+    type_, values = operation.result.type, operation.values
+    if len(values) != (1 if operation.replicated else type_.count):
+        raise GeneratorError(f"{operation.result.name} has {type_.count} components and {len(values)} constituents; give one for each")
+    for value in values:
+        _check_component(operation.result, value)
+    return _filled(state, type_, np.array([state.operand(value) for value in values], np.uint64))
+
+
+def null(state: State, operation: CooperativeVectorNull) -> None:
+    """Make a vector of zeros."""
+    state.matrices[operation.result.name] = null_vector(state, operation.result.type)
+
+
+def null_vector(state: State, type_: CooperativeVectorType) -> MatrixValue:
+    """Return a vector of zeros, of floats the positive one."""
+    return _filled(state, type_, np.zeros(1, np.uint64))
+
+
+def undefined(state: State, operation: CooperativeVectorUndefined) -> None:
+    """Make a vector that has no value at all."""
+    state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)
+
+
+def extract(state: State, operation: CooperativeVectorExtract) -> None:
+    """Take the component that each invocation's index names (CV-COMP-02).
+
+    Raises:
+        GeneratorError: there is no such component, or it has several allowed values.
+    """
+    at = state.scalar(operation.index).astype(np.int64)
+    state.scalars[operation.result.name] = extracted(state.matrices[operation.vector.name], at)
+
+
+def insert(state: State, operation: CooperativeVectorInsert) -> None:
+    """Replace the component that each invocation's index names, and leave the vector that it is taken from as it is (CV-COMP-02).
+
+    Raises:
+        GeneratorError: there is no such component, or the vector has a range of allowed values.
+    """
+    _check_component(operation.result, operation.part)
+    at = state.scalar(operation.index).astype(np.int64)
+    state.matrices[operation.result.name] = inserted(state.matrices[operation.vector.name], at, state.scalar(operation.part))
+
+
+def _check_component(vector: CooperativeVector, value: ScalarValue) -> None:
+    if value.type is not vector.type.component:
+        raise GeneratorError(f"{vector.name} of {vector.type.component} is made of a {value.type}; use one type (CV-COMP-01)")

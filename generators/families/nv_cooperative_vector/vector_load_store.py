@@ -1,0 +1,253 @@
+"""vector_load_store: each invocation moves a vector of its own, and every byte must land where the offset says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from generators.inputs.patterns import Pattern, pattern_bits
+from generators.layouts.placement import PointeeName, fills, pointee_of, stage_in, stage_out
+from generators.layouts.vector_arrays import VectorArray
+from generators.operands.run_time import run_time_operands
+from generators.parameters.declaration import parameter
+from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
+from generators.program.builder import ProgramBuilder
+from generators.program.built import Built
+from generators.program.control_flow import Carried, Condition, Exit
+from generators.program.load_store import MemoryOperand
+from generators.program.memory import Array, Pointee
+from generators.program.program import Program, Subcase
+from generators.program.scalars import ScalarConvert
+from generators.program.shape import WorkgroupShape
+from generators.program.values import CooperativeVectorType, Extent, Scalar, ScalarValue, Value
+from generators.program.vector_builder import VectorBuilder
+from generators.types import COMPONENT_TYPES, ComponentType, MemoryAccess, Scope, StorageClass
+
+_U32 = COMPONENT_TYPES["u32"]
+
+_GUARDS: Mapping[str, int] = {"tight": 0, "one": 16, "far": 240}
+"""The least number of bytes between two vectors."""
+
+_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
+"""Bytes before the first vector."""
+
+
+@dataclass(frozen=True)
+class Masks:
+    """The memory operands of load and store."""
+
+    load: MemoryAccess
+    store: MemoryAccess
+
+
+_VISIBLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_VISIBLE
+_AVAILABLE = MemoryAccess.NON_PRIVATE_POINTER | MemoryAccess.MAKE_POINTER_AVAILABLE
+
+_MASKS: Mapping[str, Masks | None] = {
+    "none": None,
+    "explicit_none": Masks(MemoryAccess.NONE, MemoryAccess.NONE),
+    "volatile": Masks(MemoryAccess.VOLATILE, MemoryAccess.VOLATILE),
+    "aligned": Masks(MemoryAccess.ALIGNED, MemoryAccess.ALIGNED),
+    "nontemporal": Masks(MemoryAccess.NONTEMPORAL, MemoryAccess.NONTEMPORAL),
+    "non_private": Masks(MemoryAccess.NON_PRIVATE_POINTER, MemoryAccess.NON_PRIVATE_POINTER),
+    "coherent": Masks(_VISIBLE, _AVAILABLE),
+}
+
+_INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32")}
+
+
+def _stages(parameters: Parameters) -> bool:
+    """Return whether workgroup memory is used."""
+    return StorageClass.WORKGROUP in (parameters.load_storage, parameters.store_storage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of a case."""
+
+    component: ComponentType = parameter("component type of the vectors", labels=COMPONENT_TYPES)
+    length: int = parameter("components of a vector", default=8)
+    length_from: Literal["literal", "specialization"] = parameter("where the type has its length from", default="literal")
+    load_storage: StorageClass = parameter("where the source is", default="storage_buffer", labels=STORAGE_CLASSES)
+    store_storage: StorageClass = parameter("where the target is", default="storage_buffer", labels=STORAGE_CLASSES)
+    load_pointee: PointeeName = parameter("the elements of the source array", default="component")
+    store_pointee: PointeeName = parameter("the elements of the target array", default="component")
+    array_stride: Literal["own", "wide"] = parameter(
+        "the ArrayStride of both arrays: the size of an element, or four times as much",
+        default="own",
+        applies=lambda parameters: not _stages(parameters),
+    )
+    gap: int = parameter("bytes between vectors", default="one", labels=_GUARDS)
+    first: int = parameter("where the first vector begins", default="minimal", labels=_FIRST)
+    source: SOURCE_NAMES = parameter("where the offset of the first vector comes from", default="literal")
+    integer: ComponentType = parameter("the integer type of offsets", default="u32", labels=_INTEGERS)
+    invocations: int = parameter("invocations of a workgroup", default=32)
+    workgroups: int = parameter("workgroups", default=1)
+    control: Literal["straight", "half", "branches", "loop"] = parameter(
+        "which invocations move vectors: all, or the odd ones; odd and even ones in two branches; or each in a loop of its own length",
+        default="straight",
+    )
+    order: Literal["forward", "backward", "scattered", "shared"] = parameter(
+        "which vector an invocation loads: its own, the one of its mirror image, any one, or all of them the same",
+        default="forward",
+        applies=lambda parameters: parameters.control in ("straight", "half"),
+    )
+    memory: Masks | None = parameter("memory operands of the accesses", default="none", labels=_MASKS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Pattern = parameter("the bits of the source")
+
+
+def _fits(parameters: Parameters) -> bool:
+    """Return whether the vectors of a workgroup fit into its memory, and a buffer into 4 MiB."""
+    pitch = -(-(parameters.length * parameters.component.bytes + parameters.gap) // 16) * 16
+    size = parameters.first + pitch * parameters.invocations * parameters.workgroups
+    return size <= (12 * 1024 if _stages(parameters) else 1 << 22)
+
+
+def _one_name(parameters: Parameters) -> bool:
+    """Return whether a pointee is named in one way: a u32 array of u32 vectors has the component as its pointee."""
+    same = parameters.component is _U32
+    return not same or not {parameters.load_pointee, parameters.store_pointee} & {"u32", "uvec4"}
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"fits": _fits, "one_name": _one_name}
+
+
+class _Writer:
+    """Writes the program of one case."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        shape = WorkgroupShape(invocations=parameters.invocations)
+        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.vectors = VectorBuilder(self.builder)
+        self.lanes = parameters.invocations * parameters.workgroups
+        self.given: dict[str, int] = {}
+        length: Extent = parameters.length
+        self.slots = VectorArray(CooperativeVectorType(parameters.component, length), self.lanes, parameters.first, parameters.gap)
+        if parameters.length_from == "specialization":
+            length = self.builder.operand("length", _U32, "specialization", parameters.length, parameters.length + 3)
+        self.type = CooperativeVectorType(parameters.component, length)
+
+    def _pointee(self, name: PointeeName) -> Pointee:
+        return pointee_of(name, self.parameters.component)
+
+    def _first(self) -> ScalarValue:
+        parameters = self.parameters
+        self.given["first"] = parameters.first
+        return self.builder.operand("first", parameters.integer, parameters.source, parameters.first, parameters.first + 16)
+
+    def _offset(self, name: str, first: ScalarValue, slot: ScalarValue) -> Scalar:
+        builder, integer = self.builder, self.parameters.integer
+        number = slot
+        if integer is not _U32:
+            number = Value(f"{name}_slot", integer)
+            builder.add(ScalarConvert(number, slot))
+        scaled = builder.arithmetic(f"{name}_scaled", "multiply", number, builder.literal(self.slots.pitch, integer))
+        return builder.arithmetic(name, "add", scaled, first)
+
+    def _slot(self, me: Scalar) -> ScalarValue:
+        """Which vector an invocation loads."""
+        builder, last = self.builder, self.lanes - 1
+        match self.parameters.order:
+            case "backward":
+                return builder.arithmetic("backward", "subtract", builder.literal(last), me)
+            case "scattered":
+                # Not a permutation of every number of lanes: some vectors are loaded twice.
+                spread = builder.arithmetic("spread", "multiply", me, builder.literal(7))
+                moved = builder.arithmetic("moved", "add", spread, builder.literal(3))
+                return builder.arithmetic("scattered", "modulo", moved, builder.literal(self.lanes))
+            case "shared":
+                return builder.literal(last)
+            case _:
+                return me
+
+    def _array(self, name: str, pointee: Pointee, role: Literal["input", "output"], storage: StorageClass) -> Array:
+        stride = 4 * pointee.bytes if self.parameters.array_stride == "wide" else None
+        return self.builder.array(name, pointee, self.slots.bytes // pointee.bytes, storage, role, stride)
+
+    def write(self) -> Program:
+        """Write the program."""
+        parameters, builder = self.parameters, self.builder
+        first = self._first()
+        of_source, of_target = self._pointee(parameters.load_pointee), self._pointee(parameters.store_pointee)
+        if parameters.array_stride == "own":
+            source = stage_in(builder, "source", of_source, self.slots.bytes // of_source.bytes, parameters.load_storage)
+            staged = stage_out(builder, "target", of_target, self.slots.bytes // of_target.bytes, parameters.store_storage)
+            target = staged.array
+        else:
+            source = self._array("source", of_source, "input", parameters.load_storage)
+            target = self._array("target", of_target, "output", parameters.store_storage)
+            staged = None
+        me = Value("me", _U32)
+        with builder.per_invocation(me, parameters.invocations):
+            self._move(me, first, source, target)
+        if staged is not None:
+            staged.finish(builder)
+        return builder.build()
+
+    def _move(self, me: Scalar, first: ScalarValue, source: Array, target: Array) -> None:
+        builder, control = self.builder, self.parameters.control
+        odd = builder.arithmetic("odd", "and", me, builder.literal(1))
+        if control == "half":
+            with builder.arm() as moves:
+                self._copy("", me, first, source, target)
+            builder.branch(Condition(odd, "equal", builder.literal(1)), moves)
+        elif control == "branches":
+            with builder.arm() as then:
+                self._copy("odd_", me, first, source, target)
+            with builder.arm() as otherwise:
+                self._copy("even_", me, first, source, target)
+            builder.branch(Condition(odd, "equal", builder.literal(1)), then, otherwise)
+        elif control == "loop":
+            self._loop(me, first, source, target)
+        else:
+            self._copy("", me, first, source, target)
+
+    def _memory(self, stores: bool) -> MemoryOperand | None:
+        masks = self.parameters.memory
+        if masks is None:
+            return None
+        mask = masks.store if stores else masks.load
+        return MemoryOperand(mask, 16 if MemoryAccess.ALIGNED in mask else None)
+
+    def _copy(self, prefix: str, me: Scalar, first: ScalarValue, source: Array, target: Array) -> None:
+        vectors = self.vectors
+        slot = me if prefix else self._slot(me)
+        vector = vectors.load(f"{prefix}vector", self.type, source, self._offset(f"{prefix}from", first, slot), self._memory(stores=False))
+        vectors.store(vector, target, self._offset(f"{prefix}to", first, me), self._memory(stores=True))
+
+    def _loop(self, me: Scalar, first: ScalarValue, source: Array, target: Array) -> None:
+        """Load all vectors up to the invocation's own, and store the last one."""
+        builder, vectors = self.builder, self.vectors
+        begin = vectors.load("begin", self.type, source, self._offset("begin_from", first, builder.literal(0)), self._memory(stores=False))
+        current, index = Value("current", self.type), Value("index", _U32)
+        following = Value("following", self.type)
+        enough = builder.arithmetic("enough", "add", me, builder.literal(1))
+        with builder.loop(index, builder.literal(self.lanes), [Carried(begin, current, following)]):
+            builder.add(Exit("break", Condition(index, "equal", enough)))
+            vectors.load("following", self.type, source, self._offset("loop_from", first, index), self._memory(stores=False))
+        vectors.store(current, target, self._offset("to", first, me), self._memory(stores=True))
+
+
+def build(parameters: Parameters) -> Built:
+    """Build a case: its program, and a source whose every byte is of a pattern, those between the vectors too."""
+    writer = _Writer(parameters)
+    built = writer.write()
+    component = parameters.component
+
+    def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+        count = writer.slots.bytes // component.bytes
+        bits = pattern_bits(chosen.pattern, component, count, rng)
+        inputs = {"source": np.ascontiguousarray(bits).view(np.uint8)}
+        return Subcase(name, inputs | fills(program, rng), run_time_operands(program, writer.given))
+
+    return Built(built, draw)

@@ -1,0 +1,112 @@
+"""Operators, constructors and functions on the components of cooperative vectors (GL_NV_cooperative_vector, 5.4.X and 5.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from generators.errors import NotExpressible
+from generators.glsl.conversion import follows_types
+from generators.glsl.cooperative_vectors import declared
+from generators.glsl.shader import Shader
+from generators.program.conversion import Conversion
+from generators.program.cooperative_vector_elementwise import (
+    BitOperator,
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+)
+from generators.program.values import CooperativeVector
+from generators.types import ComponentType
+
+_ARITHMETIC: Mapping[str, str] = MappingProxyType(
+    {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "signed_divide": "/", "unsigned_divide": "/"}
+)
+_BITS: Mapping[BitOperator, str] = MappingProxyType(
+    {"and": "&", "or": "|", "xor": "^", "shift_left": "<<", "shift_right_logical": ">>", "shift_right_arithmetic": ">>"}
+)
+_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {"Step": "step", "Exp": "exp", "Log": "log", "Tanh": "tanh", "Atan": "atan", "Fma": "fma"}
+    | {f"{kind}{name}": name.lower() for kind in "FUS" for name in ("Min", "Max", "Clamp")}
+)
+"""The N functions have no name in GLSL."""
+
+
+def emit_vector_negate(shader: Shader, operation: CooperativeVectorNegate) -> None:
+    """Write a unary minus."""
+    _assign(shader, operation.result, f"-{shader.text(operation.operand)}")
+
+
+def emit_vector_not(shader: Shader, operation: CooperativeVectorNot) -> None:
+    """Write a complement."""
+    _assign(shader, operation.result, f"~{shader.text(operation.operand)}")
+
+
+def emit_vector_arithmetic(shader: Shader, operation: CooperativeVectorArithmetic) -> None:
+    """Write a binary operator.
+
+    Raises:
+        NotExpressible: a division of the other signedness than the type's, which alone decides in GLSL.
+    """
+    component = operation.result.type.component
+    if operation.operator in ("signed_divide", "unsigned_divide"):
+        _check_signed(component, operation.operator == "signed_divide")
+    expression = f"{shader.text(operation.left)} {_ARITHMETIC[operation.operator]} {shader.text(operation.right)}"
+    _assign(shader, operation.result, expression, operation.no_contraction)
+
+
+def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
+    """Write a bit operator or a shift.
+
+    Raises:
+        NotExpressible: a right shift of the other signedness than the type's.
+    """
+    if operation.operator.startswith("shift_right"):
+        _check_signed(operation.result.type.component, operation.operator == "shift_right_arithmetic")
+    _assign(shader, operation.result, f"{shader.text(operation.left)} {_BITS[operation.operator]} {shader.text(operation.right)}")
+
+
+def emit_vector_times_scalar(shader: Shader, operation: CooperativeVectorTimesScalar) -> None:
+    """Write a product of a vector and a scalar."""
+    expression = f"{shader.text(operation.vector)} * {shader.text(operation.scalar)}"
+    _assign(shader, operation.result, expression, operation.no_contraction)
+
+
+def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> None:
+    """Write a constructor call.
+
+    Raises:
+        NotExpressible: the constructor reads the components as their types say, and the instruction does not; or it reinterprets floats.
+    """
+    source, target = operation.vector.type.component, operation.result.type.component
+    reinterprets = operation.conversion is Conversion.BITCAST and (source.is_float or target.is_float)
+    if reinterprets or not follows_types(operation.conversion, source, target):
+        raise NotExpressible(f"a constructor converts {source} to {target} by their types, not as Op{operation.conversion.value}")
+    _assign(shader, operation.result, f"{shader.vector_type(operation.result.type)}({shader.text(operation.vector)})")
+
+
+def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -> None:
+    """Write a call.
+
+    Raises:
+        NotExpressible: GLSL has no such function of these components.
+    """
+    name, component = _FUNCTIONS.get(operation.function), operation.result.type.component
+    if name is None:
+        raise NotExpressible(f"GLSL has no function that is {operation.function}")
+    if operation.function[0] in "US" and operation.function != "Step":
+        _check_signed(component, operation.function[0] == "S")
+    _assign(shader, operation.result, f"{name}({', '.join(shader.text(argument) for argument in operation.arguments)})")
+
+
+def _assign(shader: Shader, result: CooperativeVector, expression: str, no_contraction: bool = False) -> None:
+    shader.line(f"{'precise ' if no_contraction else ''}{declared(shader, result)} = {expression};")
+
+
+def _check_signed(component: ComponentType, signed: bool) -> None:
+    if component.is_signed != signed:
+        raise NotExpressible(f"GLSL treats {component} by its own signedness")

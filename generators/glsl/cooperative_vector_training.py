@@ -1,0 +1,32 @@
+"""coopVecOuterProductAccumulateNV and coopVecReduceSumAccumulateNV (GL_NV_cooperative_vector, 8.X)."""
+
+from __future__ import annotations
+
+from generators.glsl.cooperative_vector_matmul import interpretation, layout, stride
+from generators.glsl.cooperative_vectors import uint
+from generators.glsl.shader import Shader
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+
+
+def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> None:
+    """Write an accumulation of an outer product.
+
+    Raises:
+        NotExpressible: the stride is left out.
+    """
+    arguments = (
+        shader.text(operation.a),
+        shader.text(operation.b),
+        shader.elements(operation.array),
+        uint(shader, operation.offset, "offset"),
+        stride(shader, operation.stride),
+        layout(shader, operation.layout),
+        interpretation(shader, operation.interpretation),
+    )
+    shader.line(f"coopVecOuterProductAccumulateNV({', '.join(arguments)});")
+
+
+def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
+    """Write an accumulation of a vector."""
+    offset = uint(shader, operation.offset, "offset")
+    shader.line(f"coopVecReduceSumAccumulateNV({shader.text(operation.vector)}, {shader.elements(operation.array)}, {offset});")

@@ -1,0 +1,104 @@
+"""OpCooperativeVectorMatrixMulNV and OpCooperativeVectorMatrixMulAddNV (SPV_NV_cooperative_vector, 3.42.X)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.program.memory import Array
+from generators.program.operation import Operation
+from generators.program.values import CooperativeVector, Extent, Operand, ScalarValue
+from generators.types import INTERPRETATIONS, Interpretation, MatrixOperands, VectorMatrixLayout
+
+InterpretationOperand = Interpretation | Operand
+"""A literal Component Type, or a specialization constant (u32) whose value is one (CV-MM-23)."""
+
+VectorMatrixLayoutOperand = VectorMatrixLayout | Operand
+"""A literal layout, or a specialization constant (u32) whose value is one."""
+
+
+@dataclass(frozen=True)
+class MatrixInMemory:
+    """A matrix that an instruction reads.
+
+    Attributes:
+        array: where it is; the type of its pointee, a scalar, does not matter (CV-MM-14).
+        offset: where it begins, in bytes: a multiple of 64. Of an array with ``opaque`` matrices a multiple of their pitch.
+        interpretation: the type of its elements.
+        layout: how they are laid out.
+        stride: the bytes from a row (column) to the next: a multiple of 16. Optimal layouts ignore it (CV-MM-19). None leaves the
+            optional operand out, which only an optimal layout allows (F-CV-1).
+        transpose: whether the matrix is K x M in memory; a specialization constant is a u32, not 0 for true. With an optimal layout only
+            (CV-MM-20, CV-MM-21).
+    """
+
+    array: Array
+    offset: ScalarValue
+    interpretation: InterpretationOperand
+    layout: VectorMatrixLayoutOperand
+    stride: ScalarValue | None
+    transpose: bool | Operand = False
+
+
+@dataclass(frozen=True)
+class BiasInMemory:
+    """A bias that an instruction reads: M elements from byte ``offset`` (a multiple of 16) of ``array`` on, whose pointee, a scalar, does
+    not matter (CV-MM-15)."""
+
+    array: Array
+    offset: ScalarValue
+    interpretation: InterpretationOperand
+
+
+@dataclass(frozen=True)
+class CooperativeVectorMatMul(Operation):
+    """``result`` = matrix x ``input`` + bias, with ``input`` as a column vector (CV-MM-01, CV-MM-02).
+
+    Attributes:
+        result: ``rows`` components of f16, f32, s32 or u32.
+        input: ``columns`` components; of a packed interpretation as many u32 as hold them.
+        interpretation: the type that the input is converted or bitcast to.
+        matrix: ``rows`` x ``columns``.
+        bias: None for OpCooperativeVectorMatrixMulNV.
+        rows, columns: M and K.
+        operands: B_SIGNED says that an integer input is signed, RESULT_SIGNED that an integer result is (F-CV-4); None leaves the optional
+            mask out. Where the operation is built by ``ProgramBuilder.matmul``, they follow the types if nothing else is said.
+    """
+
+    result: CooperativeVector
+    input: CooperativeVector
+    interpretation: InterpretationOperand
+    matrix: MatrixInMemory
+    bias: BiasInMemory | None
+    rows: Extent
+    columns: Extent
+    operands: MatrixOperands | None = None
+
+
+def derived_operands(result: CooperativeVector, input_: CooperativeVector) -> MatrixOperands:
+    """The flags that the component types of result and input ask for, as GLSL derives them."""
+    mask = MatrixOperands.NONE
+    if input_.type.component.is_signed:
+        mask |= MatrixOperands.B_SIGNED
+    if result.type.component.is_signed:
+        mask |= MatrixOperands.RESULT_SIGNED
+    return mask
+
+
+def interpretation_value(interpretation: InterpretationOperand) -> Interpretation:
+    """The interpretation in this case."""
+    if isinstance(interpretation, Interpretation):
+        return interpretation
+    return next(one for one in INTERPRETATIONS.values() if one.vk == interpretation.value)
+
+
+def vector_layout_value(layout: VectorMatrixLayoutOperand) -> VectorMatrixLayout:
+    """The layout in this case."""
+    if isinstance(layout, VectorMatrixLayout):
+        return layout
+    assert layout.value is not None, f"{layout.name}: a layout has its value in the case"
+    return VectorMatrixLayout(layout.value)
+
+
+def transposes(transpose: bool | Operand) -> bool:
+    """Whether a matrix is transposed in this case."""
+    return bool(transpose.value) if isinstance(transpose, Operand) else transpose

@@ -1,0 +1,232 @@
+"""Adds code with cooperative vectors to a program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from generators.errors import GeneratorError
+from generators.program.builder import U32, ProgramBuilder
+from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert
+from generators.program.conversion import Conversion, conversions
+from generators.program.cooperative_vector_elementwise import (
+    BitOperator,
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+    VectorFunction,
+)
+from generators.program.cooperative_vector_matmul import (
+    BiasInMemory,
+    CooperativeVectorMatMul,
+    InterpretationOperand,
+    MatrixInMemory,
+    VectorMatrixLayoutOperand,
+    derived_operands,
+)
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+from generators.program.cooperative_vectors import (
+    CooperativeVectorConstant,
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorLoad,
+    CooperativeVectorNull,
+    CooperativeVectorSplat,
+    CooperativeVectorStore,
+    CooperativeVectorUndefined,
+)
+from generators.program.elementwise import Operator
+from generators.program.load_store import MemoryOperand
+from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
+from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, Scalar, ScalarValue, Value
+from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, StorageClass, VectorMatrixLayout
+
+
+class VectorBuilder:
+    """Adds operations with cooperative vectors to ``builder``, inside of its ``per_invocation``. Methods that compute a value return it;
+    their first argument is its name."""
+
+    def __init__(self, builder: ProgramBuilder) -> None:
+        self._builder = builder
+
+    def opaque(
+        self,
+        name: str,
+        component: ComponentType,
+        rows: int,
+        columns: int,
+        layout: VectorMatrixLayout,
+        count: int = 1,
+        role: Role = "input",
+        storage: StorageClass = StorageClass.STORAGE_BUFFER,
+        pointee: Pointee | None = None,
+    ) -> Array:
+        """Declare an array of ``count`` matrices in an optimal layout. Subcases give and get their elements row-major, without padding. Of
+        more than one matrix the operand ``<name>_pitch`` has the bytes from one to the next; ``matrix_offset`` takes it.
+
+        Raises:
+            GeneratorError: the layout is not an optimal one, or the pointee does not divide the elements.
+        """
+        if not layout.is_optimal or storage is StorageClass.WORKGROUP:
+            raise GeneratorError(f"array {name}: matrices of a device's own layout are in buffers, and in an optimal layout")
+        pitch = self._builder.operand(f"{name}_pitch", U32, "push_constant") if count > 1 else None
+        opaque = OpaqueMatrices(component, rows, columns, layout, count, pitch)
+        element = Pointee(component if component.has_arithmetic else COMPONENT_TYPES["u8"]) if pointee is None else pointee
+        length, rest = divmod(count * opaque.bytes, element.bytes)
+        if rest:
+            raise GeneratorError(f"array {name}: {count * opaque.bytes} bytes are not whole elements of {element}")
+        return self._builder.array(name, element, length, storage, role, opaque=opaque)
+
+    def matrix_offset(self, name: str, array: Array, index: ScalarValue) -> ScalarValue:
+        """Where matrix ``index`` (u32) of an array of opaque matrices begins, in bytes."""
+        assert array.opaque is not None, f"array {array.name}: it has no opaque matrices"
+        if array.opaque.pitch is None:
+            return self._builder.literal(0)
+        return self._builder.arithmetic(name, "multiply", index, array.opaque.pitch)
+
+    def load(
+        self, name: str, type_: CooperativeVectorType, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None
+    ) -> CooperativeVector:
+        """A vector loaded from byte ``offset`` of ``array``."""
+        result = Value(name, type_)
+        self._builder.add(CooperativeVectorLoad(result, array, offset, memory))
+        return result
+
+    def store(self, vector: CooperativeVector, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None) -> None:
+        """Store ``vector`` to byte ``offset`` of ``array``."""
+        self._builder.add(CooperativeVectorStore(vector, array, offset, memory))
+
+    def splat(self, name: str, type_: CooperativeVectorType, value: ScalarValue, replicated: bool = False) -> CooperativeVector:
+        """A vector of one value."""
+        result = Value(name, type_)
+        self._builder.add(CooperativeVectorSplat(result, value, replicated))
+        return result
+
+    def constant(self, name: str, type_: CooperativeVectorType, values: tuple[Operand, ...], replicated: bool = False) -> CooperativeVector:
+        """A constant vector of the module; one value for each component, or one for all if ``replicated``."""
+        result = Value(name, type_)
+        self._builder.add(CooperativeVectorConstant(result, values, replicated))
+        return result
+
+    def null(self, name: str, type_: CooperativeVectorType) -> CooperativeVector:
+        """A vector of zeros: OpConstantNull."""
+        result = Value(name, type_)
+        self._builder.add(CooperativeVectorNull(result))
+        return result
+
+    def undefined(self, name: str, type_: CooperativeVectorType, place: Literal["module", "function"]) -> CooperativeVector:
+        """A vector whose value nothing may depend on."""
+        result = Value(name, type_)
+        self._builder.add(CooperativeVectorUndefined(result, place))
+        return result
+
+    def construct(self, name: str, type_: CooperativeVectorType, parts: tuple[ScalarValue, ...]) -> CooperativeVector:
+        """A vector of ``parts``, one for each component."""
+        result = Value(name, type_)
+        self._builder.add(CompositeConstruct(result, parts))
+        return result
+
+    def extract(self, name: str, vector: CooperativeVector, index: int | ScalarValue) -> Scalar:
+        """Component ``index``: OpCompositeExtract for an int, OpVectorExtractDynamic for a scalar (u32)."""
+        result = Value(name, vector.type.component)
+        if isinstance(index, int):
+            self._builder.add(CompositeExtract(result, vector, (index,)))
+        else:
+            self._builder.add(CooperativeVectorExtract(result, vector, index))
+        return result
+
+    def insert(self, name: str, vector: CooperativeVector, part: ScalarValue, index: int | ScalarValue) -> CooperativeVector:
+        """``vector`` with ``part`` as component ``index``: OpCompositeInsert for an int, OpVectorInsertDynamic for a scalar (u32)."""
+        result = Value(name, vector.type)
+        if isinstance(index, int):
+            self._builder.add(CompositeInsert(result, part, vector, (index,)))
+        else:
+            self._builder.add(CooperativeVectorInsert(result, vector, part, index))
+        return result
+
+    def negate(self, name: str, operand: CooperativeVector) -> CooperativeVector:
+        """-``operand``."""
+        result = Value(name, operand.type)
+        self._builder.add(CooperativeVectorNegate(result, operand))
+        return result
+
+    def invert(self, name: str, operand: CooperativeVector) -> CooperativeVector:
+        """OpNot of ``operand``."""
+        result = Value(name, operand.type)
+        self._builder.add(CooperativeVectorNot(result, operand))
+        return result
+
+    def arithmetic(
+        self, name: str, operator: Operator, left: CooperativeVector, right: CooperativeVector, no_contraction: bool = False
+    ) -> CooperativeVector:
+        """``left`` (operator) ``right``."""
+        result = Value(name, left.type)
+        self._builder.add(CooperativeVectorArithmetic(result, operator, left, right, no_contraction))
+        return result
+
+    def bits(self, name: str, operator: BitOperator, left: CooperativeVector, right: CooperativeVector) -> CooperativeVector:
+        """``left`` (operator) ``right``, bit by bit, or shifted."""
+        result = Value(name, left.type)
+        self._builder.add(CooperativeVectorBits(result, operator, left, right))
+        return result
+
+    def times_scalar(self, name: str, vector: CooperativeVector, scalar: ScalarValue, no_contraction: bool = False) -> CooperativeVector:
+        """``vector`` * ``scalar``."""
+        result = Value(name, vector.type)
+        self._builder.add(CooperativeVectorTimesScalar(result, vector, scalar, no_contraction))
+        return result
+
+    def convert(
+        self, name: str, vector: CooperativeVector, component: ComponentType, conversion: Conversion | None = None
+    ) -> CooperativeVector:
+        """``vector`` converted to ``component``; by the instruction that the types ask for, if none is given."""
+        result = Value(name, replace(vector.type, component=component))
+        by = conversions(vector.type.component, component)[0] if conversion is None else conversion
+        self._builder.add(CooperativeVectorConvert(result, vector, by))
+        return result
+
+    def function(self, name: str, function: VectorFunction, *arguments: CooperativeVector) -> CooperativeVector:
+        """A function of GLSL.std.450."""
+        result = Value(name, arguments[0].type)
+        self._builder.add(CooperativeVectorFunction(result, function, arguments))
+        return result
+
+    def matmul(
+        self,
+        name: str,
+        component: ComponentType,
+        input_: CooperativeVector,
+        interpretation: InterpretationOperand,
+        matrix: MatrixInMemory,
+        bias: BiasInMemory | None,
+        rows: Extent,
+        columns: Extent,
+        operands: MatrixOperands | Literal["types"] | None = "types",
+    ) -> CooperativeVector:
+        """``matrix`` x ``input_`` + ``bias``, a vector of ``rows`` components of ``component``. ``operands``: as ``types`` have it, which
+        leaves the mask out if it is empty."""
+        result = Value(name, CooperativeVectorType(component, rows))
+        mask = (derived_operands(result, input_) or None) if operands == "types" else operands
+        self._builder.add(CooperativeVectorMatMul(result, input_, interpretation, matrix, bias, rows, columns, mask))
+        return result
+
+    def outer_product(
+        self,
+        array: Array,
+        offset: ScalarValue,
+        a: CooperativeVector,
+        b: CooperativeVector,
+        layout: VectorMatrixLayoutOperand,
+        interpretation: InterpretationOperand,
+        stride: ScalarValue | None = None,
+    ) -> None:
+        """Accumulate the outer product of ``a`` and ``b`` into a matrix in memory."""
+        self._builder.add(OuterProductAccumulate(array, offset, a, b, layout, interpretation, stride))
+
+    def reduce_sum(self, array: Array, offset: ScalarValue, vector: CooperativeVector) -> None:
+        """Accumulate the components of ``vector`` into an array in memory."""
+        self._builder.add(ReduceSumAccumulate(array, offset, vector))

@@ -199,7 +199,15 @@ def _tiles(access: Access) -> Tiles | None:
 
 
 def _aligned(parameters: Parameters) -> bool:
-    return None not in (_tiles(Access(parameters, "load")), _tiles(Access(parameters, "store")))
+    accesses = Access(parameters, "load"), Access(parameters, "store")
+    placed = [_tiles(access) for access in accesses]
+    if None in placed:
+        return False
+    shared = [
+        tiles for tiles, access in zip(placed, accesses, strict=True) if tiles is not None and access.storage is StorageClass.WORKGROUP
+    ]
+    # Arrays of workgroup memory may follow each other without a gap (F-KHR-22).
+    return len(shared) < 2 or not any(tiles.bytes % access.alignment for tiles in shared for access in accesses)
 
 
 def _pointee_fits(parameters: Parameters) -> bool:

@@ -31,8 +31,10 @@ def element_offsets(
         bounded: whether elements must lie inside of the array.
 
     Raises:
-        GeneratorError: an element lies outside of the array.
+        GeneratorError: an element lies outside of the array, or the pointer leads to a struct (KHR-PTR-02).
     """
+    if array.pointee.block is not None:
+        raise GeneratorError(f"only tensor loads and stores take pointers to structs, as those of array {array.name} are (KHR-PTR-02)")
     if bounded and (message := leaving(array, component, shape, first, stride, layout)):
         raise GeneratorError(message)
     lines, length = _lines(shape, layout)

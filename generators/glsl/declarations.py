@@ -125,8 +125,13 @@ def _access(array: Array) -> str:
     return "readonly buffer" if array.role == "input" else "buffer"
 
 
+def _layout(array: Array) -> str:
+    """The qualifier of a block whose elements are structs without gaps."""
+    return "" if array.pointee.block is None else "scalar, "
+
+
 def _buffer(shader: Shader, binding: int, array: Array) -> Block:
-    head = f"layout(set = 0, binding = {binding}) {_access(array)} {_title(array)}Buffer"
+    head = f"layout({_layout(array)}set = 0, binding = {binding}) {_access(array)} {_title(array)}Buffer"
     return Block(head, (_elements(shader, array, identifier(array.name)),))
 
 
@@ -150,7 +155,7 @@ def _shared_block(shader: Shader, array: Array) -> Block:
 def _reference(shader: Shader, array: Array) -> Block:
     shader.require("GL_EXT_buffer_reference")
     alignment = qualify(array, shader.program.operations).alignment
-    head = f"layout(buffer_reference, buffer_reference_align = {alignment}) {_access(array)} {_reference_name(array)}"
+    head = f"layout({_layout(array)}buffer_reference, buffer_reference_align = {alignment}) {_access(array)} {_reference_name(array)}"
     return Block(head, (_elements(shader, array, REFERENCE_MEMBER),))
 
 

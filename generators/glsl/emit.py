@@ -168,6 +168,12 @@ layout({{ local_size }}) in;
 {% for constant in declarations.constants %}
 {{ constant }}
 {% endfor %}
+{% for struct in element_structs %}
+
+{% for line in struct %}
+{{ line }}
+{% endfor %}
+{% endfor %}
 {% for block in declarations.blocks %}
 
 {{ block.head }} {
@@ -244,6 +250,7 @@ def emit(program: Program) -> str:
         references=list(shader.references.values()),
         lines=shader.lines,
         structs=shader.structs,
+        element_structs=list(shader.element_structs.values()),
         globals=shader.globals,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.program.values import Extent, extent
+from generators.program.values import BlockType, Extent, extent
 from generators.types import ComponentType, StorageClass
 
 Role = Literal["input", "output", "inout", "scratch"]
@@ -22,17 +22,22 @@ class Pointee:
     Attributes:
         component: scalar type of the declared element.
         lanes: 1 for a scalar, 2 or 4 for a vector.
+        block: the struct that an element is, of which ``component`` and ``lanes`` then say nothing; None for a scalar or a vector. Only
+            tensor loads and stores take pointers to structs (CM2-LT-04, KHR-PTR-02).
     """
 
     component: ComponentType
     lanes: int = 1
+    block: BlockType | None = None
 
     @property
     def bytes(self) -> int:
         """Size of one array element in bytes. Strides and first elements count these."""
-        return self.component.bytes * self.lanes
+        return self.component.bytes * self.lanes if self.block is None else self.block.bytes
 
     def __str__(self) -> str:
+        if self.block is not None:
+            return self.block.name
         return self.component.name if self.lanes == 1 else f"{self.component.name}x{self.lanes}"
 
 

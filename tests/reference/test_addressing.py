@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cts.reference.addressing import element_offsets
 from generators.errors import GeneratorError
 from generators.program.memory import Array, Pointee
+from generators.program.values import BlockMember, BlockType
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass
 
 
@@ -72,3 +73,10 @@ def test_the_stride_of_a_single_row_does_not_matter() -> None:
     array = Array("m", Pointee(COMPONENT_TYPES["u32"]), 4, StorageClass.STORAGE_BUFFER, "input")
     offsets = element_offsets(array, COMPONENT_TYPES["u32"], (1, 4), [0], [(1 << 64) - 1], Layout.ROW_MAJOR)
     assert offsets.tolist() == [[[0, 4, 8, 12]]]
+
+
+def test_a_pointer_to_a_struct_is_refused() -> None:
+    block = BlockType("Pair", (BlockMember(COMPONENT_TYPES["u32"], 0, 4),), 4)
+    array = Array("pairs", Pointee(COMPONENT_TYPES["u32"], 1, block), 64, StorageClass.STORAGE_BUFFER, "input")
+    with pytest.raises(GeneratorError, match="KHR-PTR-02"):
+        element_offsets(array, COMPONENT_TYPES["u32"], (4, 4), [0], [4], Layout.ROW_MAJOR)

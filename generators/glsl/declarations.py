@@ -118,7 +118,17 @@ def _elements(shader: Shader, array: Array, name: str) -> str:
     if "nontemporal" in qualifiers:
         shader.require("GL_EXT_nontemporal_keyword")
     shader.require("GL_KHR_memory_scope_semantics" if qualifiers else None)
-    return " ".join((*qualifiers, shader.pointee_type(array.pointee), f"{name}[];"))
+    element, inner = shader.pointee_type(array.pointee), array.inner
+    if inner is None:
+        return " ".join((*qualifiers, element, f"{name}[];"))
+    if not inner.head:
+        return " ".join((*qualifiers, element, f"{name}[][{inner.length}];"))
+    head = inner.head * array.pointee.bytes // 4
+    struct = f"{_title(array)}Item"
+    members = (f"    uint head[{head}];", f"    {element} {REFERENCE_MEMBER}[{inner.length}];")
+    shader.require("GL_EXT_scalar_block_layout")
+    shader.element_structs[struct] = (f"struct {struct} {{", *members, "};")
+    return " ".join((*qualifiers, struct, f"{name}[];"))
 
 
 def _access(array: Array) -> str:
@@ -127,7 +137,8 @@ def _access(array: Array) -> str:
 
 def _layout(array: Array) -> str:
     """The qualifier of a block whose elements are structs without gaps."""
-    return "" if array.pointee.block is None else "scalar, "
+    has_structs = array.pointee.block is not None or (array.inner is not None and array.inner.head > 0)
+    return "scalar, " if has_structs else ""
 
 
 def _buffer(shader: Shader, binding: int, array: Array) -> Block:

@@ -42,6 +42,25 @@ class Pointee:
 
 
 @dataclass(frozen=True)
+class Inner:
+    """How an array of arrays is declared: its elements are those of inner arrays, one after the other.
+
+    Attributes:
+        length: of an inner array.
+        head: 0 for an array of arrays. Otherwise inner arrays are members of structs, each after another member that has the size of
+            ``head`` elements; numbers of elements count these too.
+    """
+
+    length: int
+    head: int = 0
+
+    @property
+    def pitch(self) -> int:
+        """The elements from the beginning of an inner array to that of the next one."""
+        return self.head + self.length
+
+
+@dataclass(frozen=True)
 class Array:
     """An array of ``length`` elements of type ``pointee``.
 
@@ -56,6 +75,7 @@ class Array:
         block: byte offset of the array in an explicitly laid out block of workgroup memory; None where the memory has no explicit layout.
         alias_of: the array whose bytes it has. Of workgroup memory both are blocks that begin at the same byte; of a buffer this one is
             another Base Type for untyped pointers to the same variable. It is not among the arrays of a program.
+        inner: how elements are in inner arrays of a buffer; None for a plain array.
         descriptors: name of the array of descriptors that the array's buffer belongs to; empty if it has a binding of its own.
     """
 
@@ -70,6 +90,7 @@ class Array:
     block: int | None = None
     alias_of: Array | None = None
     descriptors: str = ""
+    inner: Inner | None = None
 
     @property
     def is_untyped(self) -> bool:

@@ -35,7 +35,7 @@ class Reading:
         """The same place, counted in bytes."""
         at = self.at
         first_bytes, stride_bytes = at.array.pointee.bytes, at.array.stride_bytes
-        array = replace(at.array, pointee=Pointee(COMPONENT_TYPES["u8"]), length=at.array.bytes)
+        array = replace(at.array, pointee=Pointee(COMPONENT_TYPES["u8"]), length=at.array.bytes, inner=None)
         return Place(array, [first * first_bytes for first in at.first], [stride * stride_bytes for stride in at.stride], at.layout)
 
     def line(self, layout: Layout) -> int:
@@ -156,6 +156,18 @@ def _by_array_stride(reading: Reading) -> Place:
     return replace(reading.in_bytes, first=_firsts(reading, unit), stride=_strides(reading, unit))
 
 
+def _in_first_inner_array(reading: Reading) -> Place:
+    inner = reading.at.array.inner
+    assert inner is not None, "the array has inner arrays"
+    return replace(reading.at, first=[first % inner.pitch for first in reading.at.first])
+
+
+def _at_first_member(reading: Reading) -> Place:
+    inner = reading.at.array.inner
+    assert inner is not None, "the array has inner arrays"
+    return replace(reading.at, first=[first - inner.head for first in reading.at.first])
+
+
 def _without_repetition(reading: Reading) -> Place:
     return _tight(reading) if 0 in reading.at.stride else reading.at
 
@@ -257,6 +269,11 @@ def _has_another_unit(bend: Bend, access: Access) -> bool:
     return bend not in _BY_COMPONENT or pointee.component.bytes not in (pointee.bytes, element)
 
 
+def _is_nested(access: Access, in_struct: bool) -> bool:
+    inner = access.array.inner
+    return inner is not None and (inner.head > 0 or not in_struct)
+
+
 def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]:
     names = {Layout.ROW_MAJOR: "row", Layout.COLUMN_MAJOR: "column"}
     return {"matrix": matrix, "access": access, "wrong": names[_other(layout)], "right": names[layout]}
@@ -302,6 +319,10 @@ def address_defects(program: Program) -> Iterator[Defect]:
     decorated: list[Access] = [one for one in accesses if one.array.ignored_stride is not None]
     if decorated:
         yield Defect("load_store.array_stride_as_element", dict.fromkeys(decorated, _bent(_by_array_stride)))
+    for bend, id_ in ((_in_first_inner_array, "load_store.outer_index_ignored"), (_at_first_member, "load_store.member_offset_ignored")):
+        heads, step = bend is _at_first_member, _bent(bend)
+        yield from each_and_all([one for one in loads if _is_nested(one, heads)], id_, "matrix", loaded, step, access="loaded")
+        yield from each_and_all([one for one in stores if _is_nested(one, heads)], id_, "matrix", stored, step, access="stored")
     if program.instances > 1:
         yield from each_and_all(loads, "load_store.place_of_first_instance", "matrix", loaded, _bent(_from_first_instance))
     yield from each_and_all(stores, "load_store.not_stored", "matrix", stored, _nothing)

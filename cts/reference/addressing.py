@@ -31,8 +31,11 @@ def element_offsets(
         bounded: whether elements must lie inside of the array.
 
     Raises:
-        GeneratorError: an element lies outside of the array.
+        GeneratorError: an element lies outside of the array, or of the inner array that the pointer leads to; or the pointer leads to a
+            struct (KHR-PTR-02).
     """
+    if array.pointee.block is not None:
+        raise GeneratorError(f"only tensor loads and stores take pointers to structs, as those of array {array.name} are (KHR-PTR-02)")
     if bounded and (message := leaving(array, component, shape, first, stride, layout)):
         raise GeneratorError(message)
     lines, length = _lines(shape, layout)
@@ -40,6 +43,12 @@ def element_offsets(
     if lines > 1:
         starts = starts + np.arange(lines, dtype=np.int64) * (np.array(stride, np.int64)[:, None] * array.stride_bytes)
     offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * component.bytes
+    if bounded and array.inner is not None:
+        size, pitch = array.pointee.bytes, array.inner.pitch * array.pointee.bytes
+        begin = (offsets[:, :1, :1] - array.start) // pitch * pitch + array.inner.head * size
+        beyond = offsets - array.start + component.bytes > begin + array.inner.length * size
+        if ((offsets - array.start < begin) | beyond).any():
+            raise GeneratorError(f"a matrix leaves the inner array of {array.name} that its pointer leads to; make inner arrays longer")
     return offsets if layout is Layout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
 
 

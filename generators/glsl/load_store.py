@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from generators.errors import NotExpressible
-from generators.glsl.shader import Shader
+from generators.glsl.shader import REFERENCE_MEMBER, Shader
 from generators.glsl.spelling import LAYOUTS
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout
-from generators.program.memory import Array
+from generators.program.memory import Array, Inner
 from generators.program.values import ScalarValue
 from generators.types import Layout
 
@@ -27,19 +27,33 @@ def _arguments(shader: Shader, matrix: str, array: Array, first: ScalarValue, st
     if array.pointee.component.name == "u64":
         # glslang 16.6 asks for GL_EXT_shader_64bit_indexing, and with it finds the call ambiguous; int64_t it takes.
         raise NotExpressible(f"glslang has no matrix access to arrays of uint64_t, which '{array.name}' is")
-    return call_arguments(shader, matrix, shader.elements(array), first, stride, layout)
+    return call_arguments(shader, matrix, shader.elements(array), first, stride, layout, array.inner)
 
 
-def call_arguments(shader: Shader, matrix: str, elements: str, first: ScalarValue, stride: ScalarValue, layout: MemoryLayout) -> str:
+def call_arguments(
+    shader: Shader,
+    matrix: str,
+    elements: str,
+    first: ScalarValue,
+    stride: ScalarValue,
+    layout: MemoryLayout,
+    inner: Inner | None = None,
+) -> str:
     """Return the arguments of coopMatLoad and coopMatStore.
 
     Raises:
         NotExpressible: the first element or the stride is no uint, or the layout is no constant.
     """
+    element = _uint(shader, first, "first element")
+    if inner is not None:
+        elements = f"{elements}[{element} / {inner.pitch}u]"
+        element = f"{element} % {inner.pitch}u"
+        if inner.head:
+            elements, element = f"{elements}.{REFERENCE_MEMBER}", f"{element} - {inner.head}u"
     parts = (
         matrix,
         elements,
-        _uint(shader, first, "first element"),
+        element,
         _uint(shader, stride, "stride"),
         _layout(shader, layout),
     )

@@ -8,11 +8,11 @@ MakePointerAvailable and MakePointerVisible.
 
 from __future__ import annotations
 
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.memory import Array
 from generators.spirv.enumerants import MemorySemantics, Op
 from generators.spirv.shader import Shader
-from generators.types import MemoryAccess, StorageClass
+from generators.types import MemoryAccess, MemoryScope, StorageClass
 
 _ORDER = MemorySemantics.AcquireRelease | MemorySemantics.UniformMemory | MemorySemantics.MakeAvailable | MemorySemantics.MakeVisible
 
@@ -37,6 +37,13 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     place = shader.element(operation.array, shader.id(operation.index))
     arguments = shader.u32(operation.scope), shader.u32(int(_ORDER)), shader.id(operation.value)
     shader.module.value(Op.AtomicIAdd, shader.pointee(operation.array), place, *arguments, result=shader.define(operation.result))
+
+
+def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
+    """Emit OpAtomicOr, whose result nothing uses."""
+    place = shader.element(operation.array, shader.id(operation.index))
+    scope, relaxed = shader.u32(MemoryScope.QUEUE_FAMILY), shader.u32(0)
+    shader.module.value(Op.AtomicOr, shader.pointee(operation.array), place, scope, relaxed, shader.id(operation.value))
 
 
 def _memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:

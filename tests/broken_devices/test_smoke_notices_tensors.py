@@ -276,3 +276,40 @@ def test_masks_of_scores_left_out(tail, mask):
         return broken
 
     assert noticed("kernel_attention", wrong(PROFILE, Faults(operations={call: unmasked})), tail=tail, mask=mask)
+
+
+MARKS = {"instruction": "element", "body": ("mark", "store")}
+
+
+def calls(change: Callable) -> Faults:
+    """Operations on elements call their function for the elements that ``change`` makes of the numbers of all."""
+
+    def fault(right):
+        def changed(callback, lanes, arguments):
+            if callback.op is not Op.CooperativeMatrixPerElementOpEXT:
+                return right(callback, lanes, arguments)
+            count = lanes.instances.size
+            order = change(np.arange(count))
+            chosen = replace(lanes, instances=lanes.instances[order])
+            if not order.size:
+                return np.zeros_like(arguments[2])
+            found = right(callback, chosen, [one[order] if isinstance(one, np.ndarray) else one for one in arguments])
+            result = np.zeros(count, found.dtype)
+            result[order] = found
+            return result
+
+        return changed
+
+    return Faults(operations={call: fault})
+
+
+def test_functions_may_be_called_in_any_order_and_more_than_once() -> None:
+    for change in (lambda order: order[::-1], lambda order: np.concatenate((order, order[::-3]))):
+        device = EmbeddedDevice(load_profile("universal"), faults=calls(change))
+        assert not noticed("function_bodies", device, **{**MARKS, "body": "mark"})
+
+
+@pytest.mark.parametrize("result", ["stored", "unused"])
+@pytest.mark.parametrize("change", [lambda order: order[1:], lambda order: order[order % 16 != 5], lambda order: order[:0]])
+def test_functions_that_are_not_called_for_an_element(change, result) -> None:
+    assert noticed("function_bodies", wrong("universal", calls(change)), **MARKS, result=result)

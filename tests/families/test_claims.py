@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from generators.casebook import Case, CaseKind, TestKind
+from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
+from generators.program.control_flow import flattened
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
@@ -136,6 +138,7 @@ SHOWN: Mapping[str, Callable[[Parts], bool]] = {
     "CM2-PE-04": has(PerElement, lambda part: any(not is_matrix(extra) for extra in part.extra)),
     "CM2-PE-05": has(PerElement, lambda part: any(is_matrix(extra) for extra in part.extra)),
     "CM2-PE-06": has(PerElement),
+    "CM2-PE-07": has(PerElement, lambda part: any(isinstance(one, ArrayStore | AtomicOr) for one in flattened(part.function.body))),
     "TA-CLV-01": sets(LayoutSet, "clamp_value"),
     "TA-BLK-01": sets(LayoutSet, "block_size"),
     "TA-STR-01": sets(LayoutSet, "stride"),

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def measure(case: Case, device: Device, seconds: Seconds) -> None:
-    """Adds the seconds of each step of ``case``: of all its pipelines and subcases together."""
+    """Add the seconds of each step of ``case``: of all its pipelines and subcases together."""
 
     def timed(step: str, work: Callable[[], T]) -> T:
         start = time.process_time()
@@ -62,12 +62,12 @@ def measure(case: Case, device: Device, seconds: Seconds) -> None:
 
 
 def row(name: str, cells: Sequence[str]) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     return f"{name:22}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
 
 
 def cells(seconds: Mapping[str, Sequence[float]]) -> list[str]:
-    """What a row says of the cases whose seconds are given by step."""
+    """Return the cells of a row for the cases whose seconds are given by step."""
     ours = np.sum([seconds[step] for step in OURS], axis=0)
     device = seconds.get(DEVICE, ())
     medians = [f"{np.median(seconds[step]) * 1e3:.2f}" for step in OURS]

@@ -15,7 +15,7 @@ PACKAGE_ROOT = Path(__file__).resolve().parent.parent
 
 
 def find_root(start: Path) -> Path:
-    """The folder that holds ``cases/``: ``start``, the nearest folder above it, or the one that this package lies in.
+    """Return the folder that holds ``cases/``: ``start``, the nearest folder above it, or the folder that contains this package.
 
     Raises:
         CtsError: none has one.
@@ -44,7 +44,7 @@ def is_root(folder: Path) -> bool:
 
 @cache
 def suite_version() -> str:
-    """The version of the suite, with the commit where it runs from a git checkout: ``"0.1.0+1a2b3c4"``, ``-dirty`` if changed."""
+    """Return the version of the suite, with the commit where it runs from a git checkout: ``"0.1.0+1a2b3c4"``, ``-dirty`` if changed."""
     version = _release(PACKAGE_ROOT)
     commit = _commit(PACKAGE_ROOT)
     return f"{version}+{commit}" if commit else version

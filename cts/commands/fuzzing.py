@@ -262,8 +262,8 @@ def _difference(one: _Prepared, outcome: Outcome) -> Difference | None:
 
 
 def _known_outcomes(defects: Sequence[Defect], plan: Arrangement) -> list[Expected] | None:
-    """What the defects would leave, where that can be told; None if one of them does what the specification leaves undefined, where the
-    draw does not."""
+    """Return what the defects would leave, where that can be told; None if one of them does what the specification leaves undefined, where
+    the draw does not."""
     found = []
     for defect in defects:
         try:

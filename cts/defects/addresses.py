@@ -63,7 +63,7 @@ def _bent(bend: Bend) -> Substitute:
 
 
 def access_at(state: State, access: Access, at: Place) -> None:
-    """The load or store, at another place."""
+    """Load or store at another place."""
     if isinstance(access, MatrixLoad):
         load_from(state, access, at)
     else:
@@ -219,7 +219,7 @@ def _transposed(state: State, operation: MatrixLoad) -> None:
 
 
 def _nothing(state: State, operation: MatrixStore) -> None:
-    """The store is left out."""
+    """Leave the store out."""
 
 
 _BENDS: tuple[tuple[Bend, str], ...] = (

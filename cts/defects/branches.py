@@ -66,7 +66,7 @@ def _by_other_signedness(state: State, operation: Branch) -> None:
 
 
 def _stays(state: State, operation: Exit | ReturnBoth) -> None:
-    """The exit is never taken."""
+    """Never take the exit."""
 
 
 def _leaves_otherwise(state: State, operation: Exit) -> None:

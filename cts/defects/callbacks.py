@@ -66,7 +66,8 @@ def _compared_otherwise(operation: Operation) -> Sequence[Operation]:
 
 
 def _last_comparison_exchanged(function: Function) -> Function:
-    """The last comparison of a function, and of those that it calls, exchanges its operands: one mistake, which others cannot undo."""
+    """Exchange the operands of the last comparison of a function and of the functions that it calls: one mistake, which others cannot
+    undo."""
     body = list(function.body)
     for position in range(len(body) - 1, -1, -1):
         operation = body[position]
@@ -93,7 +94,7 @@ def _exchanged_arguments(operation: Operation) -> Sequence[Operation]:
 
 
 def _changed(operations: list[Calling], rewrite: Rewrite) -> list[Calling]:
-    """The operations whose function it changes."""
+    """Return the operations whose function ``rewrite`` changes."""
     return [o for o in operations if rewrite(o.function) != o.function]
 
 
@@ -121,7 +122,7 @@ def _groups(state: State, operation: Reduce) -> np.ndarray:
 
 
 def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
-    """A reduction of other groups; what its order decides does not matter."""
+    """Build a reduction of other groups; what its order decides does not matter."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = change(_groups(state, operation))
@@ -143,13 +144,13 @@ def _by(mode: ReduceMode) -> Substitute:
 
 
 def _first_only(state: State, operation: Reduce) -> None:
-    """The groups keep their first element."""
+    """Keep the first element of each group."""
     groups = _groups(state, operation)
     _set(state, operation.result, spread(operation, groups[..., 0]))
 
 
 def _last_only(state: State, operation: Reduce) -> None:
-    """The groups keep their last element."""
+    """Keep the last element of each group."""
     groups = _groups(state, operation)
     _set(state, operation.result, spread(operation, groups[..., -1]))
 
@@ -288,7 +289,7 @@ def _ignores_zero(function: Function) -> bool:
 
 
 def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Substitute:
-    """A function that gets other rows and columns."""
+    """Build a step that gives the function other rows and columns."""
 
     def step(state: State, operation: PerElement) -> None:
         row, column, *rest = arguments(state, operation)
@@ -359,7 +360,7 @@ def _zero_element(state: State, operation: PerElement) -> None:
 
 
 def _with_matrix(state: State, operation: PerElement, matrix: Matrix, change: Callable[[np.ndarray], np.ndarray]) -> None:
-    """The operation where ``matrix`` has other elements, which it has for this operation alone."""
+    """Perform the operation where ``matrix`` has other elements, which it has for this operation alone."""
     before = state.matrices[matrix.name]
     state.matrices[matrix.name] = replace(before, bits=np.ascontiguousarray(change(before.bits)))
     per_element(state, operation)

@@ -54,7 +54,7 @@ def _overwriting(position: int) -> Substitute:
 
 
 def _losing(position: int) -> Substitute:
-    """What the function writes by a pointer goes to a copy."""
+    """Build a step that sends what the function writes by a pointer to a copy."""
 
     def step(state: State, operation: Call) -> None:
         argument = operation.arguments[position]

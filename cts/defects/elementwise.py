@@ -69,19 +69,19 @@ def _transposed(state: State, operation: MatrixArithmetic) -> None:
 
 
 def _numbers(value: MatrixValue, signed: bool) -> np.ndarray:
-    """The elements as Python integers."""
+    """Return the elements as Python integers."""
     component = value.component
     numbers = value.bits.astype(object)
     return np.asarray(numbers - ((numbers >> (component.bits - 1)) << component.bits)) if signed else numbers
 
 
 def _whole(operation: MatrixArithmetic, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The sum, difference or product of Python integers, of any size."""
+    """Return the sum, difference or product of Python integers, of any size."""
     return np.asarray(x + y if operation.operator == "add" else x - y if operation.operator == "subtract" else x * y)
 
 
 def _quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The quotient of Python integers, rounded toward zero."""
+    """Return the quotient of Python integers, rounded toward zero."""
     return np.asarray(np.abs(x) // np.abs(y) * np.where((x < 0) != (y < 0), -1, 1))
 
 
@@ -155,7 +155,7 @@ def _scalar_is(value: Callable[[int, ComponentType], int]) -> Substitute:
 
 
 def _scalar_twice(state: State, operation: MatrixTimesScalar) -> None:
-    """The product is multiplied by the scalar once more."""
+    """Multiply the product by the scalar once more."""
     STEPS[MatrixTimesScalar](state, operation)
     STEPS[MatrixTimesScalar](state, replace(operation, matrix=operation.result))
 
@@ -181,7 +181,7 @@ def _complemented(state: State, operation: MatrixNegate) -> None:
 
 
 def _fused(product: MatrixArithmetic) -> Substitute:
-    """The sum or difference of a product and something, rounded once."""
+    """Build a step that rounds the sum or difference of a product and something once."""
 
     def step(state: State, operation: MatrixArithmetic) -> None:
         component = operation.result.type.component

@@ -72,7 +72,7 @@ def _function(caller: Caller) -> Mapping[str, ParameterValue]:
 
 
 def called(caller: Caller) -> Function:
-    """The function that an instruction calls."""
+    """Return the function that an instruction calls."""
     function = caller.decode if isinstance(caller, TensorLoad) else caller.function
     assert function is not None, "the instruction calls a function"
     return function
@@ -83,7 +83,7 @@ def _has(caller: Caller, holds: Callable[[Operation], bool]) -> bool:
 
 
 def _rewritten(caller: Caller, change: Change) -> Caller:
-    """The instruction, with a function that has changes."""
+    """Return the instruction, with a function that has changes."""
     function = called(caller)
     new = replace(function, body=changed(function.body, change))
     return replace(caller, decode=new) if isinstance(caller, TensorLoad) else replace(caller, function=new)
@@ -108,7 +108,7 @@ def _running(change: Change) -> Substitute:
 
 
 def _performing(wrong: Callable[[State, ScalarArithmetic], None]) -> Substitute:
-    """The instruction, whose function divides signed integers in another way."""
+    """Build the instruction whose function divides signed integers in another way."""
 
     def step(state: State, caller: Caller) -> None:
         right = state.perform
@@ -158,7 +158,7 @@ def _of_first_instance(tree: Tree) -> Tree:
 
 
 def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
-    """The instruction, where variables of the module have other contents."""
+    """Build the instruction where variables of the module have other contents."""
 
     def step(state: State, caller: Caller) -> None:
         before = dict(state.variables)
@@ -173,7 +173,7 @@ def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
 
 
 def _for_pairs(state: State, operation: PerElement) -> None:
-    """The function is called for even columns, and the next column has the same result."""
+    """Call the function for even columns; give the next column the same result."""
 
     def even(argument: Argument) -> Argument:
         if isinstance(argument, np.ndarray) and argument.ndim == 3 and argument.shape[2] > 1:
@@ -280,7 +280,7 @@ def _without_addend(fused: Extended) -> Sequence[Operation]:
 
 
 def _in_words(operation: Operation) -> Sequence[Operation]:
-    """Loads of parts of words take as many words' steps; those beyond the block begin again."""
+    """Let loads of parts of words take as many words' steps; those beyond the block begin again."""
     if not isinstance(operation, BlockLoad) or operation.index is None:
         return (operation,)
     block = operation.pointer.type

@@ -44,7 +44,8 @@ def _overwriting(fragment: int) -> Substitute:
 
 
 def _overwrite(state: State, name: str, value: MatrixValue) -> None:
-    """Here and in all that this state is a part of: registers outlast the iteration or the branch that writes to them."""
+    """Overwrite a matrix here and in all states that contain this one: registers outlast the iteration or the branch that writes to
+    them."""
     state.matrices[name] = value
     outside = state.outside
     if outside is not None and outside.activation is state.activation and name in outside.matrices:

@@ -118,7 +118,7 @@ def _pointee_bytes(access: Any) -> int:
 
 
 def _base_types(program: Program) -> Iterator[Defect]:
-    """The index of an untyped chain counts elements of the variable's own type."""
+    """Yield defects: the index of an untyped chain counts elements of the variable's own type."""
     direct: list[Any] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
     found = [one for one in direct if one.array.is_untyped and one.array.owner.pointee.bytes != one.array.pointee.bytes]
 
@@ -147,7 +147,8 @@ def _descriptors(program: Program) -> Iterator[Defect]:
 
 
 def _blocks(program: Program) -> Iterator[Defect]:
-    """Loads from a block find bytes as if the offset of its array were that of the block that has the same bytes; or zero."""
+    """Yield defects: loads from a block find bytes as if the offset of its array were that of the block that has the same bytes; or
+    zero."""
     shared = [one for one in every(program.operations, MatrixLoad) if _is_alias(one)]
 
     def apart(state: State, access: MatrixLoad) -> None:
@@ -186,7 +187,7 @@ def _entry_points(program: Program) -> Iterator[Defect]:
 
 
 def _nothing(_: State, __: Operation) -> None:
-    """The operation is left out."""
+    """Leave the operation out."""
 
 
 def _other_constants(program: Program, other: Program) -> Iterator[Defect]:

@@ -153,7 +153,7 @@ def _own_value(state: State, operation: SubgroupReduce | SubgroupAllEqual | Subg
 
 
 def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
-    """The invocations of the other arm count, with their values from before the branch."""
+    """Count the invocations of the other arm, with their values from before the branch."""
     everyone = state.outside
     assert everyone is not None, "the defect is made for operations in branches"
     whole = replace(everyone, scalars=dict(everyone.scalars), aggregates=dict(everyone.aggregates))

@@ -33,12 +33,12 @@ Bend = Callable[[_Change], LayoutState]
 
 
 def _keeps(field: str) -> Bend:
-    """The field stays what it was."""
+    """Build a setting that leaves the field as it was."""
     return lambda change: replace(change.after, **{field: getattr(change.before, field)})
 
 
 def _turned(field: str) -> Bend:
-    """The numbers are taken innermost first."""
+    """Build a setting that takes the numbers innermost first."""
     return lambda change: replace(change.after, **{field: getattr(change.after, field)[:, ::-1]})
 
 
@@ -77,7 +77,7 @@ def _span_of_dimension(change: _Change) -> LayoutState:
 
 
 def _clipped_span(change: _Change) -> LayoutState:
-    """A slice in a slice ends with it."""
+    """End a slice in a slice with the outer slice."""
     return replace(change.after, span=np.minimum(change.before.span, change.after.span))
 
 
@@ -166,7 +166,7 @@ def _bent(bend: Bend) -> Substitute:
 
 
 def _in_place(state: State, operation: LayoutSet) -> None:
-    """The layout that is copied changes, too."""
+    """Change the copied layout, too."""
     layout_set(state, operation)
     state.aggregates[operation.layout.name] = state.aggregates[operation.result.name]
 

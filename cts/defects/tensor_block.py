@@ -143,7 +143,7 @@ def _in_bytes(state: State, operation: TensorLoad) -> None:
 
 
 def _with_layout(change: Callable[[LayoutState], LayoutState], mode: ClampMode | None = None) -> Substitute:
-    """The load with another state of its layout, or another mode."""
+    """Build a load with another state of its layout, or another mode."""
 
     def step(state: State, operation: TensorLoad) -> None:
         kept = state.aggregates[operation.layout.name]
@@ -169,7 +169,7 @@ Definitions = Mapping[str, Operation]
 
 
 def _shift(operation: Operation, known: Definitions, mask: int) -> ScalarArithmetic | None:
-    """The right shift whose low bits, those of ``mask``, ``operation`` takes."""
+    """Return the right shift whose low bits, given by ``mask``, ``operation`` takes."""
     if not isinstance(operation, ScalarArithmetic) or operation.operator != "and" or not isinstance(operation.right, Operand):
         return None
     shift = known.get(operation.left.name)

@@ -40,7 +40,7 @@ def _blocks_transposed(size: int) -> _Arrangement:
 
 
 def _quadrants_exchanged(bits: np.ndarray) -> np.ndarray:
-    """The upper right with the lower left quadrant, which only a pair of equal shape can be."""
+    """Exchange the upper right with the lower left quadrant, which only a pair of equal shape can be."""
     rows, columns = bits.shape[1] // 2, bits.shape[2] // 2
     result = bits.copy()
     result[:, :rows, columns:], result[:, rows:, :columns] = bits[:, rows:, :columns], bits[:, :rows, columns:]

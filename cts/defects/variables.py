@@ -25,7 +25,7 @@ def _without_copy(loads: Sequence[VariableLoad]) -> Substitute:
 
 
 def variable_defects(program: Program) -> Iterator[Defect]:
-    """Loads of matrices from each variable of ``program``, and from all of them, that make no copies."""
+    """Yield defects: loads of matrices from each variable of ``program``, and from all of them, make no copies."""
     of: dict[str, list[VariableLoad]] = {}
     for load in every(program.operations, VariableLoad):
         of.setdefault(load.variable.name, []).append(load)

@@ -29,7 +29,7 @@ _LATER_RESULTS = {-1000012000: "VK_ERROR_INVALID_SHADER_NV", -1000483000: "VK_ER
 
 @cache
 def load() -> Any:
-    """The ``vulkan`` package, with ``ffi`` and ``lib``.
+    """Return the ``vulkan`` package, with ``ffi`` and ``lib``.
 
     Raises:
         NoVulkan: the Vulkan loader is not installed.
@@ -94,5 +94,5 @@ def text(characters: CData) -> str:
 
 
 def address(pointer: CData) -> int:
-    """A pointer as an integer, to hand it from one cffi instance to another."""
+    """Return a pointer as an integer, to hand it from one cffi instance to another."""
     return int(load().ffi.cast("uintptr_t", pointer))

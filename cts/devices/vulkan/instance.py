@@ -113,7 +113,7 @@ class Instance:
         )
 
     def function(self, name: str) -> Any:
-        """An extension's function by vkGetInstanceProcAddr, of the package's type.
+        """Return an extension's function by vkGetInstanceProcAddr, of the package's type.
 
         Raises:
             DeviceError: the driver does not have it though it has the extension.

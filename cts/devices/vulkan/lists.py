@@ -63,7 +63,7 @@ def told(
 
 
 def _kept(ffi: Any, type_: str, entries: CData) -> list[CData]:
-    """The entries, which cffi frees with the array where they are structures."""
+    """Return the entries, which cffi frees with the array where they are structures."""
     if ffi.typeof(type_).kind != "struct":
         return list(entries)
     return [ffi.new(f"{type_}*", entry)[0] for entry in entries]

@@ -126,7 +126,7 @@ class Chain:
         return values
 
     def enable(self, wanted: frozenset[str], offered: Chain) -> None:
-        """Sets each feature that is wanted and that the same structure of ``offered`` has."""
+        """Set each feature that is wanted and that the same structure of ``offered`` has."""
         for structure, node in self.nodes.items():
             for name in self.fields(structure):
                 if name in wanted and getattr(offered.nodes[structure], name):

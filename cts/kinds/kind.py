@@ -32,7 +32,7 @@ class Stopwatch:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Adds the time of the block to ``name``, also if it raises."""
+        """Add the time of the block to ``name``, also if it raises."""
         begin = time.perf_counter()
         try:
             yield
@@ -97,6 +97,6 @@ def not_supported(missing: Reason) -> Judgement:
 
 
 def one_line(text: str) -> str:
-    """The first line of ``text`` that is not blank; empty if there is none."""
+    """Return the first line of ``text`` that is not blank; empty if there is none."""
     lines = text.strip().splitlines()
     return lines[0].strip() if lines else ""

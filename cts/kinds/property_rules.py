@@ -58,7 +58,7 @@ def _expect(answer: PropertyAnswer, result: int, count: int) -> Iterator[str]:
 
 
 def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: int) -> Iterator[str]:
-    """The first ``written`` structures are filled in, and the others are as they were."""
+    """Check that the first ``written`` structures are filled in, and that the others are as they were."""
     structures = answer.structures(asked.command)
     before = fresh(PropertyCall(asked.command, capacity, capacity + _SPARE))
     for field in ("sType", "pNext"):
@@ -75,7 +75,7 @@ def _written(asked: Commanded, answer: PropertyAnswer, capacity: int, written: i
 
 
 def _members(asked: Commanded, answer: PropertyAnswer, count: int) -> Iterator[str]:
-    """What came is among all that there is, each at most as often."""
+    """Check that what came is among all that there is, each at most as often."""
     known = [structure.tobytes() for structure in asked.all()]
     for structure in answer.structures(asked.command)[:count]:
         if structure.tobytes() not in known:
@@ -211,7 +211,7 @@ _LIMITS = "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrix
 
 
 def _of_capacity(words: str, capacity: str, choose: Callable[[int], int]) -> PropertyRule:
-    """A rule of an array for ``capacity`` of the n structures that there are."""
+    """Build a rule of an array for ``capacity`` of the n structures that there are."""
     calls = f"{_COUNT}, then with a count of {capacity} and an array that has {_SPARE} structures more, then for all n to compare with"
     return PropertyRule(words, calls, _capacity(choose))
 

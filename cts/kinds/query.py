@@ -51,7 +51,7 @@ def digests(case: Case) -> tuple[str, str, str]:
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """The command and its rule."""
+    """Return the command and its rule."""
     query = build_query(case)
     rule = RULES[query.rule]
     shown: Json = {"command": query.command, "rule": rule.words, "calls": rule.calls}
@@ -59,7 +59,7 @@ def show(case: Case, wanted: Collection[str]) -> Json:
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:
-    """What ``show`` gave, for people."""
+    """Yield what ``show`` returned, for people."""
     for name in ("command", "rule", "calls"):
         yield f"  {name}: {shown[name]}"
     for name in ("glsl", "spirv"):
@@ -68,7 +68,7 @@ def lines(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: ARG001 (there is no shader)
-    """Writes what to call, and what must come back.
+    """Write what to call, and what must come back.
 
     Raises:
         CtsError: the folder cannot be written.

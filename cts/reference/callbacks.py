@@ -77,7 +77,7 @@ def applied(state: State, function: Function, arguments: Sequence[Argument], own
 
 
 def _private(state: State) -> Iterator[Variable]:
-    """The variables of the module that functions can read; their values are the same for all invocations of a scope instance."""
+    """Yield the variables of the module that functions can read; their values are the same for all invocations of a scope instance."""
     return (variable for variable in state.program.variables if variable.storage == "private" and not _has_matrix(variable.type))
 
 

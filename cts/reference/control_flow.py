@@ -16,7 +16,7 @@ from generators.program.values import AnyValue, Operand, Selected, extent
 
 
 def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
-    """Runs the body for each of ``indices``, the numbers of iterations. All carried values change at once.
+    """Run the body for each of ``indices``, the numbers of iterations. All carried values change at once.
 
     Args:
         state, operation: where and what.
@@ -50,13 +50,13 @@ def trip_counts(state: State, operation: Loop) -> np.ndarray:
 
 
 def loop(state: State, operation: Loop) -> None:
-    """Runs the body as often as the trip count says."""
+    """Run the body as often as the trip count says."""
     trips = trip_counts(state, operation)
     repeat(state, operation, range(int(trips.max(initial=0))), trips)
 
 
 def leave(state: State, operation: Exit) -> None:
-    """A return: the instances for which the condition holds run the body and nothing after it.
+    """Return early: the instances for which the condition holds run the body and nothing after it.
 
     Raises:
         GeneratorError: a break or continue stands outside of a loop's own body.
@@ -67,7 +67,7 @@ def leave(state: State, operation: Exit) -> None:
 
 
 def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], returned: AnyValue | Operand | None) -> None:
-    """The instances of ``taken`` (bool) run ``body`` and return ``returned``."""
+    """Let the instances of ``taken`` (bool) run ``body`` and return ``returned``."""
     if taken.any():
         part = state.part(np.flatnonzero(taken))
         part.run(body)
@@ -116,7 +116,7 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
 
 
 def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], Exit | None]]:
-    """The operations between exits from the iteration, each with the exit that follows."""
+    """Yield the operations between exits from the iteration, each with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
         if isinstance(operation, Exit) and operation.kind != "return":

@@ -21,15 +21,15 @@ _FLOAT64_INTEGERS = 1 << 53
 
 
 def extend(value: MatrixValue, signed: bool) -> np.ndarray:
-    """The elements extended to 64 bits as two's complement, uint64: by sign if ``signed``, else by zeros. Only the flag counts, not
-    the signedness of the component type (KHR-MAD-05)."""
+    """Extend the elements to 64 bits as two's complement, uint64: by sign if ``signed``, else by zeros. Only the flag counts, not the
+    signedness of the component type (KHR-MAD-05)."""
     if not signed:
         return value.bits.astype(np.uint64)
     return integers(value.bits, value.component, True).astype(np.int64).view(np.uint64)
 
 
 def _numbers(extended: np.ndarray, signed: bool) -> np.ndarray:
-    """The numbers that the extended elements stand for."""
+    """Return the numbers that the extended elements stand for."""
     return extended.view(np.int64) if signed else extended
 
 
@@ -43,7 +43,7 @@ def _largest(extended: np.ndarray, signed: bool) -> int:
 
 
 def _product(a: np.ndarray, b: np.ndarray, signed_a: bool, signed_b: bool) -> np.ndarray:
-    """``a`` x ``b`` modulo 2**64, uint64."""
+    """Compute ``a`` x ``b`` modulo 2**64, uint64."""
     if _largest(a, signed_a) * _largest(b, signed_b) * a.shape[-1] < _FLOAT64_INTEGERS:
         # Every sum is an integer that float64 holds, and its matrix product is much the faster.
         left, right = _numbers(a, signed_a).astype(np.float64), _numbers(b, signed_b).astype(np.float64)
@@ -99,7 +99,7 @@ def _saturated(
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, flags: MatrixOperands) -> MatrixValue:
-    """``a`` x ``b`` + ``c`` for integers: the low-order bits of the exact value, or saturated.
+    """Compute ``a`` x ``b`` + ``c`` for integers: the low-order bits of the exact value, or saturated.
 
     Raises:
         GeneratorError: a saturating one that the specification leaves undefined.

@@ -39,7 +39,7 @@ def arguments(state: State, operation: PerElement) -> list[Argument]:
 
 
 def apply(state: State, operation: PerElement, given: Sequence[Argument]) -> None:
-    """Gives the result what the function returns for the arguments ``given``. Raises GeneratorError as ``per_element``."""
+    """Give the result what the function returns for the arguments ``given``. Raises GeneratorError as ``per_element``."""
     type_, function = operation.matrix.type, operation.function
     assert is_scalar(function.returned), "the function of an operation on elements returns a scalar"
     if operation.result.type != type_ or function.returned.type is not type_.component:

@@ -40,7 +40,7 @@ def reduce(state: State, operation: Reduce) -> None:
 
 
 def grouped(operation: Reduce, values: np.ndarray) -> np.ndarray:
-    """The elements of (instances, rows, columns) with each group along the last axis.
+    """Return the elements of (instances, rows, columns) with each group along the last axis.
 
     Raises:
         GeneratorError: the shapes do not go together (CM2-RED-03 to CM2-RED-05).
@@ -104,7 +104,7 @@ def in_order(state: State, function: Function, groups: np.ndarray) -> np.ndarray
 
 
 def _owners(state: State, groups: np.ndarray) -> np.ndarray:
-    """The scope instance of each group."""
+    """Return the scope instance of each group."""
     return state.instances.reshape((-1,) + (1,) * (groups.ndim - 2))
 
 
@@ -117,7 +117,7 @@ def _in_pairs(state: State, function: Function, groups: np.ndarray) -> np.ndarra
 
 
 def _check_sums(groups: np.ndarray, function: Function, component: ComponentType) -> None:
-    """Raises GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
+    """Raise GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the least bit."""
     sums = (one for one in flattened(function.body) if isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract"))
     if not any(one.result.type.is_float for one in sums):
         return

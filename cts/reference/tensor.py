@@ -38,12 +38,12 @@ class ViewState:
 
 
 def layout_state(state: State, layout: TensorLayout) -> LayoutState:
-    """The value of a layout."""
+    """Return the value of a layout."""
     return LayoutState(*state.aggregates[layout.name])
 
 
 def view_state(state: State, view: TensorView) -> ViewState:
-    """The value of a view."""
+    """Return the value of a view."""
     return ViewState(*state.aggregates[view.name])
 
 
@@ -76,7 +76,7 @@ def _signed(values: np.ndarray) -> np.ndarray:
 
 
 def layout_set(state: State, operation: LayoutSet) -> None:
-    """Copies the layout and changes one setting (TA-CPY-01).
+    """Copy the layout and change one setting (TA-CPY-01).
 
     Raises:
         GeneratorError: the operands are not as many as the setting needs, or a stride is less than the next dimension takes.
@@ -109,7 +109,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
 
 
 def view_set(state: State, operation: ViewSet) -> None:
-    """Copies the view and changes one setting.
+    """Copy the view and change one setting.
 
     Raises:
         GeneratorError: the operands are not as many as the setting needs.

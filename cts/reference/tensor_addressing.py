@@ -131,7 +131,7 @@ def _bounded(values: np.ndarray, what: str) -> None:
 
 
 def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """The index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
+    """Return the index in the clip window, whose lines are ``min(columns, span)`` wide even where the window hangs over (F-TA-9), and which
     elements are outside of it."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
@@ -186,7 +186,7 @@ def _in_tensor(
 
 
 def _clamped(coordinate: np.ndarray, size: np.ndarray, mode: ClampMode, out: np.ndarray) -> np.ndarray:
-    """What a coordinate out of bounds becomes. Remainders have the sign of the divisor (F-TA-4), as Python's have."""
+    """Return what a coordinate out of bounds becomes. Remainders have the sign of the divisor (F-TA-4), as Python's have."""
     match mode:
         case ClampMode.CLAMP_TO_EDGE:
             return np.asarray(np.clip(coordinate, 0, size - 1))

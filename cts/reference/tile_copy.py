@@ -59,7 +59,7 @@ def _places(state: State, window: Window, row: np.ndarray, column: np.ndarray) -
 
 
 def _uniform(state: State, value: ScalarValue) -> np.ndarray:
-    """A number of each workgroup, int64, (workgroups, 1, 1)."""
+    """Return a number of each workgroup, int64, (workgroups, 1, 1)."""
     each = state.program.subgroups if state.program.scope is Scope.SUBGROUP else 1
     numbers = state.scalar(value).astype(np.int64).reshape(-1, each)
     if (numbers != numbers[:, :1]).any():

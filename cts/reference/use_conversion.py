@@ -22,7 +22,7 @@ CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
 
 
 def use_convert(state: State, operation: UseConvert) -> None:
-    """The elements stay, and the use becomes A or B (CM2-CVT-03).
+    """Keep the elements, and make the use A or B (CM2-CVT-03).
 
     Raises:
         GeneratorError: the types differ in more than the use, or it is not from an accumulator.

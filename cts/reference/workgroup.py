@@ -33,7 +33,7 @@ def copied(state: State, operation: Copied) -> None:
 
 
 def part_copied(state: State, operation: PartCopied) -> None:
-    """The elements of each executing subgroup.
+    """Copy the elements of each executing subgroup.
 
     Raises:
         GeneratorError: the pointees differ, an element lies beyond an array, or scope instances are no subgroups.
@@ -65,7 +65,7 @@ def barrier(state: State, operation: Barrier) -> None:
 
 
 def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
-    """The counter has counted every workgroup, and the body runs in the scope instances of one of them.
+    """Run the body in the scope instances of one workgroup, once the counter has counted every workgroup.
 
     Raises:
         GeneratorError: the counter does not start with 0.

@@ -39,7 +39,7 @@ def _path(argument: str, directory: Path) -> Path:
 
 
 def parse_arguments(arguments: Sequence[str], directory: Path, root: Path) -> Request | None:
-    """What pytest's arguments ask of the suite; None if they name neither ``cts`` nor anything in ``cases/``.
+    """Return what pytest's arguments ask of the suite; None if they name neither ``cts`` nor anything in ``cases/``.
 
     Args:
         arguments: files, folders and node ids.

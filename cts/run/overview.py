@@ -166,7 +166,7 @@ class Overview:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """A worker died. What it judged is in the journal; the case that it was judging is not."""
+        """Report that a worker died. What it judged is in the journal; the case that it was judging is not."""
         id_ = _id(crashitem)
         if not _is_case(crashitem):
             return

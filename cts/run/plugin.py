@@ -55,7 +55,7 @@ _OPTIONS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The suite's options. Their values are checked later, so that a wrong one ends with one line and exit code 2."""
+    """Add the suite's options. Their values are checked later, so a wrong one ends with one line and exit code 2."""
     group = parser.getgroup("cts", "conformance suite (pytest cts)")
 
     def add(name: str, help_: str, **keywords: Any) -> None:
@@ -130,7 +130,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Puts the run together, if this run concerns the suite.
+    """Put the run together, if this run concerns the suite.
 
     It comes after other plugins' configuration, so that pytest-xdist has decided whether this process only controls.
     """
@@ -173,7 +173,7 @@ def _configure(config: pytest.Config) -> None:
 
 
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
-    """Sets up the only process, or the controller of pytest-xdist."""
+    """Set up the only process, or the controller of pytest-xdist."""
     from cts.checkout import suite_version
     from cts.journal import journal
     from cts.journal.run_record import DeviceRecord, RunRecord
@@ -260,7 +260,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 
 
 def _join(config: pytest.Config, plan: Plan) -> None:
-    """Sets up a worker of pytest-xdist."""
+    """Set up a worker of pytest-xdist."""
     from cts.run.signals import ignore
     from generators.casebook import load_casebook
 

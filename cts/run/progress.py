@@ -55,14 +55,14 @@ class Progress:
             self._print(tally)
 
     def set_aside(self, aside: SetAside) -> None:
-        """A case that has no verdict yet."""
+        """Show a case that has no verdict yet."""
         if not self._silent and aside.first is not None:
             self._end_line()
             first = aside.first
             self._reporter.write_line(f"SET ASIDE {aside.nodeid}: {word(first.verdict).lower()}: {first.reason}", yellow=True)
 
     def finish(self, tally: Tally) -> None:
-        """The last line."""
+        """Print the last line."""
         if not self._silent and tally.total:
             self._print(tally)
             self._end_line()

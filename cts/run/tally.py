@@ -88,7 +88,7 @@ class Tally:
     pipeline: float = 0.0
 
     def add(self, digest: Digest) -> None:
-        """Counts one result."""
+        """Count one result."""
         self.verdicts[digest.verdict] += 1
         self.families.setdefault(digest.family, Counter())[digest.verdict] += 1
         if digest.verdict is Verdict.NOT_SUPPORTED:
@@ -125,5 +125,5 @@ class Tally:
 
 
 def phrase(verdicts: Mapping[Verdict, int]) -> str:
-    """The counts that are not zero, in the order of Verdict."""
+    """Return the counts that are not zero, in the order of Verdict."""
     return ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts.get(verdict)) or "none"

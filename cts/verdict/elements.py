@@ -28,7 +28,7 @@ def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) 
 
 
 def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None:
-    """Writes ``bits`` (unsigned, of the shape of ``offsets``) to ``contents`` (uint8) at byte ``offsets``."""
+    """Write ``bits`` (unsigned, of the shape of ``offsets``) to ``contents`` (uint8) at byte ``offsets``."""
     size = bits.dtype.itemsize
     if _aligned(contents, offsets, size):
         contents.view(bits.dtype)[offsets // size] = bits
@@ -37,7 +37,7 @@ def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None
 
 
 def number(value: float) -> str:
-    """A value in as few digits as name it."""
+    """Write a value in as few digits as name it."""
     return f"{value:.17g}" if float(f"{value:.9g}") != value else f"{value:.9g}"
 
 

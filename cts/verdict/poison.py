@@ -15,7 +15,7 @@ from generators.types import StorageClass
 
 @lru_cache(maxsize=64)
 def background(length: int) -> np.ndarray:
-    """A pattern that differs from place to place, without bytes 0x00 and 0xff, for what no store touches; uint8, read-only."""
+    """Return a pattern that differs from place to place, without bytes 0x00 and 0xff, for what no store touches; uint8, read-only."""
     position = np.arange(length, dtype=np.uint32)
     pattern = ((position * np.uint32(2654435761) >> np.uint32(24)) % 254 + 1).astype(np.uint8)
     pattern.setflags(write=False)
@@ -45,7 +45,7 @@ def poison(allowed: ValueSet) -> np.ndarray:
 
 
 def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> dict[str, np.ndarray]:
-    """What each array that is a buffer holds before the dispatch.
+    """Return what each array that is a buffer holds before the dispatch.
 
     Input and inout arrays have the subcase's data. Output arrays are poison: where an element is expected, bits that it must not
     have, so that one that was not written cannot be mistaken for one that was; elsewhere a fixed pattern.

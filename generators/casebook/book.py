@@ -45,7 +45,7 @@ class Casebook:
         return iter(self.families.values())
 
     def family(self, name: str) -> Family:
-        """The family of that name.
+        """Return the family of that name.
 
         Raises:
             CasebookError: there is none.
@@ -86,7 +86,8 @@ def load_casebook(root: Path) -> Casebook:
 
 
 def find_case(casebook: Casebook, id_: str) -> Case:
-    """The case that ``id_`` names, found without expanding its family. It need not be in a product, but the constraints must allow it.
+    """Return the case that ``id_`` names, found without expanding its family. It need not be in a product, but the constraints must allow
+    it.
 
     Args:
         casebook: all families.

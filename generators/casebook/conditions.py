@@ -139,7 +139,7 @@ class ConditionReader:
         return name, self._predicates[name]
 
     def constraint(self, element: Element) -> ConstraintText:
-        """An entry of ``constraints``."""
+        """Read an entry of ``constraints``."""
         entries = element.entries("a mapping with the keys when and require, exclude, or predicate")
         if "predicate" in entries:
             fields = element.fields(("predicate", "because"))

@@ -31,7 +31,7 @@ class Constraint(Protocol):
         ...
 
     def decide(self, assignment: Assignment) -> int:
-        """ALLOWED, FORBIDDEN, or the number of the parameter that it needs next."""
+        """Return ALLOWED, FORBIDDEN, or the number of the parameter that it needs next."""
         ...
 
 
@@ -163,7 +163,7 @@ Choices = Sequence[Sequence[int]]
 
 
 def _pending(constraints: Sequence[Constraint], assignment: Assignment, choices: Choices) -> list[tuple[int, Constraint]] | None:
-    """The constraints that are still open, each with the parameter that it needs; None if one is violated."""
+    """Return the constraints that are still open, each with the parameter that it needs; None if one is violated."""
     pending = []
     for constraint in constraints:
         needed = constraint.decide(assignment)

@@ -71,7 +71,7 @@ class Requirement:
 
 
 def cases_folder(root: Path) -> Path:
-    """The folder of cases of a checkout; ``root`` may be the checkout or that folder itself."""
+    """Return the folder of cases of a checkout; ``root`` may be the checkout or that folder itself."""
     return root / "cases" if (root / "cases").is_dir() else root
 
 

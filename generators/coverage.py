@@ -146,7 +146,7 @@ def _entry(requirement: Requirement, cases: Mapping[str, int]) -> RequirementCov
 
 
 def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
-    """What the nightly tier of ``casebook`` covers.
+    """Return what the nightly tier of ``casebook`` covers.
 
     Args:
         casebook: all families.

@@ -23,7 +23,7 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def array_bytes(array: np.ndarray) -> bytes:
-    """The elements of an array, little-endian."""
+    """Return the elements of an array, little-endian."""
     return np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 

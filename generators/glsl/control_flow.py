@@ -19,7 +19,7 @@ _ATTRIBUTES: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll
 
 
 def emit_loop(shader: Shader, loop: Loop) -> None:
-    """Writes a loop."""
+    """Write a loop."""
     for carried in loop.carried:
         shader.line(f"{assignee(shader, carried.current)} = {shader.text(carried.initial)};")
     in_place = {carried.next.name for carried in loop.carried if _in_place(loop, carried)}

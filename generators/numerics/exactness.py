@@ -112,7 +112,7 @@ def product_quanta(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _smallest_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite where there are none."""
+    """Return a lower bound of the magnitude of the non-zero products of each element, (..., M, N); infinite where there are none."""
     least_a = np.where(a == 0, np.inf, np.abs(a)).min(axis=-1)
     least_b = np.where(b == 0, np.inf, np.abs(b)).min(axis=-2)
     return np.asarray(least_a[..., :, None] * least_b[..., None, :])
@@ -126,7 +126,7 @@ def exactness(
     history: History | None = None,
     precision: int | None = None,
 ) -> Exactness:
-    """What can be proved of ``a`` x ``b`` + ``c``.
+    """Return what can be proved of ``a`` x ``b`` + ``c``.
 
     Args:
         a, b, c: finite values.

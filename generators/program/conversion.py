@@ -47,8 +47,8 @@ def is_float8(component: ComponentType) -> bool:
 
 
 def conversions(source: ComponentType, target: ComponentType) -> tuple[Conversion, ...]:
-    """The instructions that may convert ``source`` to ``target``; empty where none may. The one that agrees with the signedness of both
-    types comes first; where the types leave two, or none, the one that reads ``source`` by its type.
+    """Return the instructions that may convert ``source`` to ``target``; empty where none may. The one that agrees with the signedness of
+    both types comes first; where the types leave two, or none, the one that reads ``source`` by its type.
 
     ConvertFToU and UConvert need a Result Type with Signedness 0, UConvert and SConvert one of another width (SPIR-V, Conversion
     Instructions); OpBitcast converts integers of one width only (KHR-CVT-03, F-KHR-8).

@@ -72,7 +72,7 @@ class Call(Operation):
 
 
 def mistake(call: Call) -> str:
-    """What is wrong with the arguments of a call; empty if nothing is."""
+    """Tell what is wrong with the arguments of a call; empty if nothing is."""
     function = call.function
     if [passed_type(argument) for argument in call.arguments] != [passed_type(parameter) for parameter in function.parameters]:
         return f"a call of {function.name} needs arguments of the types of its parameters, in their order"

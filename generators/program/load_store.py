@@ -52,7 +52,7 @@ class MatrixStore(Operation):
 
 
 def layout_value(layout: MemoryLayout) -> Layout:
-    """The layout in this case."""
+    """Return the layout in this case."""
     if isinstance(layout, Layout):
         return layout
     assert layout.value is not None, f"{layout.name}: a layout has its value in the case"

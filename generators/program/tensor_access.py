@@ -47,7 +47,7 @@ class TensorStore(Operation):
 
 
 def moved_matrix(access: TensorLoad | TensorStore) -> Matrix:
-    """The matrix that is loaded or stored."""
+    """Return the matrix that is loaded or stored."""
     return access.result if isinstance(access, TensorLoad) else access.matrix
 
 

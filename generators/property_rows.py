@@ -65,7 +65,7 @@ _ROW = re.compile(r"(0*[1-9]\d*)x(0*[1-9]\d*)x(0*[1-9]\d*)\.(\w+)\.(\w+)\.(\w+)\
 
 @cache
 def parse_row(text: str) -> PropertyRow:
-    """The row that ``MxNxK.A.B.C.Result`` with or without ``.sat`` names.
+    """Return the row that ``MxNxK.A.B.C.Result`` with or without ``.sat`` names.
 
     Raises:
         CasebookError: it names none.
@@ -88,8 +88,8 @@ def is_flexible(text: str) -> bool:
 
 @cache
 def parse_flexible_row(text: str) -> FlexibleRow:
-    """The row that ``MxNxK.A.B.C.Result``, with or without ``.sat``, names with ``.flex`` (subgroup scope) or ``.wgN`` (workgroup scope, N
-    subgroups) behind it.
+    """Return the row that ``MxNxK.A.B.C.Result``, with or without ``.sat``, names with ``.flex`` (subgroup scope) or ``.wgN`` (workgroup
+    scope, N subgroups) after it.
 
     Raises:
         CasebookError: it names none.

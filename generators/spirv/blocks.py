@@ -17,7 +17,7 @@ def block_pointer(shader: Shader, block: BlockType) -> int:
 
 
 def _block(shader: Shader, block: BlockType) -> int:
-    """The id of the struct of a block."""
+    """Return the id of the struct of a block."""
     module, storage = shader.module, StorageClass.PhysicalStorageBuffer
 
     def declare() -> int:

@@ -21,7 +21,7 @@ CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
 
 
 def emit_call(shader: Shader, call: Call) -> None:
-    """Emits a call, and before the first one the function.
+    """Emit a call, and before the first one the function.
 
     Raises:
         GeneratorError: arguments and parameters differ in type or number, or two pointers lead to one variable.

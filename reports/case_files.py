@@ -12,7 +12,7 @@ from generators.errors import CtsError
 
 
 def case_folder() -> Path:
-    """The folder ``cases`` of the checkout that the command runs in or that this package lies in; it need not exist."""
+    """Return the folder ``cases`` of the checkout that the command runs in or that contains this package; it need not exist."""
     try:
         return find_root(Path.cwd()) / "cases"
     except CtsError:
@@ -25,7 +25,7 @@ def family_files(cases: Path) -> Mapping[str, Path]:
 
 
 def document(path: Path) -> Any:
-    """The content of a YAML file; None if it cannot be read."""
+    """Return the content of a YAML file; None if it cannot be read."""
     try:
         return read_document(path).data()
     except CtsError:

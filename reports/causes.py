@@ -48,7 +48,7 @@ class Cause:
 
 
 def causes(results: Sequence[CaseResult]) -> list[Cause]:
-    """The causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
+    """Return the causes of everything that has neither passed nor lacked support; worst verdict first, then the most cases."""
     groups: dict[tuple[Verdict, str, _Key], list[CaseResult]] = defaultdict(list)
     ran: dict[str, list[Mapping[str, str]]] = defaultdict(list)
     for result in results:

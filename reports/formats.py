@@ -10,7 +10,7 @@ def count(number: int, singular: str = "", plural: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """A wall time in the unit that suits it."""
+    """Return a wall time in the unit that suits it."""
     if seconds < 0.000_5:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 0.01:
@@ -24,7 +24,7 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 0 to 1. What is not quite all or not quite nothing is never rounded to it."""
+    """Return a share of 0 to 1 as a percentage. What is not quite all or not quite nothing is never rounded to it."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     if 0.999 < share < 1:

@@ -66,7 +66,7 @@ def failure_page(
     neighbours: Sequence[Neighbour] = (),
     defects: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """The page of one case that neither passed nor lacked support.
+    """Return the page of one case that neither passed nor lacked support.
 
     Args:
         result, context, texts: the case, its run, and the texts of requirements and positions.
@@ -87,8 +87,8 @@ def failure_page(
 
 
 def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
-    """The paths of the pages of at most PAGES failures, by attempt at a case. Each family and verdict gets its first ones: none hides
-    another."""
+    """Return the paths of the pages of at most PAGES failures, by attempt at a case. Each family and verdict gets its first ones: none
+    hides another."""
     places: Counter[tuple[str, Verdict]] = Counter()
     ranked = []
     for result in results:
@@ -99,7 +99,7 @@ def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
 
 
 def slug(id_: str, attempt: int = 1) -> str:
-    """A file name for an attempt at a case: readable, at most 100 characters, and unique by the digest of the id."""
+    """Return a file name for an attempt at a case: readable, at most 100 characters, and unique by the digest of the id."""
     repeated = f"-attempt-{attempt}" if attempt > 1 else ""
     readable = re.sub(r"[^A-Za-z0-9.-]+", "_", id_).strip("_.-")[: 91 - len(repeated)] + repeated
     return f"{readable}-{hashlib.sha256(id_.encode()).hexdigest()[:8]}"

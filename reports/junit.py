@@ -119,7 +119,7 @@ def _coded(code: str, reason: str) -> str:
 
 
 def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:
-    """Sets the counts of the elements that are there, which is what viewers count."""
+    """Set the counts of the elements that are there, which is what viewers count."""
     cases = [case for suite in suites for case in suite.iter("testcase")]
     element.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

@@ -193,7 +193,7 @@ def _path(masks: Sequence[int], columns: int) -> str:
 
 
 def _runs(mask: int, columns: int) -> Iterator[tuple[int, int]]:
-    """The runs of set bits, as (first, one past the last); bit 0 is column 0."""
+    """Yield the runs of set bits, as (first, one past the last); bit 0 is column 0."""
     start = None
     for column in range(columns + 1):
         is_set = column < columns and mask >> column & 1
@@ -205,7 +205,7 @@ def _runs(mask: int, columns: int) -> Iterator[tuple[int, int]]:
 
 
 def _ticks(size: int, cell: float) -> range:
-    """Indices a power of two apart, so that there are at most eight or each has room."""
+    """Return indices a power of two apart, until there are at most eight or each has room."""
     step = 1
     while size / step > _TICKS and step * cell < CELL_PIXELS:
         step *= 2

@@ -51,7 +51,7 @@ def rows(published: Path) -> list[tuple[str, ...]]:
 
 
 def section(published: Path) -> str:
-    """The table, between its markers."""
+    """Return the table, between its markers."""
     lines = [BEGIN, "| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(row) + " |" for row in rows(published)]
     return "\n".join([*lines, END])

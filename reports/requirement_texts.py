@@ -33,7 +33,7 @@ def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
 
 
 def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The requirements of a file: a mapping id -> entry, or a list of entries with an ``id``."""
+    """Yield the requirements of a file: a mapping id -> entry, or a list of entries with an ``id``."""
     requirements = document.get("requirements", document) if isinstance(document, Mapping) else document
     if isinstance(requirements, Mapping):
         yield from ((str(id_), entry) for id_, entry in requirements.items() if isinstance(entry, Mapping))

@@ -120,7 +120,7 @@ class Summary:
 
 
 def summarise(results: Iterable[CaseResult]) -> Summary:
-    """The totals of results, each of another case."""
+    """Return the totals of results, each of another case."""
     results = list(results)
     verdicts: Counter[Verdict] = Counter()
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)

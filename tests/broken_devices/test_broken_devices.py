@@ -30,7 +30,7 @@ LEAVING = {"break_late": 0, "continue_late": 3}
 
 
 def patched(module: bytes, change: Callable[[Op, list[int]], None]) -> bytes:
-    """``module`` with the operands of its instructions changed in place."""
+    """Return ``module`` with the operands of its instructions changed in place."""
     words = list(struct.unpack(f"<{len(module) // 4}I", module))
     for instruction in read_instructions(module):
         operands = list(instruction.operands)
@@ -62,7 +62,7 @@ def without_flag(flag: MatrixOperands) -> Callable[[bytes], bytes]:
 
 
 def with_array_zeroed(name: str) -> Callable[[Kernel, Dispatch], Dispatch]:
-    """The device reads zeros from one array."""
+    """Build a change that lets the device read zeros from one array."""
 
     def zero(kernel: Kernel, dispatch: Dispatch) -> Dispatch:
         contents = [
@@ -102,7 +102,7 @@ def test_the_double_passes_without_a_defect(case_id):
 
 
 def ids(result):
-    """The ids of what explains a failed case, the likeliest first."""
+    """Return the ids of what explains a failed case, the likeliest first."""
     return [match.id for match in result.failures[0].matches]
 
 
@@ -167,7 +167,7 @@ def test_the_same_defect_behind_workgroup_memory():
 
 
 def leaving_partial_sums_in_c(multiply_add):
-    """A multiply-add over fragments of 8 columns that accumulates in C's registers and moves only the last sum to the result."""
+    """Make a multiply-add over fragments of 8 columns that accumulates in C's registers and moves only the last sum to the result."""
 
     def handler(translation, words):
         values = translation.values

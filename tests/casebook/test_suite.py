@@ -47,7 +47,7 @@ def parts(choices: Sequence[Sequence[int]], rng: random.Random) -> Iterator[list
 
 
 def pinned_rows(family: Family, tier: Tier) -> list[Row]:
-    """The pinned cases by label number."""
+    """Return the pinned cases by label number."""
     return [
         tuple(parameter.numbers[label] for parameter, label in zip(family.parameters, case.labels, strict=True))
         for case in expand(family, tier)

@@ -38,7 +38,7 @@ def _vulkan() -> DeviceSpec:
 
 
 def _validated() -> DeviceSpec:
-    """The validation layer stops a kernel without spending the device."""
+    """Return a device whose validation layer stops a kernel without spending the device."""
     spec = replace(_vulkan(), validation=True)
     try:
         open_device(spec).close()
@@ -66,7 +66,7 @@ def device(open_one: Open) -> Iterator[Device]:
 
 @pytest.fixture
 def fresh(open_one: Open) -> Iterator[Device]:
-    """A device that a test may close."""
+    """Yield a device that a test may close."""
     device = open_one()
     yield device
     device.close()

@@ -277,8 +277,8 @@ def test_a_chain_with_a_link_missing_is_a_race(forbidden, changes, why) -> None:
 
 
 def one_invocation(order: int = CHAINED, later: str = "", reader: int = 0) -> bytes:
-    """The first invocation of each of two workgroups writes element 0 if it is first, and counts in element 8; of the second one,
-    invocation ``reader`` reads that element. ``later`` follows the atomic of the first."""
+    """Build a module in which the first invocation of each of two workgroups writes element 0 if it is first, and counts in element 8; of
+    the second one, invocation ``reader`` reads that element. ``later`` follows the atomic of the first."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_out %output %s32_0 %u32_0

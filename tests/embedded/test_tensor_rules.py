@@ -293,7 +293,7 @@ def test_a_module_that_is_not_valid_stops(forbidden, rule, before, after) -> Non
 
 
 def shortened(module: bytes, op: Op, count: int) -> bytes:
-    """A module without the last ``count`` words of its instructions ``op``."""
+    """Return a module without the last ``count`` words of its instructions ``op``."""
     given = np.frombuffer(module, np.uint32).tolist()
     kept, at = given[:5], 5
     while at < len(given):

@@ -153,7 +153,7 @@ SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-C
 
 @cache
 def parts_of_programs(name: str) -> list[tuple[Case, Parts]]:
-    """The cases of the smoke tier, and what their programs are made of."""
+    """Return the cases of the smoke tier, and what their programs are made of."""
     return [(case, list(parts(program))) for case, program in programs(name, "smoke")]
 
 

@@ -88,7 +88,7 @@ def test_a_device_of_today_runs_two_thirds_of_the_smoke_tier():
 
 
 def shifted(kind, by, axis):
-    """The step of ``kind``, with fragments of the result in each other's places."""
+    """Build the step of ``kind`` with fragments of the result in each other's places."""
 
     def step(state, operation):
         STEPS[kind](state, operation)

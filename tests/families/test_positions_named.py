@@ -132,7 +132,7 @@ def some_subgroups(state, positions):
 
 @pytest.fixture
 def rested_on(monkeypatch):
-    """What a case rests on."""
+    """Return what a case rests on."""
     found = set()
     addressed = tensor_access.addressed
 

@@ -48,7 +48,7 @@ def _differs(program, subcase, defect):
 
 
 def named(part):
-    """The name of a part of a test's parameters."""
+    """Name a part of a test's parameters."""
     return part if isinstance(part, str) else "_".join(map(str, part.values() if isinstance(part, dict) else part))
 
 

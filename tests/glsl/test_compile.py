@@ -21,7 +21,7 @@ GOOD = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"
 
 @pytest.fixture
 def pretended(tmp_path, monkeypatch):
-    """Puts a glslang on the path, alone, that runs the given lines of shell."""
+    """Put a glslang on the path, alone, that runs the given lines of shell."""
 
     def pretend(script):
         path = tmp_path / "glslang"
@@ -112,7 +112,7 @@ def instructions(module):
 
 @cache
 def shaders():
-    """The first shader of each family that GLSL can say."""
+    """Return the first shader of each family that GLSL can say."""
     found = {}
     for family in casebook():
         for case in expand(family, "smoke") if family.kind is CaseKind.KERNEL else ():

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(bool(obstacle()), reason=f"the hostile driver ne
 
 @pytest.fixture(scope="session")
 def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that has the layer."""
+    """Return the folder that has the layer."""
     folder = tmp_path_factory.mktemp("layer")
     build(folder)
     return folder

@@ -69,7 +69,7 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
 
 @pytest.fixture
 def validator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Puts a spirv-val on PATH that answers so to every module."""
+    """Put a spirv-val on PATH that answers so to every module."""
 
     def install(code: int, message: str = "") -> DeviceHolder:
         script = tmp_path / "bin" / "spirv-val"

@@ -78,7 +78,7 @@ def test_what_returns_runs_no_further() -> None:
 
 
 def _loop(kind: str) -> dict[int, int]:
-    """Takes over the index plus one, unless iteration ``instance`` leaves."""
+    """Run a loop that takes over the index plus one, unless iteration ``instance`` leaves."""
     writer = _Writer()
     builder = writer.builder
     current, index = Value("current", TYPE), Value("i", U32)

@@ -44,7 +44,7 @@ ROWS = [
 
 
 def to_precision(value: float, bits: int, truncating: bool) -> float:
-    """A float64 rounded to ``bits`` significand bits, without limits of the exponent."""
+    """Round a float64 to ``bits`` significand bits, without limits of the exponent."""
     fraction, exponent = np.frexp(value)
     scaled = np.ldexp(fraction, bits)
     return float(np.ldexp(np.trunc(scaled) if truncating else np.rint(scaled), exponent - bits))

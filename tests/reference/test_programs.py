@@ -127,7 +127,7 @@ def test_stores_of_several_instances_to_one_place_are_refused() -> None:
 
 
 def staged(filled: bool, element: str = "u16") -> Expected:
-    """A 2x2 matrix through workgroup memory with a padded stride, from and to buffers."""
+    """Evaluate a program that moves a 2x2 matrix through workgroup memory with a padded stride, from and to buffers."""
     component = COMPONENT_TYPES[element]
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("m", Pointee(component), 6, BUFFER, "input")
@@ -214,7 +214,7 @@ def test_data_of_the_wrong_size_are_refused() -> None:
 
 
 def reloaded(types: tuple[str, str], value: float) -> Expected:
-    """A x A + A stored to an inout array and loaded again."""
+    """Evaluate a program that stores A x A + A to an inout array and loads it again."""
     component, result = (COMPONENT_TYPES[name] for name in types)
     builder = ProgramBuilder(Scope.SUBGROUP)
     source = builder.array("m", Pointee(component), 1, BUFFER, "input")

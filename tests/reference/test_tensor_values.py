@@ -56,15 +56,15 @@ class Bench:
         self.count = 0
 
     def whole(self, name: str = "whole") -> TensorLayout:
-        """A layout of all quarters, sliced to the first."""
+        """Build a layout of all quarters, sliced to the first."""
         return self.writer.layout(name, LAYOUT, ("dimension", (8 * QUARTERS, 8)), ("slice", (0, 8, 0, 8)))
 
     def below(self, name: str, layout: TensorLayout, quarters: int = 1) -> TensorLayout:
-        """The layout sliced further down."""
+        """Slice the layout further down."""
         return self.writer.changed(name, layout, ("slice", (8 * quarters, 8, 0, 8)))
 
     def load(self, layout: TensorLayout, view: TensorView | None = None) -> Matrix:
-        """What a layout leads to."""
+        """Load what a layout leads to."""
         self.count += 1
         builder = self.builder
         before = builder.splat(f"before{self.count}", TYPE, builder.literal(1, U16))
@@ -74,7 +74,7 @@ class Bench:
 
 
 def made(body: Body, subgroups: int = 1) -> Program:
-    """The program that stores what ``body`` returns."""
+    """Build the program that stores what ``body`` returns."""
     bench = Bench(subgroups)
     builder = bench.builder
     target = builder.array("target", Pointee(U16), 64 * 8, BUFFER, "output")

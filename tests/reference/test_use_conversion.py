@@ -22,7 +22,7 @@ SMALL = MatrixType(U32, Scope.SUBGROUP, 2, 3, Use.ACCUMULATOR)
 
 
 def changed(source, target, operation, elements):
-    """What may be stored of ``operation(result, matrix)`` of ``elements``."""
+    """Return what may be stored of ``operation(result, matrix)`` of ``elements``."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     matrix = matrix_in(builder, "source", source)
     result = Value("result", target)
@@ -65,7 +65,7 @@ def test_types_that_do_not_go_together_are_refused(target, operation):
 
 
 def small_and_normal(operation, elements):
-    """What may be stored of two elements of binary16 that change their use."""
+    """Return what may be stored of two elements of binary16 that change their use."""
     source = MatrixType(F16, Scope.SUBGROUP, 1, 2, Use.ACCUMULATOR)
     target = replace(source, use=Use.B, rows=2, columns=1) if operation is Transpose else replace(source, use=Use.B)
     return changed(source, target, operation, [elements])

@@ -47,7 +47,7 @@ def code(text: str) -> list[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """What GitHub calls the headings."""
+    """Return what GitHub calls the headings."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -65,7 +65,7 @@ def dead_links(text: str, page: Path) -> list[str]:
 
 
 def options_of_verbs() -> dict[str, set[str]]:
-    """The options of every verb of ``cts``."""
+    """Return the options of every verb of ``cts``."""
     found = {}
     for verb in VERBS:
         module = importlib.import_module(f"cts.commands.{verb}")
@@ -152,7 +152,7 @@ def test_the_python_of_the_casebook_runs(monkeypatch):
 
 @pytest.fixture(scope="module")
 def example(book) -> tuple[Program, Arrangement, int]:
-    """The case of docs/numerics.md, and the number of its subcase ``pattern:cancel``."""
+    """Return the case of docs/numerics.md, and the number of its subcase ``pattern:cancel``."""
     built = build(find_case(book, EXAMPLE))
     program = built.program
     plan = arrange(built)

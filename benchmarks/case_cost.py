@@ -79,7 +79,7 @@ def _middle_and_late(seconds: Sequence[float]) -> list[str]:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=10, metavar="N", help="take every N-th case of the nightly tier (default: 10)")
     parser.add_argument("--family", action="append", metavar="F", help="only this one; may be given several times")

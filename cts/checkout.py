@@ -27,7 +27,7 @@ def find_root(start: Path) -> Path:
 
 
 def checked_root(folder: Path) -> Path:
-    """``folder``, if it is a checkout.
+    """Return ``folder``, if it is a checkout.
 
     Raises:
         CtsError: it is none; another one would not be what was asked for.
@@ -38,7 +38,7 @@ def checked_root(folder: Path) -> Path:
 
 
 def is_root(folder: Path) -> bool:
-    """Whether ``folder`` is the top of a checkout."""
+    """Tell whether ``folder`` is the top of a checkout."""
     return (folder / "cases").is_dir() and (folder / "cts").is_dir()
 
 

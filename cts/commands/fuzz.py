@@ -151,7 +151,7 @@ def _shrunk(fuzzer: Fuzzer, found: Sequence[Difference], progress: _Progress) ->
 
 
 def _check(reports: Path | None) -> None:
-    """Whether folders can be written there: better to learn it now than when something was found."""
+    """Check that folders can be written there: better to learn it now than when something was found."""
     if reports is None:
         return
     try:
@@ -179,7 +179,7 @@ class _Progress:
         self._announced = 0
 
     def show(self, tally: Tally) -> None:
-        """Where the run is, and what has come to differ."""
+        """Show where the run is, and which draws differ."""
         for one in tally.differences[self._announced : self._most]:
             self.announce(f"draw {one.index}: {one.verdict}: {one.message.splitlines()[0]}")
         self._announced = len(tally.differences)
@@ -211,7 +211,7 @@ class _Progress:
         print(text, end="" if self._terminal else "\n", file=sys.stderr, flush=True)
 
     def finish(self, tally: Tally) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         seconds = time.monotonic() - self._start
         if self._terminal and not self._quiet:
             self._shown = 0.0
@@ -221,7 +221,7 @@ class _Progress:
 
 
 def _name(asked: _Run, index: int) -> str:
-    """Of the form of a case's id."""
+    """Name a draw in the form of a case's id."""
     return f"{asked.subject}[{asked.seed}-{index}]"
 
 

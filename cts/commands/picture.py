@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draws."""
+    """Draw the picture."""
     text = picture_of_case(casebook(options), options.case, options.access, options.instance)
     if options.out is None:
         print(text, end="")

@@ -156,7 +156,7 @@ def _judge_family(
 
 
 def _shaders(cases: Iterable[Case], front_ends: tuple[FrontEnd, ...], seen: set[bytes], counts: _Counts) -> Iterator[_Shader]:
-    """Every distinct module or GLSL text once: cases that differ in their data alone share it."""
+    """Yield every distinct module or GLSL text once: cases that differ in their data alone share it."""
     for case in cases:
         counts.cases += 1
         program = build(case).program

@@ -39,7 +39,7 @@ class Reading:
         return Place(array, [first * first_bytes for first in at.first], [stride * stride_bytes for stride in at.stride], at.layout)
 
     def line(self, layout: Layout) -> int:
-        """Bytes of a row (column)."""
+        """Return the bytes of a row (column)."""
         return (self.shape[1] if layout is Layout.ROW_MAJOR else self.shape[0]) * self.component.bytes
 
 
@@ -161,7 +161,7 @@ def _without_repetition(reading: Reading) -> Place:
 
 
 def _zero_as_count(reading: Reading) -> Place:
-    """Stride 0 is the number of elements in a line, counted in elements of the array."""
+    """Take the number of elements in a line for a stride of 0, counted in elements of the array."""
     count = reading.line(reading.at.layout) // reading.component.bytes
     return replace(reading.at, stride=[stride or count for stride in reading.at.stride])
 
@@ -263,7 +263,7 @@ def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]
 
 
 def address_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the loads and stores of ``program``, the likeliest first."""
+    """Yield defects of the loads and stores of ``program``, the likeliest first."""
     loads, stores = every(program.operations, MatrixLoad), every(program.operations, MatrixStore)
     accesses: list[Access] = [*loads, *stores]
     swap = _bent(_swapped)

@@ -108,7 +108,7 @@ def _exchanged(kind: str) -> Substitute:
 
 
 def branch_defects(program: Program) -> Iterator[Defect]:
-    """Defects of what decides in ``program``."""
+    """Yield defects of what decides in ``program``."""
     operations = program.operations
     deciding: list[_Deciding] = [*every(operations, Branch), *every(operations, Switch)]
     for operation in deciding:

@@ -43,7 +43,7 @@ _FRAGMENTS = (8, 16)
 
 
 def callback_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the reductions and the operations on elements in ``program``."""
+    """Yield defects of the reductions and the operations on elements in ``program``."""
     yield from _reduction_defects(every(program.operations, Reduce))
     yield from _element_defects(every(program.operations, PerElement))
 
@@ -156,7 +156,7 @@ def _last_only(state: State, operation: Reduce) -> None:
 
 
 def _of_fragments(fragment: int) -> Substitute:
-    """Each element of the result is the first one of its own fragment of the group: of 1, itself."""
+    """Build a reduction whose elements are each the first one of their own fragment of the group: of 1, itself."""
 
     def step(state: State, operation: Reduce) -> None:
         numbers = state.matrices[operation.matrix.name].numbers
@@ -167,7 +167,7 @@ def _of_fragments(fragment: int) -> Substitute:
 
 
 def _not_replicated(state: State, operation: Reduce) -> None:
-    """Only the first element of a group of the result has the value, the others are zero."""
+    """Give only the first element of a group of the result the value, and zero to the others."""
     reduce(state, operation)
     value = state.matrices[operation.result.name]
     kept = np.zeros_like(value.bits)
@@ -177,7 +177,7 @@ def _not_replicated(state: State, operation: Reduce) -> None:
 
 
 def _within(fragment: int) -> Substitute:
-    """Each fragment of the matrix reduced by itself: elements of a group in other fragments do not count."""
+    """Build a reduction of each fragment of the matrix by itself: elements of a group in other fragments do not count."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = _groups(state, operation)
@@ -187,7 +187,8 @@ def _within(fragment: int) -> Substitute:
 
 
 def _first_line_of_fragments(fragment: int) -> Substitute:
-    """Only the first line of fragments is combined across fragments; another line gets that of the fragment of its number there."""
+    """Build a reduction that combines only the first line of fragments across fragments; another line gets the result of the fragment of
+    its number there."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = _groups(state, operation)
@@ -275,14 +276,14 @@ def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarra
 
 
 def _is_idempotent(function: Function) -> bool:
-    """Whether an element that counts twice changes nothing, or that cannot be told."""
+    """Tell whether an element that counts twice changes nothing, or that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, samples)
     return found is None or bool((found == samples).all())
 
 
 def _ignores_zero(function: Function) -> bool:
-    """Whether 0 is neutral, or that cannot be told."""
+    """Tell whether 0 is neutral, or that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, np.zeros_like(samples))
     return found is None or bool((found == samples).all())
@@ -335,14 +336,14 @@ def _column_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np
 
 
 def _used(operation: PerElement, position: int) -> bool:
-    """Whether the function reads a parameter."""
+    """Tell whether the function reads a parameter."""
     function = operation.function
     name = function.parameters[position].name
     return any(name in names_read(one) for one in function.body)
 
 
 def _reads_nothing(operations: list[PerElement]) -> list[PerElement]:
-    """Those whose function reads no array, beyond which another row would read."""
+    """Return the operations whose function reads no array, beyond which another row would read."""
     return [o for o in operations if not any(isinstance(e, ArrayLoad) for e in flattened(o.function.body))]
 
 

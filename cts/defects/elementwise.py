@@ -109,7 +109,7 @@ def _other_signedness(state: State, operation: MatrixArithmetic) -> None:
 
 
 def _in_narrower(narrow: ComponentType) -> Substitute:
-    """Float operands and result rounded to ``narrow``."""
+    """Build a step that rounds float operands and the result to ``narrow``."""
 
     def step(state: State, operation: MatrixArithmetic) -> None:
         component = operation.result.type.component
@@ -122,7 +122,7 @@ def _in_narrower(narrow: ComponentType) -> Substitute:
 
 
 def _through(wide: ComponentType, low_bits: int) -> Substitute:
-    """Integers whose operands and result go through ``low_bits``, or through a float type."""
+    """Build a step whose integer operands and result go through ``low_bits``, or through a float type."""
 
     def narrowed(numbers: np.ndarray) -> np.ndarray:
         if wide.is_float:
@@ -244,7 +244,7 @@ def _arithmetic_defects(program: Program) -> Iterator[Defect]:
 
 
 def elementwise_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the arithmetic on elements in ``program``."""
+    """Yield defects of the arithmetic on elements in ``program``."""
     yield from _arithmetic_defects(program)
     negations = every(program.operations, MatrixNegate)
     yield from each_and_all(negations, "elementwise.complemented", "negation", _result, _complemented)

@@ -48,7 +48,7 @@ _NO_ARM = 0xFFFFFFFF
 
 
 def function_body_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the functions that instructions of ``program`` call."""
+    """Yield defects of the functions that instructions of ``program`` call."""
     callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
     callers += [load for load in every(program.operations, TensorLoad) if load.decode is not None]
     for name, change in _CHANGES.items():
@@ -208,7 +208,7 @@ def _limited(trips: int, loop: Loop) -> Sequence[Operation]:
 
 
 def _other_operands(change: Callable[[Operand], Operand]) -> Change:
-    """Operations with other operands from outside; not the functions that they call, which have changes already."""
+    """Build a change of operations to other operands from outside; not of the functions that they call, which have changes already."""
 
     def value(part: Any) -> Any:
         if isinstance(part, Operand):

@@ -27,7 +27,7 @@ from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, Part
 
 
 def handed_over_defects(program: Program) -> Iterator[Defect]:
-    """Every such defect of ``program``."""
+    """Yield every such defect of ``program``."""
     yield from _remembered(program.operations)
     yield from _forgotten_loads(program.operations)
     yield from _first_tile(program)
@@ -155,7 +155,7 @@ def _forgotten_loads(operations: Sequence[Operation]) -> Iterator[Defect]:
 
 
 def _first_tile(program: Program) -> Iterator[Defect]:
-    """All loads from one array find the first one's tile."""
+    """Yield defects: all loads from one array find the first one's tile."""
     by_array: dict[str, list[MatrixLoad]] = {}
     for operation in every(program.operations, MatrixLoad):
         by_array.setdefault(operation.array.name, []).append(operation)
@@ -170,7 +170,7 @@ def _first_tile(program: Program) -> Iterator[Defect]:
 
 
 def _array_strides(program: Program) -> Iterator[Defect]:
-    """Lines lie ArrayStride bytes apart for each element of the stride."""
+    """Yield defects: lines are ArrayStride bytes apart for each element of the stride."""
 
     def step(state: State, access: Access) -> None:
         at = place(state, access)

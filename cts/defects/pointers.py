@@ -31,7 +31,7 @@ _Bend = Callable[[Place, int, int], Place]
 
 
 def pointer_defects(program: Program) -> Iterator[Defect]:
-    """Every such defect of ``program``."""
+    """Yield every such defect of ``program``."""
     yield from _chosen(program)
     yield from _strides(program)
     yield from _base_types(program)
@@ -191,7 +191,7 @@ def _nothing(_: State, __: Operation) -> None:
 
 
 def _other_constants(program: Program, other: Program) -> Iterator[Defect]:
-    """Specialization constants have the values of those of the other entry point with the same names."""
+    """Yield a defect: specialization constants have the values of the constants of the other entry point with the same names."""
     values = {operand.name: operand for operand in other.operands if operand.source == "specialization"}
     wrong = {
         operand: replace(operand, value=values[operand.name].value)

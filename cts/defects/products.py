@@ -140,7 +140,7 @@ def _result_transposed(state: State, operation: MatrixMulAdd) -> None:
 
 
 def _c_only_first(operation: MatrixMulAdd) -> Substitute:
-    """C is taken in the first iteration of a loop and zero in the others."""
+    """Take C in the first iteration of a loop and zero in the others."""
     done = False
 
     def step(state: State, _: MatrixMulAdd) -> None:
@@ -275,7 +275,7 @@ _INSTANCE_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
 
 
 def _bit_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
-    """Operands and sums of as many bits as no type has."""
+    """Yield defects: operands and sums have as many bits as no type has."""
     first = operations[0]
     factors: tuple[tuple[str, Matrix, Callable[[int], Exchange]], ...] = (
         ("A", first.a, lambda bits: lambda a, b, c: (_rounded_value(a, bits), b, c)),
@@ -388,7 +388,7 @@ def _late_defects(around: Loop) -> Iterator[Defect]:
 
 
 def product_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the multiply-adds of ``program``."""
+    """Yield defects of the multiply-adds of ``program``."""
     operations = every(program.operations, MatrixMulAdd)
     if not operations:
         return

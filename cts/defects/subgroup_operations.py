@@ -47,7 +47,7 @@ _OTHER_SIGN = {"u32": "s32", "s32": "u32"}
 
 
 def subgroup_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the operations of subgroups of ``program``."""
+    """Yield defects of the operations of subgroups of ``program``."""
     size = program.shape.subgroup_size
     found = _operations(program.operations)
     if not found or size is None:
@@ -130,7 +130,7 @@ def _in_halves(size: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 
 def _moved(state: State, name: str, positions: np.ndarray, source: State) -> None:
-    """``name`` becomes what it is in ``source`` at ``positions``, which need not ascend."""
+    """Make ``name`` what it is in ``source`` at ``positions``, which need not ascend."""
     if name in source.scalars:
         state.scalars[name] = source.scalars[name][positions]
     else:

@@ -68,7 +68,7 @@ def _offset_replaced(change: _Change) -> LayoutState:
 
 
 def _offset_clamped(change: _Change) -> LayoutState:
-    """Every slice stays in the tensor, also one that another slice would bring back."""
+    """Keep every slice in the tensor, also one that another slice would bring back."""
     return replace(change.after, offset=np.clip(change.after.offset, 0, np.maximum(change.before.dimension - 1, 0)))
 
 
@@ -172,7 +172,7 @@ def _in_place(state: State, operation: LayoutSet) -> None:
 
 
 def tensor_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the tensor layouts of ``program``, and of the loads and stores that they address."""
+    """Yield defects of the tensor layouts of ``program``, and of the loads and stores that they address."""
     settings = every(program.operations, LayoutSet)
     blocks = any(operation.setting == "block_size" for operation in settings)
     # First: strides of zero give the same elements, and do so for every tensor, not only those with a dimension of one element.

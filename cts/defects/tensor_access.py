@@ -47,7 +47,7 @@ def _wrapped_once(coordinate: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def _unsigned(clamp: Clamp) -> Clamp:
-    """Coordinates below zero are very large ones."""
+    """Take coordinates below zero for very large ones."""
     return lambda coordinate, size: clamp(np.asarray(coordinate & 0xFFFFFFFF), size)
 
 
@@ -107,7 +107,7 @@ def _at(state: State, access: Access, found: Addresses, coordinate: np.ndarray, 
 
 
 def _coordinates(state: State, access: Access, found: Addresses) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates in the tensor before they are clamped, and the sizes of its dimensions."""
+    """Return the coordinates in the tensor before they are clamped, and the sizes of its dimensions."""
     layout = layout_state(state, access.layout)
     return found.span + layout.offset[:, None, None, :], layout.dimension[:, None, None, :]
 
@@ -157,7 +157,7 @@ def _signed_dimension(state: State, access: Access, found: Addresses) -> Address
 
 
 def _checked_in_one(which: int) -> Readdress:
-    """Bounds of one dimension alone are looked at; the others are clamped to the edge."""
+    """Check the bounds of one dimension alone; clamp the others to the edge."""
 
     def readdress(state: State, access: Access, found: Addresses) -> Addresses:
         coordinate, size = _coordinates(state, access, found)
@@ -168,7 +168,7 @@ def _checked_in_one(which: int) -> Readdress:
 
 
 def _turned_matrix(state: State, access: Access, found: Addresses) -> Addresses:
-    """Elements are counted down the columns."""
+    """Count elements down the columns."""
     rows, columns = found.index.shape[1:]
     row, column = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
     number = column * rows + row
@@ -186,7 +186,7 @@ def _respanned(state: State, access: Access, found: Addresses, number: np.ndarra
 
 
 def _by_rows(state: State, access: Access, found: Addresses) -> Addresses:
-    """Rows and columns of the matrix are taken for the coordinates of the last two dimensions, whatever the span."""
+    """Take rows and columns of the matrix for the coordinates of the last two dimensions, whatever the span."""
     coordinate, size = _coordinates(state, access, found)
     if coordinate.shape[-1] < 2:
         return found
@@ -299,14 +299,14 @@ def _nothing(state: State, operation: TensorStore) -> None:
 
 
 def mirroring_defects(program: Program) -> Iterator[Defect]:
-    """Defects of mirrored loads in bounds: a dimension of one element has a period of zero."""
+    """Yield defects of mirrored loads in bounds: a dimension of one element has a period of zero."""
     if mirroring := [load for load in every(program.operations, TensorLoad) if load.layout.type.clamp_value is ClampMode.REPEAT_MIRRORED]:
         yield Defect("tensor_access.in_bounds_mirrored", dict.fromkeys(mirroring, _readdressed(_mirrored_in_bounds)))
         yield Defect("tensor_access.in_bounds_mirrored_to_first", dict.fromkeys(mirroring, _readdressed(_first_beside_one)))
 
 
 def tensor_access_defects(program: Program, blocks: bool) -> Iterator[Defect]:
-    """Defects of the tensor loads and stores of ``program``; ``blocks``: whether a layout sets block sizes."""
+    """Yield defects of the tensor loads and stores of ``program``; ``blocks``: whether a layout sets block sizes."""
     accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]
     if not accesses:
         return

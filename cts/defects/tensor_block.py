@@ -109,7 +109,7 @@ def _first_block(reading: _Reading) -> Addresses:
 
 
 def _by_elements(reading: _Reading) -> Addresses:
-    """Strides times coordinates in elements."""
+    """Multiply strides by coordinates in elements."""
     places = (reading.coordinate * reading.layout.stride[:, None, None, :]).sum(axis=-1)
     return replace(reading.found, index=np.where(reading.found.accessed, places, 0))
 
@@ -198,7 +198,7 @@ def _unmasked(operation: Operation, known: Definitions) -> Sequence[Operation]:
 
 
 def _unsigned(operation: Operation, known: Definitions) -> Sequence[Operation]:
-    """Bytes lose their sign as they are widened."""
+    """Drop the sign of bytes as they are widened."""
     if not isinstance(operation, ScalarConvert) or not isinstance(known.get(operation.value.name), BlockLoad | ArrayLoad):
         return (operation,)
     narrow, wide = operation.value.type, operation.result.type
@@ -247,7 +247,7 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
 
 
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
+    """Yield defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)
     if not loads or not any(setting.setting == "block_size" for setting in settings):
         return

@@ -107,7 +107,7 @@ def _backwards(seen: Seen) -> Seen:
 
 
 def _sizes_only(seen: Seen) -> Seen:
-    """Coordinates come out in permuted order and are put together as if they had not been."""
+    """Return coordinates in permuted order, put together as if they had not been permuted."""
     own = _with_own(seen)
     order = list(seen.permutation)
     return _unpermuted(replace(own, view=replace(own.view, dimension=own.view.dimension[:, order])))
@@ -224,7 +224,7 @@ def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line
 
 
 def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """Spans taken for the places where the window ends."""
+    """Take spans for the places where the window ends."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     outside = (row < row_offset) | (row >= row_span) | (column < column_offset) | (column >= column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + column - column_offset, outside
@@ -313,7 +313,7 @@ def _changes(program: Program, view: TensorView) -> Iterator[ViewSet]:
 
 
 def tensor_view_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the tensor loads and stores of ``program`` that have views."""
+    """Yield defects of the tensor loads and stores of ``program`` that have views."""
     accesses: list[Access] = [*every(program.operations, TensorLoad), *every(program.operations, TensorStore)]
     viewed = [access for access in accesses if access.view is not None]
     changes = every(program.operations, ViewSet)

@@ -18,7 +18,8 @@ _EVERYWHERE = Operand("everywhere", COMPONENT_TYPES["u32"], "literal", 0xFFFFFFF
 
 
 def _one_limit(which: int) -> Substitute:
-    """Without the limit of rows (0) or of columns (1): what comes after a line or after the last one is taken for an element."""
+    """Build a copy without the limit of rows (0) or of columns (1): what comes after a line or after the last one is taken for an
+    element."""
 
     def step(state: State, operation: TileCopied) -> None:
         limits = operation.source.limits
@@ -46,7 +47,7 @@ def _what(operation: TileCopied) -> str:
 
 
 def tile_copy_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the tile copies of ``program``."""
+    """Yield defects of the tile copies of ``program``."""
     copies = every(program.operations, TileCopied)
     bounded = [copy for copy in copies if copy.source.limits is not None]
     yield from each_and_all(bounded, "tile.row_limit_ignored", "tile", _what, _one_limit(0))

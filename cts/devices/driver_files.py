@@ -13,7 +13,7 @@ _FOLDER = Path("vulkan") / "icd.d"
 
 
 def find(environment: Mapping[str, str]) -> list[Path]:
-    """Every manifest that the loader would read with these variables, each once, in its order.
+    """Return every manifest that the loader would read with these variables, each once, in its order.
 
     The variables and folders are those of the loader's document "Driver interface to the Vulkan Loader" for Linux.
     """

@@ -189,7 +189,7 @@ class Commands:
         self._descriptor_pool = made("vkCreateDescriptorPool", lib.vkCreateDescriptorPool(self._device.handle, info, ffi.NULL, pool), pool)
 
     def close(self) -> None:
-        """Destroys everything. No dispatch may be pending."""
+        """Destroy everything. No dispatch may be pending."""
         ffi, lib = self._vulkan.ffi, self._vulkan.lib
         if self._descriptor_pool is not None:
             lib.vkDestroyDescriptorPool(self._device.handle, self._descriptor_pool, ffi.NULL)

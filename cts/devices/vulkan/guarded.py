@@ -39,7 +39,7 @@ class Layout:
 
 
 def lay_out(slots: Sequence[BufferSlot]) -> Layout:
-    """Places each buffer at a multiple of ALIGNMENT with at least GUARD bytes before and after it."""
+    """Place each buffer at a multiple of ALIGNMENT with at least GUARD bytes before and after it."""
     offsets = []
     position = GUARD
     for slot in slots:
@@ -120,7 +120,7 @@ def _told_of(layout: Layout) -> tuple[tuple[BufferSlot, ...], tuple[int, ...]]:
 
 
 def _merged(strays: list[StrayWrite]) -> tuple[StrayWrite, ...]:
-    """One record for each buffer and place."""
+    """Merge writes to one record for each buffer and place."""
     found: dict[tuple[str, Where], StrayWrite] = {}
     for stray in strays:
         known = found.get((stray.buffer, stray.where))

@@ -205,7 +205,7 @@ def _pass_over(line: bytes, file: BinaryIO) -> NoReturn:
 
 
 def mend(path: Path) -> None:
-    """Cuts off a last line that is not whole, so that the next line begins a line. Call it before any writer opens the file."""
+    """Cut off a last line that is not whole, so the next line begins a line. Call it before any writer opens the file."""
     if not path.exists():
         return
     with path.open("r+b") as file:

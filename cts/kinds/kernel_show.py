@@ -18,7 +18,7 @@ from generators.types import ComponentType
 
 
 def show(case: Case, wanted: Collection[str]) -> Json:
-    """Its arrays and policy, and what else is wanted."""
+    """Show the case's arrays and policy, and what else is wanted."""
     built = build(case)
     program = built.program
     shown: Json = {

@@ -34,15 +34,15 @@ class Commanded:
     command: str
 
     def count(self) -> PropertyAnswer:
-        """Asks for the count alone."""
+        """Ask for the count alone."""
         return self.device.ask(PropertyCall(self.command))
 
     def fill(self, capacity: int) -> PropertyAnswer:
-        """Asks for at most ``capacity`` structures."""
+        """Ask for at most ``capacity`` structures."""
         return self.device.ask(PropertyCall(self.command, capacity, capacity + _SPARE))
 
     def all(self) -> np.ndarray:
-        """Every structure that there is."""
+        """Return every structure that there is."""
         return self.fill(self.count().count).structures(self.command)[:-_SPARE]
 
 
@@ -134,7 +134,7 @@ def _repeated(asked: Commanded) -> Iterator[str]:
 
 
 def _may_be_a_component_type(value: int) -> bool:
-    """Whether a VkComponentTypeKHR can have this value, on a device with whatever extensions."""
+    """Tell whether a VkComponentTypeKHR can have this value, on a device with whatever extensions."""
     return value <= _LAST_CORE_COMPONENT or value in _EXTENSION_ENUMERANTS
 
 

@@ -45,7 +45,7 @@ def _lacking(description: DeviceDescription, command: PropertyCommand, rule: Pro
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """There are neither module nor inputs; the rule is what is expected."""
+    """Digest the rule, which is what is expected; there is neither a module nor an input."""
     query = build_query(case)
     return "-", "-", digest([query.command.encode(), query.rule.encode()])
 

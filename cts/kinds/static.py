@@ -48,7 +48,7 @@ def what_is_wrong(check: ModuleCheck, answer: Answer) -> Reason | None:
 
 
 def digests(case: Case) -> tuple[str, str, str]:
-    """Of the module, and of what a validator must make of it; there are no inputs."""
+    """Digest the module, and what a validator must make of it; there are no inputs."""
     check = build_module(case)
     return digest([check.module]), "-", digest([str(check.accepted).encode(), check.says.encode()])
 

@@ -86,7 +86,7 @@ def _unravelled(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _colour(tensor: TensorMap, element: int) -> str:
-    """By its place in the matrix: the hue goes with the column, the lightness with the row."""
+    """Choose the colour by the element's place in the matrix: the hue goes with the column, the lightness with the row."""
     rows, columns = tensor.shape
     row, column = divmod(element, columns)
     return f"hsl({round(330 * column / columns)},75%,{round(88 - 34 * row / rows)}%)"
@@ -187,7 +187,7 @@ class _Plane:
 
 
 def _planes(box: _Box, size: int, left: float, top: float) -> list[_Plane]:
-    """Planes side by side, then below."""
+    """Place planes side by side, then below."""
     sizes = box.sizes
     if len(sizes) == 1:
         columns = min(_FOLD, sizes[0])

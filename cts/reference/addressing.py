@@ -20,7 +20,7 @@ def element_offsets(
     layout: Layout,
     bounded: bool = True,
 ) -> np.ndarray:
-    """Byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
+    """Return the byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
 
     Row r (column c for column major) lies in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
     both count elements of the array's pointee, whatever the matrix's component is (KHR-LOAD-03, KHR-LOAD-04, KHR-PTR-04), are not

@@ -37,7 +37,7 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
 
 
 def trip_counts(state: State, operation: Loop) -> np.ndarray:
-    """How often each instance runs the body, int64.
+    """Return how often each instance runs the body, int64.
 
     Raises:
         GeneratorError: the loop has no end.
@@ -79,7 +79,7 @@ def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], ret
 
 
 def return_both(state: State, operation: ReturnBoth) -> None:
-    """Every instance returns, from the arm of its condition; nothing after it runs."""
+    """Let every instance return, from the arm of its condition; nothing after it runs."""
     taken = holds(state, operation.condition)
     numbers = state.instances[~taken]
     return_where(state, taken, operation.then, operation.then_returned)
@@ -88,7 +88,7 @@ def return_both(state: State, operation: ReturnBoth) -> None:
 
 
 def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -> np.ndarray:
-    """One iteration in the instances at ``positions``. Returns the numbers of those that leave the loop."""
+    """Run one iteration in the instances at ``positions``. Return the numbers of those that leave the loop."""
     part = state.part(positions)
     part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
     left = np.zeros(0, np.int64)

@@ -66,7 +66,7 @@ def length(_: State, operation: MatrixLength) -> None:
 
 
 def components_updated(state: State, operation: ComponentsUpdated) -> None:
-    """Every element of the target for which the condition holds becomes the function of the source's."""
+    """Replace every element of the target for which the condition holds with the function of the source's."""
     source = _get(state, operation.source, operation.source_path)
     new = apply(state, operation.function, source)
     if operation.condition == "below" and operation.threshold is not None:
@@ -78,7 +78,7 @@ def components_updated(state: State, operation: ComponentsUpdated) -> None:
 
 
 def others_counted(state: State, operation: OthersCounted) -> None:
-    """Nothing was counted.
+    """Check that nothing was counted.
 
     Raises:
         GeneratorError: an element of the matrix is not as expected, so the number depends on the implementation (F-KHR-3).

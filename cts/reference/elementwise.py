@@ -32,7 +32,7 @@ def _finite(numbers: np.ndarray) -> np.ndarray:
 
 
 def _readings(value: MatrixValue, no_contraction: bool) -> Iterator[np.ndarray]:
-    """Every float64 array that an operand may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
+    """Yield every float64 array that an operand may stand for: its allowed values, each also with denormals taken for zero (facts.md C29).
 
     An operand that rounds has several values only if the operation that takes it must not be contracted with the one that made it.
     """
@@ -131,7 +131,7 @@ def _integer_arithmetic(operator: str, left: MatrixValue, right: MatrixValue) ->
 
 
 def combine(operator: str, left: MatrixValue, right: MatrixValue, no_contraction: bool = False, modes: Modes = NO_MODES) -> MatrixValue:
-    """``left`` (operator) ``right``, element by element (KHR-ARI-02).
+    """Compute ``left`` (operator) ``right``, element by element (KHR-ARI-02).
 
     Args:
         operator: one of generators.program.elementwise.Operator.

@@ -19,7 +19,7 @@ APPLIED = Authority("CM2-PE-03")
 
 
 def per_element(state: State, operation: PerElement) -> None:
-    """Every element becomes what the function returns for its row, column, value, and the extra operands (CM2-PE-03 to CM2-PE-06).
+    """Replace every element with what the function returns for its row, column, value, and the extra operands (CM2-PE-03 to CM2-PE-06).
 
     Raises:
         GeneratorError: see ``applied``; or types are not those that the instruction takes (CM2-PE-01, CM2-PE-02).

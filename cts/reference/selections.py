@@ -29,7 +29,7 @@ _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
 
 
 def holds(state: State, condition: Condition) -> np.ndarray:
-    """Whether the condition holds, bool, (instances,).
+    """Tell whether the condition holds, bool, (instances,).
 
     Raises:
         GeneratorError: two types are compared.
@@ -68,7 +68,7 @@ def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], m
 
 
 def branch(state: State, operation: Branch) -> None:
-    """``then`` where the condition holds."""
+    """Run ``then`` where the condition holds, and the other arm elsewhere."""
     taken = np.where(holds(state, operation.condition), 0, 1)
     take(state, taken, (operation.then, operation.otherwise), operation.merged)
 

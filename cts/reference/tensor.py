@@ -52,14 +52,14 @@ def _define(state: State, result: TensorLayout | TensorView, value: LayoutState 
 
 
 def layout_create(state: State, operation: LayoutCreate) -> None:
-    """Everything is zero, but the block sizes, which are one (TA-CRE-01)."""
+    """Create a layout: everything is zero, except the block sizes, which are one (TA-CRE-01)."""
     shape = len(state.instances), extent(operation.result.type.rank)
     zero, one = np.zeros(shape, np.int64), np.ones(shape, np.int64)
     _define(state, operation.result, LayoutState(one, zero, zero, zero, zero, np.zeros(shape[0], np.uint64)))
 
 
 def view_create(state: State, operation: ViewCreate) -> None:
-    """Dimensions and strides are zero, and the clip window is the whole matrix (TA-VCR-01)."""
+    """Create a view: dimensions and strides are zero, and the clip window is the whole matrix (TA-VCR-01)."""
     count = len(state.instances)
     zero = np.zeros((count, len(operation.result.type.permutation)), np.int64)
     clip = np.tile(np.array([0, WHOLE_SPAN, 0, WHOLE_SPAN], np.int64), (count, 1))
@@ -67,7 +67,7 @@ def view_create(state: State, operation: ViewCreate) -> None:
 
 
 def _unsigned(state: State, operands: tuple[ScalarValue, ...]) -> np.ndarray:
-    """int64, (instances, operands), not negative: 32 bits of either signedness are taken as unsigned."""
+    """Return the operands, int64, (instances, operands), not negative: 32 bits of either signedness are taken as unsigned."""
     return np.stack([(state.scalar(operand) & np.uint64(0xFFFFFFFF)).astype(np.int64) for operand in operands], axis=1)
 
 
@@ -131,7 +131,7 @@ def view_set(state: State, operation: ViewSet) -> None:
 
 
 def row_major(sizes: np.ndarray) -> np.ndarray:
-    """Strides of adjacent elements: 1 for the last dimension, else the product of the sizes after it."""
+    """Return the strides of adjacent elements: 1 for the last dimension, else the product of the sizes after it."""
     stride = np.ones_like(sizes)
     for dimension in range(sizes.shape[1] - 2, -1, -1):
         stride[:, dimension] = stride[:, dimension + 1] * sizes[:, dimension + 1]

@@ -49,7 +49,7 @@ class Place:
 
 
 def place(state: State, operation: TensorLoad | TensorStore) -> Place:
-    """Where the operation's tensor lies.
+    """Return where the operation's tensor is.
 
     Raises:
         GeneratorError: the pointer is not aligned.
@@ -62,7 +62,8 @@ def place(state: State, operation: TensorLoad | TensorStore) -> Place:
 
 
 def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses, at: Place) -> np.ndarray:
-    """Byte offsets in the array, int64, (instances, rows, columns); of elements that are not accessed those of the tensor's beginning.
+    """Return the byte offsets in the array, int64, (instances, rows, columns); for elements that are not accessed, the offset of the
+    tensor's beginning.
 
     Raises:
         GeneratorError: an element lies beyond the array.
@@ -78,8 +79,7 @@ def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses
 
 
 def tensor_load(state: State, operation: TensorLoad) -> None:
-    """Elements in memory are moved, those out of bounds take the clamp value's low bits (F-TA-16), clipped ones keep what was there
-    (CM2-VW-01).
+    """Move elements in memory; those out of bounds take the clamp value's low bits (F-TA-16), clipped ones keep what was there (CM2-VW-01).
 
     Raises:
         GeneratorError: see ``addresses``; or the clamp value has fewer bits than a component, or old elements have several values.

@@ -121,7 +121,7 @@ def slice_addresses(
 
 
 def per_instance(values: np.ndarray) -> np.ndarray:
-    """(instances,) as (instances, 1, 1): one number for all elements of a matrix."""
+    """Return (instances,) as (instances, 1, 1): one number for all elements of a matrix."""
     return np.asarray(values[:, None, None])
 
 
@@ -141,7 +141,7 @@ def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: View
 
 
 def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layout: LayoutState) -> np.ndarray:
-    """From the index in the view, taken apart in permuted order, to the index in the slice (CM2-VW-05 to CM2-VW-07)."""
+    """Compute the index in the slice from the index in the view, taken apart in permuted order (CM2-VW-05 to CM2-VW-07)."""
     rank = len(type_.permutation)
     own = type_.has_dimensions if isinstance(type_.has_dimensions, bool) else bool(extent(type_.has_dimensions))
     if own:
@@ -164,7 +164,7 @@ def through_view(index: np.ndarray, type_: TensorViewType, view: ViewState, layo
 def _in_tensor(
     span: np.ndarray, mode: ClampMode, layout: LayoutState, clipped: np.ndarray, store: bool, undefined: Undefined
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Blocks, places in the blocks, and which elements lie outside of the tensor."""
+    """Return blocks, places in the blocks, and which elements are outside of the tensor."""
     coordinate = span + layout.offset[:, None, None, :]
     size = layout.dimension[:, None, None, :]
     if (np.abs(coordinate) >= LIMIT).any():

@@ -13,7 +13,7 @@ from generators.types import Scope
 
 
 def tile_copied(state: State, operation: TileCopied) -> None:
-    """Every element of the tile in every workgroup.
+    """Copy every element of the tile in every workgroup.
 
     Raises:
         GeneratorError: not all invocations execute it, its numbers differ in a workgroup, the arrays are not of one scalar type, or an
@@ -42,7 +42,7 @@ def tile_copied(state: State, operation: TileCopied) -> None:
 
 
 def _places(state: State, window: Window, row: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which elements are inside of the limits, and the byte offsets of all, (workgroups, …)."""
+    """Return which elements are inside of the limits, and the byte offsets of all, (workgroups, …)."""
     array, memory = window.array, state.memories[window.array.name]
     y, x = _uniform(state, window.row) + row, _uniform(state, window.column) + column
     inside = np.ones(y.shape, bool)

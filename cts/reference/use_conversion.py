@@ -35,7 +35,7 @@ def use_convert(state: State, operation: UseConvert) -> None:
 
 
 def transpose(state: State, operation: Transpose) -> None:
-    """Rows become columns (CM2-TR-02).
+    """Make rows columns (CM2-TR-02).
 
     Raises:
         GeneratorError: the types do not go together (CM2-TR-01, F-CM2-12).

@@ -22,7 +22,7 @@ def stated(state: State, operation: Stated) -> None:
 
 
 def copied(state: State, operation: Copied) -> None:
-    """Every element of the source, to the same place in the target, or to that as far from its end.
+    """Copy every element of the source, to the same place in the target, or to the place as far from its end.
 
     Raises:
         GeneratorError: not all invocations execute it, so that elements stay behind.
@@ -61,7 +61,7 @@ def _elements(state: State, array: Array, first: ScalarValue, numbers: np.ndarra
 
 
 def barrier(state: State, operation: Barrier) -> None:
-    """Nothing: the model executes every operation in all invocations before the next. Missing barriers are for a device to find."""
+    """Do nothing: the model executes every operation in all invocations before the next. Missing barriers are for a device to find."""
 
 
 def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:

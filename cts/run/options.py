@@ -28,7 +28,7 @@ class Request:
 
 
 def in_cases(argument: str, directory: Path, root: Path) -> bool:
-    """Whether an argument of pytest names ``cases/`` or something in it."""
+    """Tell whether an argument of pytest names ``cases/`` or something in it."""
     path, cases = _path(argument, directory), root / "cases"
     return path == cases or cases in path.parents
 

@@ -142,7 +142,7 @@ def checked_front_end(name: str | None) -> FrontEnd:
 
 
 def one_of(option: str, value: str, known: tuple[str, ...]) -> str:
-    """``value``, if it is one of ``known``.
+    """Return ``value``, if it is one of ``known``.
 
     Raises:
         OptionError: it is not.

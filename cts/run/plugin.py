@@ -118,7 +118,7 @@ def _options(config: pytest.Config) -> dict[str, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Lets processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
+    """Let processes take cases from one another, where ``-n`` is given without ``--dist``: some cases take minutes, most of them
     milliseconds, and pytest-xdist's own default deals out hundreds at once. A run that can print nothing ends here."""
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
         config.option.dist = "worksteal"
@@ -288,7 +288,7 @@ def _judge(config: pytest.Config, plan: Plan, casebook: Casebook, findings: list
 
 
 def _token(directory: Path | None) -> str:
-    """Tells whether two processes see the same directory, on whichever machine they run."""
+    """Make a token that tells whether two processes see the same directory, on whichever machine they run."""
     if directory is None:
         return ""
     from cts.journal.journal import META

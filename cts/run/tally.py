@@ -120,7 +120,7 @@ class Tally:
         return sum(count for verdict, count in self.verdicts.items() if verdict not in passing)
 
     def phrase(self) -> str:
-        """For example ``"120 pass, 3 fail, 8 not_supported"``; ``"none"`` if nothing was counted."""
+        """Describe the counts, for example ``"120 pass, 3 fail, 8 not_supported"``; ``"none"`` if nothing was counted."""
         return phrase(self.verdicts)
 
 

@@ -9,7 +9,7 @@ from generators.types import ComponentType
 
 
 def byte_offsets(offsets: np.ndarray, size: int) -> np.ndarray:
-    """Offsets of every byte of the elements of ``size`` bytes at ``offsets``, shape (..., size)."""
+    """Return the offsets of every byte of the elements of ``size`` bytes at ``offsets``, shape (..., size)."""
     return np.asarray(offsets[..., None] + np.arange(size, dtype=np.int64))
 
 
@@ -20,7 +20,7 @@ def _aligned(contents: np.ndarray, offsets: np.ndarray, size: int) -> bool:
 
 
 def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Bits of the elements at byte ``offsets`` of ``contents`` (uint8, one dimension); unsigned, of the shape of ``offsets``."""
+    """Return the bits of the elements at byte ``offsets`` of ``contents`` (uint8, one dimension); unsigned, of the shape of ``offsets``."""
     size = component.bytes
     if _aligned(contents, offsets, size):
         return np.asarray(contents.view(component.bits_dtype)[offsets // size])
@@ -42,7 +42,7 @@ def number(value: float) -> str:
 
 
 def words(bits: int, component: ComponentType) -> str:
-    """Bits in hexadecimal and their value, for example ``0x3c00 (1)``."""
+    """Write bits in hexadecimal and their value, for example ``0x3c00 (1)``."""
     value = values(np.array([bits], component.bits_dtype), component)[0]
     text = number(float(value)) if component.is_float else str(int(value))
     return f"0x{bits:0{component.bits // 4}x} ({text})"

@@ -23,7 +23,7 @@ def background(length: int) -> np.ndarray:
 
 
 def poison(allowed: ValueSet) -> np.ndarray:
-    """Bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) where an
+    """Return bits that no allowed value has, of the shape of ``allowed.bits``: their complement, or all ones (NaN for a float) where an
     interval is so wide that it holds the complement.
 
     Raises:
@@ -69,7 +69,7 @@ def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> 
 
 
 def covered(length: int, expected: Expected, array: str) -> np.ndarray:
-    """Which of the ``length`` bytes of an array some expected element covers, bool."""
+    """Tell which of the ``length`` bytes of an array some expected element covers, bool."""
     mask = np.zeros(length, bool)
     for placed in expected.placed:
         if placed.array == array:

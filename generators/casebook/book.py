@@ -38,7 +38,7 @@ class Casebook:
     unfinished: Mapping[str, str]
 
     def resting_on(self, position: str) -> tuple[str, ...]:
-        """Names of the families whose verdicts rest on that position."""
+        """Return the names of the families whose verdicts rest on that position."""
         return tuple(family.name for family in self if position in family.positions)
 
     def __iter__(self) -> Iterator[Family]:
@@ -62,7 +62,7 @@ def _nearest(name: str, known: Mapping[str, object]) -> str:
 
 
 def load_casebook(root: Path) -> Casebook:
-    """Every family below ``root``, sorted by specification and name.
+    """Load every family below ``root``, sorted by specification and name.
 
     Args:
         root: the checkout, or its folder ``cases``.

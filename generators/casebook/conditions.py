@@ -105,7 +105,7 @@ class ConditionReader:
         self._builder_name = builder_name
 
     def labels(self, element: Element, parameter: Parameter) -> tuple[str, ...]:
-        """Labels of ``parameter``: a list, or a single one."""
+        """Read the labels of ``parameter``: a list, or a single one."""
         items = element.items(f"labels of parameter '{parameter.name}'") if element.is_sequence else [element]
         labels: list[str] = []
         for item in items:
@@ -120,7 +120,7 @@ class ConditionReader:
         return tuple(labels)
 
     def conditions(self, element: Element) -> dict[str, frozenset[str]]:
-        """Parameter name -> labels."""
+        """Read conditions: parameter name -> labels."""
         conditions = {}
         for name, item in element.entries("a mapping from parameter to labels").items():
             if name not in self._by_name:

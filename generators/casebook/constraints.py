@@ -175,7 +175,7 @@ def _pending(constraints: Sequence[Constraint], assignment: Assignment, choices:
 
 
 def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assignment | None = None) -> list[Row]:
-    """Every allowed row, in lexicographic order of ``choices``.
+    """Return every allowed row, in lexicographic order of ``choices``.
 
     Args:
         constraints: a constraint that asks for a parameter without choices is left undecided.
@@ -227,7 +227,7 @@ def rows(constraints: Sequence[Constraint], choices: Choices, assignment: Assign
 
 
 def _is_idle(constraint: Constraint, choices: Choices) -> bool:
-    """Whether the constraint forbids nothing, because on one of its parameters no label that it names is to choose from."""
+    """Tell whether the constraint forbids nothing, because on one of its parameters no label that it names is to choose from."""
     return isinstance(constraint, Exclusion) and any(
         choices[parameter] and labels.isdisjoint(choices[parameter]) for parameter, labels in constraint.labels
     )
@@ -244,7 +244,7 @@ class Completion:
         self._known: dict[Row, bool] = {}
 
     def possible(self, assignment: Assignment) -> bool:
-        """Whether an allowed row contains ``assignment``."""
+        """Tell whether an allowed row contains ``assignment``."""
         key = tuple(assignment)
         known = self._known.get(key)
         if known is None:

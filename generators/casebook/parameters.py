@@ -113,7 +113,7 @@ def _parameter(name: str, element: Element, declaration: Declaration) -> Paramet
 
 
 def _row_kind(element: Element) -> tuple[bool, bool]:
-    """Whether a parameter has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
+    """Tell whether a parameter has property rows, and whether they are flexible: ``true``, ``false`` or ``flexible``."""
     flexible = element.data() == "flexible"
     return (True, True) if flexible else (element.flag(), False)
 

@@ -88,7 +88,7 @@ def _has(family: Family, row: Row, labels: Mapping[str, str]) -> bool:
 
 
 def _completed(family: Family, part: Product, strength: int, given: Sequence[Row]) -> list[Row]:
-    """``given`` and what a covering array adds to it."""
+    """Return ``given`` and what a covering array adds to it."""
     if given and next(uncovered(family, part, strength, given), None) is None:
         return sorted(set(given))
     open_ = (UNASSIGNED,) * len(family.subcase_parameters)

@@ -14,7 +14,7 @@ DIGITS = 10
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """Of several byte strings, each with its length, so that moving a byte from one to the next changes the digest."""
+    """Digest several byte strings, each with its length, so moving a byte from one to the next changes the digest."""
     state = hashlib.sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -28,7 +28,7 @@ def array_bytes(array: np.ndarray) -> bytes:
 
 
 def digest_inputs(subcases: Iterable[Subcase]) -> str:
-    """Of the names, operands and input data of a case's subcases."""
+    """Digest the names, operands and input data of a case's subcases."""
 
     def parts() -> Iterable[bytes]:
         for subcase in subcases:

@@ -29,7 +29,7 @@ _VIEW_SETTINGS: Mapping[ViewSetting, str] = MappingProxyType(
 
 
 def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> str:
-    """``tensorLayoutNV<…>`` or ``tensorViewNV<…>``."""
+    """Return ``tensorLayoutNV<…>`` or ``tensorViewNV<…>``."""
     shader.require("GL_NV_cooperative_matrix2")
     if isinstance(type_, TensorLayoutType):
         return f"tensorLayoutNV<{_layout_parameters(shader, type_)}>"
@@ -81,7 +81,8 @@ def _emit_set(shader: Shader, change: LayoutSet | ViewSet, base: str, function: 
 
 
 def _operand(shader: Shader, value: ScalarValue) -> str:
-    """Parameters are uint, those of a slice's offsets int: the other one of the two is converted, which keeps its bits.
+    """Return a parameter. Parameters are uint, except a slice's offsets, which are int: the other one of the two is converted, which keeps
+    its bits.
 
     Raises:
         NotExpressible: it has not 32 bits.

@@ -55,7 +55,7 @@ def glsl_coverage(families: Iterable[Family], tier: Tier) -> tuple[FamilyInGlsl,
 
 
 def refusal(case: Case) -> str:
-    """Why GLSL cannot say a case that runs a shader; empty if it can."""
+    """Tell why GLSL cannot say a case that runs a shader; empty if it can."""
     try:
         for program in build(case).program.all:
             emit(program)

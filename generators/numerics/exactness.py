@@ -66,13 +66,14 @@ class History:
 
 
 def accumulation_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
-    """Significand bits of the narrowest accumulation that is plausible for a multiply-add of these float types."""
+    """Return the significand bits of the narrowest accumulation that is plausible for a multiply-add of these float types."""
     precision = min(c.precision, result.precision)
     return min(precision, FP8_ACCUMULATION) if min(a.bits, b.bits) == 8 else precision
 
 
 def permitted_precision(a: ComponentType, b: ComponentType, c: ComponentType, result: ComponentType) -> int:
-    """Significand bits that a multiply-add of these float types must keep of factors, products and sums, whatever its types have."""
+    """Return the significand bits that a multiply-add of these float types must keep of factors, products and sums, whatever its types
+    have."""
     has_bfloat16 = any(component.name == "bf16" for component in (a, b, result))
     least = PERMITTED_PRECISION_OF_BFLOAT16 if has_bfloat16 else PERMITTED_PRECISION
     return min(least, accumulation_precision(a, b, c, result))
@@ -94,7 +95,7 @@ def _significant_bits(values: np.ndarray) -> np.ndarray:
 
 
 def quantum_exponents(values: np.ndarray) -> np.ndarray:
-    """Exponent of the largest power of two that divides each value, int16; NO_TERM for zero. ``values`` are finite."""
+    """Return the exponent of the largest power of two that divides each value, int16; NO_TERM for zero. ``values`` are finite."""
     fraction, exponent = np.frexp(np.asarray(values, np.float64))
     digits = np.ldexp(fraction, 53).astype(np.int64)
     _, lowest = np.frexp((digits & -digits).astype(np.float64))
@@ -102,7 +103,7 @@ def quantum_exponents(values: np.ndarray) -> np.ndarray:
 
 
 def product_quanta(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Smallest quantum exponent among the products of each element of ``a`` x ``b``, int16 (..., M, N)."""
+    """Return the smallest quantum exponent among the products of each element of ``a`` x ``b``, int16 (..., M, N)."""
     of_a, of_b = quantum_exponents(a), quantum_exponents(b)
     if a.size * b.shape[-1] > _LARGEST_BLOCK:
         quanta = of_a.min(axis=-1)[..., :, None] + of_b.min(axis=-2)[..., None, :]

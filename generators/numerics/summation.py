@@ -20,12 +20,12 @@ def _common_quantum(values: np.ndarray) -> int:
 
 
 def _width(values: np.ndarray, quantum: int) -> int:
-    """Bits of the largest magnitude, in units of 2**quantum."""
+    """Return the bits of the largest magnitude, in units of 2**quantum."""
     return math.frexp(float(np.abs(values).max(initial=0.0)))[1] - quantum
 
 
 def _limbs(values: np.ndarray, quantum: int, width: int, count: int) -> list[np.ndarray]:
-    """Float64 integers below 2**width, lowest first, whose sum of limb * 2**(width * i) is values / 2**quantum."""
+    """Return float64 integers below 2**width, lowest first, whose sum of limb * 2**(width * i) is values / 2**quantum."""
     rest = np.ldexp(np.abs(values), -quantum)
     limbs = []
     for i in reversed(range(count)):
@@ -36,7 +36,7 @@ def _limbs(values: np.ndarray, quantum: int, width: int, count: int) -> list[np.
 
 
 def _integers(values: np.ndarray, quantum: int) -> np.ndarray:
-    """values / 2**quantum as Python integers, which they are."""
+    """Return values / 2**quantum as Python integers, which they are."""
     fraction, exponent = np.frexp(values)
     digits = np.ldexp(fraction, _FLOAT64_BITS).astype(np.int64).astype(object)
     shift = exponent - _FLOAT64_BITS - quantum

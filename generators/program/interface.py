@@ -84,7 +84,7 @@ def _place(operands: list[Operand], start: int) -> tuple[tuple[Member, ...], int
 
 
 def interface(program: Program) -> Interface:
-    """Lays out the interface of ``program``."""
+    """Lay out the interface of ``program``."""
     buffers = [array for array in program.arrays if array.storage is StorageClass.STORAGE_BUFFER]
     physical = [array for array in program.arrays if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER]
     addresses = tuple(Address(array, 8 * i) for i, array in enumerate(physical))

@@ -60,7 +60,7 @@ def layout_value(layout: MemoryLayout) -> Layout:
 
 
 def guaranteed_alignment(type_: MatrixType, layout: Layout, array: Array) -> int:
-    """Bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
+    """Return the bytes to which an access to a matrix of ``type_`` is aligned in every valid program: a power of two.
 
     RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986 asks for the lesser of 16 and the bytes of a row (row major) or column; a
     pointer to an element is aligned to its scalar as well.

@@ -52,7 +52,7 @@ def moved_matrix(access: TensorLoad | TensorStore) -> Matrix:
 
 
 def unit_bytes(access: TensorLoad | TensorStore) -> int:
-    """Bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
+    """Return the bytes that addressing counts: of a component, or of the block that a decode function gets (CM2-DEC-04)."""
     if isinstance(access, TensorLoad) and access.decode is not None:
         pointer = access.decode.parameters[0]
         assert is_block_pointer(pointer), "the first parameter of a decode function is a pointer"

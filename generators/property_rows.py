@@ -82,7 +82,7 @@ _FLEXIBLE = re.compile(r"(.+)\.(?:flex|wg(0*[1-9]\d*))")
 
 
 def is_flexible(text: str) -> bool:
-    """Whether ``text`` can only be a row of flexible dimensions."""
+    """Tell whether ``text`` can only be a row of flexible dimensions."""
     return _FLEXIBLE.fullmatch(text) is not None
 
 
@@ -101,7 +101,7 @@ def parse_flexible_row(text: str) -> FlexibleRow:
 
 
 def check_property_row(label: str, flexible: bool = False) -> None:
-    """Sees that ``label`` is a property row, of flexible dimensions or not, in the one form that ids use.
+    """Check that ``label`` is a property row, of flexible dimensions or not, in the one form that ids use.
 
     Raises:
         CasebookError: it is not.

@@ -40,7 +40,7 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
 
 
 def _memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:
-    """Memory Operands of an access to one element of ``array``; none if none are needed."""
+    """Return the Memory Operands of an access to one element of ``array``; none if none are needed."""
     mask, operands = 0, []
     if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         mask |= MemoryAccess.ALIGNED

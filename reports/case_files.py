@@ -20,7 +20,7 @@ def case_folder() -> Path:
 
 
 def family_files(cases: Path) -> Mapping[str, Path]:
-    """Family -> its YAML file in the folder ``cases``."""
+    """Return family -> its YAML file in the folder ``cases``."""
     return {path.stem: path for path in sorted(cases.glob("*/*.yaml")) if path.parent.name != "requirements"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def count(number: int, singular: str = "", plural: str = "") -> str:
-    """``12345`` as ``12,345``, and with its noun: ``count(1, "case")`` is ``1 case``."""
+    """Write ``12345`` as ``12,345``, and with its noun: ``count(1, "case")`` is ``1 case``."""
     noun = singular if number == 1 else plural or f"{singular}s"
     return f"{number:,} {noun}" if singular else f"{number:,}"
 
@@ -33,5 +33,5 @@ def percent(share: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """Cases per second."""
+    """Return the cases per second."""
     return f"{per_second:,.0f} cases/s" if per_second >= 10 else f"{per_second:.2f} cases/s"

@@ -44,7 +44,7 @@ def index(
     texts: Mapping[str, RequirementText],
     pages: Mapping[Key, str],
 ) -> str:
-    """``index.html``. ``pages`` is the path of the page of each attempt at a case that has one."""
+    """Return ``index.html``. ``pages`` is the path of the page of each attempt at a case that has one."""
     return _template("index.html").render(
         summary=summary,
         causes=causes,
@@ -106,7 +106,7 @@ def slug(id_: str, attempt: int = 1) -> str:
 
 
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
-    """All cases, compact: each is [family, labels, verdict, milliseconds, reason, requirements, has a page], where family, verdict,
+    """Return all cases, compact: each is [family, labels, verdict, milliseconds, reason, requirements, has a page], where family, verdict,
     reason and requirements are places in the lists of the same name."""
     families: dict[str, int] = defaultdict(lambda: len(families))
     reasons: dict[str, int] = defaultdict(lambda: len(reasons))
@@ -134,7 +134,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
 
 
 def _embedded(value: Any) -> Markup:
-    """JSON that may stand inside a script element."""
+    """Return JSON that may be inside a script element."""
     return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 

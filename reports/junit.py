@@ -93,7 +93,7 @@ def _case(suite: ET.Element, result: CaseResult, whole: bool) -> None:
 
 
 def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
-    """One test case for all passes of a family, and one for each reason why cases were not run."""
+    """Add one test case for all passes of a family, and one for each reason why cases were not run."""
     passes = [result for result in results if result.verdict is Verdict.PASS]
     if passes:
         seconds = sum(result.seconds for result in passes)

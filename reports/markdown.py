@@ -109,6 +109,6 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that Markdown and HTML leave as it is, in one line."""
+    """Return text that Markdown and HTML leave as it is, in one line."""
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{character}" if character in "\\`*_[]|~#" else character for character in text)

@@ -172,7 +172,7 @@ def _titles(matrix: FailingMatrix, masks: Sequence[int]) -> list[tuple[int, int,
 
 
 def _words(digits: Sequence[str], component: str) -> list[str]:
-    """Bits in hexadecimal, each with its value: cts.verdict.elements.words for many at once."""
+    """Return bits in hexadecimal, each with its value: cts.verdict.elements.words for many at once."""
     type_ = COMPONENT_TYPES[component]
     bits = np.array([int(text, 16) for text in digits], type_.bits_dtype)
     texts = (number(value) if type_.is_float else str(value) for value in values(bits, type_).tolist())
@@ -180,7 +180,7 @@ def _words(digits: Sequence[str], component: str) -> list[str]:
 
 
 def _path(masks: Sequence[int], columns: int) -> str:
-    """One rectangle for each run of wrong elements in a row, taller where the next rows have the same mask."""
+    """Draw one rectangle for each run of wrong elements in a row, taller where the next rows have the same mask."""
     parts = []
     row = 0
     while row < len(masks):

@@ -19,8 +19,8 @@ class RequirementText:
 
 
 def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
-    """Id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report can do without, so what cannot be read is
-    left out."""
+    """Return id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report can do without, so what cannot be read
+    is left out."""
     texts = {}
     for path in sorted((cases / "requirements").glob("*.yaml")):
         for id_, entry in _entries(document(path)):

@@ -100,7 +100,7 @@ def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Two devices, of which the first one's driver crashes when it is asked for anything; says which were asked."""
+    """Return two devices, of which the first one's driver crashes when it is asked for anything; say which were asked."""
     asked: list[int] = []
 
     def answer(instance, handle, index):

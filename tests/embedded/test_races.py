@@ -18,7 +18,7 @@ def barrier(semantics: int = EVERYTHING, scope: str = "%u32_2") -> str:
 def hand_over(
     between: str, store_operands: str = "NonPrivatePointer", load_operands: str = "NonPrivatePointer", distance: int = 1
 ) -> bytes:
-    """Each invocation writes an element of workgroup memory and reads that of another one."""
+    """Build a module in which each invocation writes an element of workgroup memory and reads another one's."""
     return shader(
         f"""
 %own = OpAccessChain %ptr_shared %shared %lane
@@ -198,7 +198,8 @@ def last_workgroup(
     before: str | None = None,
     after: str | None = None,
 ) -> bytes:
-    """Two workgroups write four elements each, element 8 counts them, and the second one adds 100 to what the first one wrote."""
+    """Build a module in which two workgroups write four elements each, element 8 counts them, and the second one adds 100 to what the first
+    one wrote."""
     return shader(
         f"""
 %first = OpIMul %u32 %workgroup_x %u32_4
@@ -366,8 +367,8 @@ OpBranch %merge
 
 
 def exchange_in(barriers: tuple[str, str]) -> bytes:
-    """Each invocation stores to shared memory, the first subgroup in one arm of a branch and the second one in the other, each arm with a
-    barrier or none; then each reads, still in its arm, what its neighbour stored."""
+    """Build a module in which each invocation stores to shared memory, the first subgroup in one arm of a branch and the second one in the
+    other, each arm with a barrier or none; then each reads, still in its arm, what its neighbour stored."""
 
     def arm(name: str, between: str) -> str:
         return f"""

@@ -83,7 +83,7 @@ def the_other_neighbour(matrix, operation):
 
 
 def by_the_types(matrix, operation):
-    """Signedness from the types and not from the instruction."""
+    """Take signedness from the types and not from the instruction."""
     target = operation.result.type.component
     return convert_value(matrix, target, conversions(matrix.component, target)[0]).bits
 

@@ -224,7 +224,7 @@ def swapped(operation: ScalarArithmetic) -> ScalarArithmetic:
 
 
 def edge_for_zeros(operation: TensorLoad) -> TensorLoad:
-    """Beyond the tensor its last element, in place of zeros."""
+    """Read the tensor's last element beyond it, in place of zeros."""
     layout = operation.layout
     return replace(operation, layout=replace(layout, type=replace(layout.type, clamp=ClampMode.CLAMP_TO_EDGE)))
 

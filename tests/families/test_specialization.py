@@ -39,7 +39,7 @@ def left_at_default(program, name):
 
 
 def shows(program, subcase, broken):
-    """Whether what ``broken`` leaves in memory is refused."""
+    """Tell whether what ``broken`` leaves in memory is refused."""
     expected = evaluate(program, subcase)
     before = initial_contents(program, subcase, expected)
     try:

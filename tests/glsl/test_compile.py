@@ -106,7 +106,7 @@ def test_what_the_library_rejects_is_for_the_program_to_judge(pretended, monkeyp
 
 
 def instructions(module):
-    """Without the header, which has the generator's word, and two extensions that shaderc names of its own."""
+    """Return the instructions without the header, which has the generator's word, and two extensions that shaderc names of its own."""
     return [line for line in disassemble(module).splitlines() if not line.startswith(";") and "GL_GOOGLE_" not in line]
 
 

@@ -56,7 +56,7 @@ def module(parameters: Parameters) -> ModuleCheck:
 
 @pytest.fixture
 def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Case]:
-    """By labels. Beside the suite's requirements, in a casebook of their own."""
+    """Return the cases by labels. They are in a casebook of their own beside the suite's requirements."""
     builder = ModuleType("generators.families.khr_cooperative_matrix.toy_static")
     vars(builder).update(PREDICATES={}, Parameters=Parameters, module=module, __spec__=pytest.__spec__)
     monkeypatch.setitem(sys.modules, builder.__name__, builder)

@@ -38,7 +38,7 @@ def number(component: ComponentType, bits: int, signed: bool) -> Fraction:
 
 @cache
 def finite_values(name: str) -> tuple[list[Fraction], list[int]]:
-    """All finite values of an 8- or 16-bit float, ascending, without minus zero; and their bits."""
+    """Return all finite values of an 8- or 16-bit float, ascending, without minus zero; and their bits."""
     component = TYPES[name]
     pairs = []
     for bits in range(1 << component.bits):
@@ -50,7 +50,7 @@ def finite_values(name: str) -> tuple[list[Fraction], list[int]]:
 
 
 def searched(name: str, x: Fraction) -> set[int]:
-    """Bits of the neighbours of ``x``, in range."""
+    """Return the bits of the neighbours of ``x``, in range."""
     numbers, bits = finite_values(name)
     return {bits[bisect_right(numbers, x) - 1], bits[bisect_left(numbers, x)]}
 

@@ -41,7 +41,7 @@ class _Writer:
 
 
 def stored(program: Program) -> dict[int, int]:
-    """By index of the element in ``d``."""
+    """Return what is stored, by index of the element in ``d``."""
     found: dict[int, int] = {}
     for placed in evaluate(program, Subcase("one", {})).placed:
         found |= dict(zip((placed.offsets.ravel() // 4).tolist(), placed.expected.bits.ravel().tolist(), strict=True))

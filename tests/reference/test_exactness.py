@@ -23,7 +23,7 @@ Types = tuple[ComponentType, ComponentType, ComponentType, ComponentType]
 
 
 def is_exact(a: np.ndarray, b: np.ndarray, c: np.ndarray, types: Types) -> bool:
-    """Whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
+    """Tell whether every element of ``a`` x ``b`` + ``c`` is proved exact."""
     return bool(exactness(a, b, c, types).exact.all())
 
 

@@ -17,7 +17,7 @@ WIDE = (1 << 32) - 1
 
 
 def found(shape: tuple[int, int], rank: int, *steps: LayoutStep, mode: ClampMode = U, store: bool = False) -> Addresses:
-    """Where the elements of a matrix lie."""
+    """Return where the elements of a matrix are."""
     return addresses(shape, TensorLayoutType(rank, mode), layout(rank, *steps), None, None, store)
 
 

@@ -86,7 +86,7 @@ def made(body: Body, subgroups: int = 1) -> Program:
 
 
 def quarters(body: Body, subgroups: int = 1) -> list[int | str]:
-    """Which quarter each matrix that ``body`` returns is, T if it is transposed, for every instance in turn."""
+    """Return which quarter each matrix that ``body`` returns is, T if it is transposed, for every instance in turn."""
     program = made(body, subgroups)
     data = np.arange(64 * QUARTERS, dtype=np.uint16) * 251
     subcase = Subcase("one", {"source": as_bytes(data)})
@@ -160,7 +160,7 @@ def test_a_function_loads_by_its_parameter() -> None:
 
 
 def _lowering(bench: Bench) -> Function:
-    """(layout, quarters) -> the layout so many quarters further down."""
+    """Build the function (layout, quarters) -> the layout so many quarters further down."""
     layout, distance = Value("layout", LAYOUT), Value("distance", U32)
     with bench.builder.arm() as operations:
         rows = bench.builder.arithmetic("rows", "multiply", distance, bench.builder.literal(8))

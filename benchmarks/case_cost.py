@@ -4,7 +4,7 @@
 
 Takes every N-th case of the nightly tier and prints a row for each family, and one for all: the median of each step in milliseconds per
 case, then the median and the 95th percentile of our side in all, and those of the embedded device. ``run`` counts the cases that the
-embedded device runs; the others have no device time. All times are of the processor, so that they hold on a machine that others use too.
+embedded device runs; the others have no device time. All times are of the processor, so they hold on a machine that others use too.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def checked_root(folder: Path) -> Path:
         CtsError: it is none; another one would not be what was asked for.
     """
     if not is_root(folder):
-        raise CtsError(f"{folder} is no checkout of the suite: there are no folders cases/ and cts/ in it")
+        raise CtsError(f"{folder} is not a checkout of the suite: there are no folders cases/ and cts/ in it")
     return folder
 
 

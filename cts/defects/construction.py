@@ -68,7 +68,7 @@ def _first_instance(state: State, operation: MatrixSplat) -> None:
     STEPS[MatrixSplat](state, operation)
     bits = state.matrices[operation.result.name].bits
     if (bits == bits[:1]).all():
-        raise GeneratorError("all instances have one scalar, so that this is no defect")
+        raise GeneratorError("all instances have one scalar, so this is not a defect")
     state.matrices[operation.result.name] = MatrixValue(operation.result.type.component, np.broadcast_to(bits[:1], bits.shape))
 
 

@@ -32,7 +32,7 @@ def _part(value: MatrixValue, axis: int, count: int) -> MatrixValue:
 def _overwriting(fragment: int) -> Substitute:
     def step(state: State, operation: MatrixMulAdd) -> None:
         a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))
-        # The last fragment goes from C to the result, so that C keeps the sum of those before it.
+        # The last fragment goes from C to the result, so C keeps the sum of those before it.
         count = a.bits.shape[2] - fragment
         if count <= 0:
             raise GeneratorError("one fragment leaves no partial sum")

@@ -117,7 +117,7 @@ def _clamped(clamp: Clamp) -> Readdress:
         coordinate, size = _coordinates(state, access, found)
         out = (coordinate < 0) | (coordinate >= size)
         moved = np.where(out, clamp(coordinate, size), coordinate)
-        # What is out of bounds still is taken for the nearest element, so that memory is not left.
+        # What is out of bounds still is taken for the nearest element, so memory is not left.
         return _at(state, access, found, np.clip(moved, 0, size - 1), np.zeros_like(found.outside))
 
     return readdress

@@ -1,4 +1,4 @@
-"""Defects of variables: a load that makes no copy, so that what was loaded is the variable still."""
+"""Defects of variables: a load that makes no copy, so what was loaded is the variable still."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The Vulkan API: the ``vulkan`` package's types, constants and library, and results turned into errors.
 
-The package's Python wrappers are not used: their raw functions take the same C data, and a result that is no error (VK_TIMEOUT,
+The package's Python wrappers are not used: their raw functions take the same C data, and a result that is not an error (VK_TIMEOUT,
 VK_INCOMPLETE) comes back as it is.
 """
 

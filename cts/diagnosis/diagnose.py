@@ -244,7 +244,7 @@ def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -
 
 
 def _may_round(expected: ValueSet) -> bool:
-    """Return whether float arithmetic made the elements: values that were only moved are not rounded, and a flipped bit is no rounding."""
+    """Return whether float arithmetic made the elements: values that were only moved are not rounded, and a flipped bit is not rounding."""
     return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
 
 

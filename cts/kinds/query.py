@@ -95,7 +95,7 @@ The rule for `{command}`: {words}.
 
 Calls: {calls}.
 
-Each `{structure}` goes in with its `sType` ({structure_type}), a null `pNext`, and 0x{poison:02X} in every other byte, so that
+Each `{structure}` goes in with its `sType` ({structure_type}), a null `pNext`, and 0x{poison:02X} in every other byte, so
 what the command writes is seen. Nothing else is created on the physical device.
 
 With the suite, which says what came back:

@@ -183,7 +183,7 @@ def ballot_find(state: State, operation: BallotFind) -> None:
     """
     bits = _bits(state, operation.ballot.name)
     if not bits.any(axis=1).all():
-        raise GeneratorError(f"{operation.result.name}: a ballot has no bit, so that the result is undefined; use other data")
+        raise GeneratorError(f"{operation.result.name}: a ballot has no bit, so the result is undefined; use other data")
     found = bits.argmax(axis=1) if operation.which == "lowest" else bits.shape[1] - 1 - bits[:, ::-1].argmax(axis=1)
     state.scalars[operation.result.name] = found.astype(np.uint64)
 
@@ -241,7 +241,7 @@ def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
     wanted = state.scalar(operation.index).astype(np.int64)
     if operation.exclusive_or:
         if any((wanted[group] != wanted[group[0]]).any() for group in groups_of(state)):
-            raise GeneratorError(f"{name}: the mask differs in a subgroup, so that the result is undefined")
+            raise GeneratorError(f"{name}: the mask differs in a subgroup, so the result is undefined")
         wanted = lanes ^ wanted
 
     def of(group: np.ndarray) -> np.ndarray:

@@ -127,7 +127,7 @@ def per_instance(values: np.ndarray) -> np.ndarray:
 
 def _bounded(values: np.ndarray, what: str) -> None:
     if (values >= LIMIT).any():
-        raise GeneratorError(f"{what} is not below 2^31, so that the width of integers decides; make the tensor smaller (F-TA-7)")
+        raise GeneratorError(f"{what} is not below 2^31, so the width of integers decides; make the tensor smaller (F-TA-7)")
 
 
 def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +135,7 @@ def linear_in_clip(row: np.ndarray, column: np.ndarray, columns: int, view: View
     elements are outside of it."""
     row_offset, row_span, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
     if ((row_offset + row_span > WHOLE_SPAN) | (column_offset + column_span > WHOLE_SPAN)).any():
-        raise GeneratorError("a clip window ends beyond 2^32, so that the width of integers decides; give a smaller span (F-TA-8)")
+        raise GeneratorError("a clip window ends beyond 2^32, so the width of integers decides; give a smaller span (F-TA-8)")
     outside = (row < row_offset) | (row >= row_offset + row_span) | (column < column_offset) | (column >= column_offset + column_span)
     return (row - row_offset) * np.minimum(columns, column_span) + (column - column_offset), outside
 
@@ -168,7 +168,7 @@ def _in_tensor(
     coordinate = span + layout.offset[:, None, None, :]
     size = layout.dimension[:, None, None, :]
     if (np.abs(coordinate) >= LIMIT).any():
-        raise GeneratorError("a coordinate is beyond 31 bits, so that its signedness decides; give smaller offsets (F-TA-6)")
+        raise GeneratorError("a coordinate is beyond 31 bits, so its signedness decides; give smaller offsets (F-TA-6)")
     out = (coordinate < 0) | (coordinate >= size)
     out &= ~clipped[..., None]
     outside = np.zeros(clipped.shape, bool)

@@ -1,6 +1,6 @@
 """OpCooperativeMatrixConvertNV and OpCooperativeMatrixTransposeNV: values move (facts.md C17).
 
-Neither is on Vulkan's list of operations that preserve bits, so that a denormal may be taken for zero, and a zero may lose its sign.
+Neither is on Vulkan's list of operations that preserve bits, so a denormal may be taken for zero, and a zero may lose its sign.
 """
 
 from __future__ import annotations

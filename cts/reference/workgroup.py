@@ -25,7 +25,7 @@ def copied(state: State, operation: Copied) -> None:
     """Copy every element of the source, to the same place in the target, or to the place as far from its end.
 
     Raises:
-        GeneratorError: not all invocations execute it, so that elements stay behind.
+        GeneratorError: not all invocations execute it, so elements stay behind.
     """
     if len(state.instances) < state.program.instances:
         raise GeneratorError(f"only some scope instances copy to {operation.target.name}; copy outside of branches")
@@ -74,7 +74,7 @@ def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
     memory = state.memories[operation.counter.name]
     place = np.zeros((1, 1, 1), np.int64)
     if memory.load(place, counter).any():
-        raise GeneratorError(f"{operation.counter.name} counts workgroups, so that it must start with 0")
+        raise GeneratorError(f"{operation.counter.name} counts workgroups, so it must start with 0")
     count = np.full((1, 1, 1), program.workgroup_count, counter.bits_dtype)
     memory.store(place, one_set(Exact(counter, count)), "the count of workgroups")
     instances = state.instances

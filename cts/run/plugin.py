@@ -132,7 +132,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Put the run together, if this run concerns the suite.
 
-    It comes after other plugins' configuration, so that pytest-xdist has decided whether this process only controls.
+    It comes after other plugins' configuration, so pytest-xdist has decided whether this process only controls.
     """
     if config.getoption("help", False) or config.getoption("version", 0):
         return
@@ -162,7 +162,7 @@ def _configure(config: pytest.Config) -> None:
     request = parse_arguments(config.args, directory, root)
     if request is None:
         if any(options.values()) and not is_root(root):
-            raise CtsError(f"pytest's rootdir {root} is no checkout of the suite: give --rootdir the folder that has cases/ and cts/")
+            raise CtsError(f"pytest's rootdir {root} is not a checkout of the suite: give --rootdir the folder that has cases/ and cts/")
         if given := [f"--{name.replace('_', '-')}" for name, value in options.items() if value]:
             raise CtsError(f"{given[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {given[0]} …'")
         return

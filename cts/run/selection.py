@@ -62,7 +62,7 @@ def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
     """Return the ids of a case list by family, each once: a list may name a case in several ways.
 
     Raises:
-        CaseListError: the list cannot be read, or an id in it is no case's; the message names file and line.
+        CaseListError: the list cannot be read, or an id in it is not a case's; the message names file and line.
     """
     families: dict[str, dict[str, None]] = {}
     for id_, place in read_case_list(path).items():
@@ -78,7 +78,7 @@ def check_named(casebook: Casebook, request: Request) -> dict[str, tuple[str, ..
     """Return the named ids by family, each of them a case of the file that it was named in.
 
     Raises:
-        CasebookError, SelectionError: an id is no case's, or another file's.
+        CasebookError, SelectionError: an id is not a case's, or another file's.
     """
     named: dict[str, tuple[str, ...]] = {}
     for path, ids in request.files.items():

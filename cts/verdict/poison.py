@@ -27,7 +27,7 @@ def poison(allowed: ValueSet) -> np.ndarray:
     interval is so wide that it holds the complement.
 
     Raises:
-        GeneratorError: every value of an element is allowed, so that it cannot be judged.
+        GeneratorError: every value of an element is allowed, so it cannot be judged.
     """
     bits = ~allowed.bits
     for replacement in (np.iinfo(bits.dtype).max, 0x5A, 0xA5):
@@ -48,7 +48,7 @@ def initial_contents(program: Program, subcase: Subcase, expected: Expected) -> 
     """Return what each array that is a buffer holds before the dispatch.
 
     Input and inout arrays have the subcase's data. Output arrays are poison: where an element is expected, bits that it must not
-    have, so that one that was not written cannot be mistaken for one that was; elsewhere a fixed pattern.
+    have, so one that was not written cannot be mistaken for one that was; elsewhere a fixed pattern.
 
     Returns:
         uint8 arrays of ``Array.bytes`` by name; not to be written.

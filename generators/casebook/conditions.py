@@ -16,7 +16,7 @@ from generators.parameters.declaration import Declaration, declarations
 
 @dataclass(frozen=True)
 class ConstraintText:
-    """A constraint as the family states it: labels by parameter and label name, so that it holds for any set of further labels.
+    """A constraint as the family states it: labels by parameter and label name, so it holds for any set of further labels.
 
     Attributes:
         exclusions: each forbids the cases that have one of the labels (or, where ``inside`` is false, none of them) on every

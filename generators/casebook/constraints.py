@@ -58,7 +58,7 @@ class Exclusion:
 
 
 class _Needed(BaseException):
-    """A predicate asked for a parameter that has no value yet. Not an Exception, so that no predicate catches it by accident."""
+    """A predicate asked for a parameter that has no value yet. Not an Exception, so no predicate catches it by accident."""
 
     def __init__(self, parameter: int) -> None:
         self.parameter = parameter
@@ -100,7 +100,7 @@ class Predicate:
     """Forbids the cases for which a function of the values is false.
 
     The function must depend on nothing but the values that it reads. What it read, and what it said, is kept as a decision tree,
-    so that it runs once for each combination of the values that matter to it.
+    so it runs once for each combination of the values that matter to it.
 
     Attributes:
         name: for messages.

@@ -1,4 +1,4 @@
-"""YAML whose every value knows its place, so that an error can name file, line and key.
+"""YAML whose every value knows its place, so an error can name file, line and key.
 
 Scalars follow the core schema of YAML 1.2: ``on``, ``off``, ``yes`` and ``no`` are text.
 """
@@ -74,7 +74,7 @@ def _construct_scalar(loader: _CoreLoader, node: yaml.Node) -> Any:
         return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
     except (ValueError, KeyError, AttributeError):
         kind = node.tag.rpartition(":")[2]
-        raise yaml.constructor.ConstructorError(None, None, f"'{_short(node.value)}' is no {kind}", node.start_mark) from None
+        raise yaml.constructor.ConstructorError(None, None, f"'{_short(node.value)}' is not a valid {kind}", node.start_mark) from None
 
 
 for _tag in ("int", "float", "bool", "timestamp"):

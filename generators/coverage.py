@@ -55,7 +55,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class UnusedLabel:
-    """A label of a parameter that no product takes, so that no tier has a case with it."""
+    """A label of a parameter that no product takes, so no tier has a case with it."""
 
     family: str
     parameter: str

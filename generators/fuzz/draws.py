@@ -18,7 +18,7 @@ DRAWS_PER_FORM = 40
 
 _WHOLE = 0xFFFFFFFF
 _ROOM = CAPACITY - 64
-"""Elements that a tensor may span, so that it may begin somewhat behind the array's beginning."""
+"""Elements that a tensor may span, so it may begin somewhat behind the array's beginning."""
 
 _MOST_PUSHED = 30
 """Push-constant operands that fit in 128 bytes beside an address."""

@@ -84,7 +84,7 @@ class Written:
 
 
 def write(addressing: Addressing) -> Written:
-    """Write equal programs for addressings of one form, so that they share a pipeline."""
+    """Write equal programs for addressings of one form, so they share a pipeline."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     writer = TensorWriter(builder, addressing.source)
     component, load = COMPONENT_TYPES[addressing.component], addressing.access == "load"

@@ -34,7 +34,7 @@ def call_arguments(shader: Shader, matrix: str, elements: str, first: ScalarValu
     """Return the arguments of coopMatLoad and coopMatStore.
 
     Raises:
-        NotExpressible: the first element or the stride is no uint, or the layout is no constant.
+        NotExpressible: the first element or the stride is not a uint, or the layout is not a constant.
     """
     parts = (
         matrix,

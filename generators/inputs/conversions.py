@@ -263,5 +263,5 @@ def fill(listed: np.ndarray, count: int, part: int) -> np.ndarray:
     length = len(listed)
     stride = next(k for k in range(max(1, length * 5 // 13), length + 2) if math.gcd(k, length) == 1)
     at = np.arange(part * count, (part + 1) * count, dtype=np.int64)
-    # Each further round through the list begins elsewhere, so that rows do not repeat.
+    # Each further round through the list begins elsewhere, so rows do not repeat.
     return np.asarray(listed[(at + at // length * 3) * stride % length])

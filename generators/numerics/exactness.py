@@ -132,7 +132,7 @@ def exactness(
     Args:
         a, b, c: finite values.
         types: component types of A, B, C and Result, all floats.
-        history: of a ``c`` that is itself the sum of earlier products, so that the proof holds for the whole chain; its magnitude is
+        history: of a ``c`` that is itself the sum of earlier products, so the proof holds for the whole chain; its magnitude is
             at least |c|, its quantum divides c.
         precision: bits of the accumulation; by default those of the narrowest plausible one.
 
@@ -152,7 +152,7 @@ def exactness(
     with np.errstate(divide="ignore"):
         margin_bits = np.where(magnitude == 0, np.inf, precision + quantum - np.log2(magnitude))
     fits = (magnitude < np.ldexp(1.0, np.minimum(precision + quantum.astype(np.int32), 1023))) & (magnitude <= largest_finite(result))
-    # A partial sum is a multiple of q; and where all terms have one sign, it is no smaller than the smallest of them.
+    # A partial sum is a multiple of q; and where all terms have one sign, it is not smaller than the smallest of them.
     floor = max(smallest_normal(result), smallest_normal(types[2]))
     normal = np.ldexp(1.0, np.minimum(quantum, 1023).astype(np.int32)) >= floor
     if not normal.all():

@@ -20,7 +20,7 @@ class PointerParameter:
         variable: what the body calls the variable, and its type. Its storage is that of the variables that are passed; it has no
             initializer.
         direction: what the body does with it, which decides how GLSL declares it: ``in`` reads only, ``out`` writes all of it before it
-            reads. GLSL copies where SPIR-V passes a pointer, so that the body must not use the caller's variable in another way.
+            reads. GLSL copies where SPIR-V passes a pointer, so the body must not use the caller's variable in another way.
     """
 
     variable: Variable
@@ -40,7 +40,7 @@ Argument = AnyValue | Operand | Variable
 class Function:
     """A function whose parameters are values, or pointers to whole variables (KHR-TYPE-06).
 
-    A pointer to a part of a variable is no argument: with logical addressing, pointer operands of OpFunctionCall are memory object
+    A pointer to a part of a variable is not an argument: with logical addressing, pointer operands of OpFunctionCall are memory object
     declarations (SPIR-V 2.16.1), which are variables and parameters.
 
     Attributes:

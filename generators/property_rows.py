@@ -72,7 +72,9 @@ def parse_row(text: str) -> PropertyRow:
     """
     match = _ROW.fullmatch(text)
     if match is None or any(name not in COMPONENT_TYPES for name in match.groups()[3:7]):
-        raise CasebookError(f"'{text}' is no property row: expected MxNxK.A.B.C.Result, for example 16x16x16.f16.f16.f32.f32 or ….s32.sat")
+        raise CasebookError(
+            f"'{text}' is not a property row: expected MxNxK.A.B.C.Result, for example 16x16x16.f16.f16.f32.f32 or ….s32.sat"
+        )
     m, n, k = (int(size) for size in match.groups()[:3])
     a, b, c, result = (COMPONENT_TYPES[name] for name in match.groups()[3:7])
     return PropertyRow(m, n, k, a, b, c, result, match.group(8) is not None)
@@ -96,7 +98,7 @@ def parse_flexible_row(text: str) -> FlexibleRow:
     """
     match = _FLEXIBLE.fullmatch(text)
     if match is None:
-        raise CasebookError(f"'{text}' is no row of flexible dimensions: expected a property row and .flex or .wgN, N subgroups")
+        raise CasebookError(f"'{text}' is not a row of flexible dimensions: expected a property row and .flex or .wgN, N subgroups")
     return FlexibleRow(parse_row(match.group(1)), None if match.group(2) is None else int(match.group(2)))
 
 

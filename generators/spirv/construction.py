@@ -30,7 +30,7 @@ def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
     """Declare a constant composite of one constituent.
 
     Raises:
-        GeneratorError: the constituent is no constant.
+        GeneratorError: the constituent is not a constant.
     """
     if constant.value.source not in ("literal", "specialization"):
         raise GeneratorError(f"constant {constant.result.name}: its value comes from a {constant.value.source}; make it a splat")

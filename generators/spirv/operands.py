@@ -124,7 +124,7 @@ class _Splitter:
 
     def _width(self, type_: int, what: str) -> int:
         if type_ not in self._widths.types:
-            raise NotSpirv(self._instruction.position, f"Op{self._instruction.op.name}: {what} is no type of numbers declared before")
+            raise NotSpirv(self._instruction.position, f"Op{self._instruction.op.name}: {what} is not a type of numbers declared before")
         return self._widths.types[type_]
 
     def _inner(self, opcode: int) -> None:

@@ -87,7 +87,7 @@ def read_header(module: bytes) -> Header:
     if magic != MAGIC:
         raise NotSpirv(0, f"a SPIR-V module begins with {MAGIC:#010x}; this one with {magic:#010x}")
     if version & 0xFF0000FF or version >> 16 != 1:
-        raise NotSpirv(1, f"version word {version:#010x} is no version 1.x of SPIR-V")
+        raise NotSpirv(1, f"version word {version:#010x} is not a version 1.x of SPIR-V")
     if not 1 <= bound <= MAX_BOUND:
         raise NotSpirv(3, f"the bound of the ids is {bound}, not from 1 to {MAX_BOUND}")
     if schema:

@@ -1,4 +1,4 @@
-"""Groups failures by what they have in common, so that a broken rule is one entry and not a thousand."""
+"""Groups failures by what they have in common, so a broken rule is one entry and not a thousand."""
 
 from __future__ import annotations
 

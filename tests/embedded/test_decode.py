@@ -279,7 +279,7 @@ def test_groups_run_along_the_tensor_whatever_the_view(result) -> None:
 
 
 VECTOR_RULES = {
-    "a block that is no multiple": ({"lines": ["block 1 3", "dimension 4 9"]}, "DV-SEM-07"),
+    "a block that is not a multiple": ({"lines": ["block 1 3", "dimension 4 9"]}, "DV-SEM-07"),
     "no capability": ({"capabilities": CAPABILITIES}, "DV-CAP-01"),
     "a scalar": ({"vector": "%decode"}, "DV-FN-01"),
     "a vector of another type": (

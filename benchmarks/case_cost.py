@@ -3,7 +3,7 @@
     python -m benchmarks.case_cost [--every N] [--family F ...]
 
 Takes every N-th case of the nightly tier and prints a row for each family, and one for all: the median of each step in milliseconds per
-case, then the median and the 95th percentile of our side in all, and those of the embedded device. ``run`` counts the cases that the
+case, then the median and the 95th percentile of our side in all, and of the embedded device. ``run`` counts the cases that the
 embedded device runs; the others have no device time. All times are of the processor, so they hold on a machine that others use too.
 """
 

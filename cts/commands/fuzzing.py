@@ -61,7 +61,7 @@ class Tally:
 
     Attributes:
         judged: draws that were run.
-        known: those of them that differ just as a known defect does.
+        known: judged draws that differ just as a known defect does.
         left_out: draws that were not run: a known defect makes them undefined.
         unsupported: draws not run, by what the device lacks.
         differences: those that differ otherwise.
@@ -232,7 +232,7 @@ class Fuzzer:
 
 
 def check_known(draw: Draw, seed: int, known: Sequence[str]) -> None:
-    """Check that ids are those of defects that the draws can have: another would count nothing apart.
+    """Check that ids name defects that the draws can have: another would count nothing apart.
 
     Raises:
         CtsError: one is not.

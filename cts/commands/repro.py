@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 class Recording:
-    """A device that remembers what its runs left behind: one for each pipeline of the case."""
+    """A device that remembers what its runs left: one for each pipeline of the case."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

@@ -42,7 +42,7 @@ _NEWEST: Mapping[Version, str] = MappingProxyType(
 
 _SHOWN = 20
 _BATCH = 32
-"""Modules that one process of spirv-val judges: it takes a folder, and most of the time for one module is that of starting."""
+"""Modules that one process of spirv-val judges: it takes a folder, and most of the time for one module is spent on starting."""
 
 
 @dataclass(frozen=True)

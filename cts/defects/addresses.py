@@ -175,7 +175,7 @@ def _line_earlier(reading: Reading) -> Place:
     at = reading.in_bytes
     first = [first - stride for first, stride in zip(at.first, at.stride, strict=True)]
     if min(first) < 0:
-        raise GeneratorError("no line lies before the first element of an array")
+        raise GeneratorError("no line is before the first element of an array")
     return replace(at, first=first)
 
 

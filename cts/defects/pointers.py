@@ -1,5 +1,5 @@
 """Defects of pointers: the wrong one of several, a move that is left out, strides and indices in another unit, another descriptor, blocks
-that do not share their bytes; and those of modules with several entry points."""
+that do not share their bytes; and defects of modules with several entry points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from generators.types import Layout, StorageClass
 
 Through = PointerLoad | PointerStore
 _Bend = Callable[[Place, int, int], Place]
-"""From the right place, the bytes of a component and those of a tight line, to the place that is taken instead."""
+"""From the right place, the bytes of a component and of a tight line, to the place that is taken instead."""
 
 
 def pointer_defects(program: Program) -> Iterator[Defect]:
@@ -147,7 +147,7 @@ def _descriptors(program: Program) -> Iterator[Defect]:
 
 
 def _blocks(program: Program) -> Iterator[Defect]:
-    """Yield defects: loads from a block find bytes as if the offset of its array were that of the block that has the same bytes; or
+    """Yield defects: loads from a block find bytes as if its array had the offset of the block that has the same bytes; or
     zero."""
     shared = [one for one in every(program.operations, MatrixLoad) if _is_alias(one)]
 

@@ -117,7 +117,7 @@ def _in_lanes(step: Substitute) -> Substitute:
 
 
 def _regrouped(regroup: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Substitute:
-    """Return the step among other invocations: ``regroup`` gives numbers of groups from those of the subgroups and of the lanes."""
+    """Return the step among other invocations: ``regroup`` gives numbers of groups from the numbers of the subgroups and of the lanes."""
 
     def step(state: State, operation: SubgroupOperation) -> None:
         STEPS[type(operation)](replace(state, owners=regroup(state.scope_instances, state.instances)), operation)

@@ -150,7 +150,7 @@ def _narrow_strides(seen: Seen) -> Seen:
 
 def _spans_of_layout(seen: Seen) -> Seen:
     if seen.layout.span.shape[1] != len(seen.permutation):
-        raise GeneratorError("the layout's spans are no dimensions of a view of another rank")
+        raise GeneratorError("the layout's spans are not dimensions of a view of another rank")
     return replace(seen, own=False)
 
 

@@ -1,4 +1,4 @@
-"""Defects of tiles that a workgroup copies: what lies beyond the limits, the order, and tiles of before."""
+"""Defects of tiles that a workgroup copies: what is beyond the limits, the order, and tiles of before."""
 
 from __future__ import annotations
 

@@ -257,15 +257,15 @@ class _Structure:
         op = instruction.op
         if place is Place.ANYWHERE:
             if op not in _NOWHERE and not self._block and self._place is Place.FUNCTION:
-                _refuse(instruction, "stands outside of a block")
+                _refuse(instruction, "is outside of a block")
             return
         if place is Place.FUNCTION:
             if self._flow is None and op is not Op.Function:
-                _refuse(instruction, "stands outside of a function")
+                _refuse(instruction, "is outside of a function")
             if self._flow is not None and op not in _BETWEEN_BLOCKS:
-                _refuse(instruction, "stands outside of a block")
+                _refuse(instruction, "is outside of a block")
         if place < self._place:
-            _refuse(instruction, "stands after instructions that it must precede")
+            _refuse(instruction, "is after instructions that it must precede")
         self._place = place
 
     def _structure(self, instruction: Instruction, ids: Sequence[int]) -> None:
@@ -297,7 +297,7 @@ class _Structure:
             flow.check(self._homes)
             self._flow = None
         elif op is Op.Variable and self._block != flow.first:
-            _refuse(instruction, "stands in a block that is not the first of its function")
+            _refuse(instruction, "is in a block that is not the first of its function")
         elif op in TERMINATORS or op in (Op.LoopMerge, Op.SelectionMerge):
             labels = ids[1:] if op in (Op.BranchConditional, Op.Switch) else ids if op not in (Op.ReturnValue,) else ()
             flow.leads(self._block, labels, instruction, ends=op in TERMINATORS)

@@ -89,7 +89,7 @@ def made(call: str, result: int, handle: CData) -> CData:
 
 
 def text(characters: CData) -> str:
-    """Return what a driver has written into an array of characters, bytes that are no UTF-8 by their values."""
+    """Return what a driver has written into an array of characters, bytes that are not UTF-8 by their values."""
     return str(load().ffi.string(characters).decode(errors="backslashreplace"))
 
 

@@ -25,7 +25,7 @@ UNTOUCHED = Around()
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the buffers of one dispatch lie.
+    """Where the buffers of one dispatch are.
 
     Attributes:
         slots: the buffers.

@@ -39,7 +39,7 @@ def told(
     Args:
         call: name of the command.
         ask: calls it with a pointer to the count and an array, or null for the count alone; returns the VkResult.
-        ffi: which declares ``type_``, that of an entry.
+        ffi: which declares ``type_``, the type of an entry.
         type_: of the entries.
         prepare: makes an entry ready to be filled in; None where nothing is to be done.
 

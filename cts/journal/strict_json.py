@@ -10,7 +10,7 @@ from cts.printable import printable, printable_line
 
 
 class NotJson(Exception):
-    """Some bytes are no JSON in UTF-8; ``problem`` says why."""
+    """Some bytes are not JSON in UTF-8; ``problem`` says why."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)

@@ -76,7 +76,7 @@ class Kind:
         judge: has one that can judge a case do so. Raises DeviceFailure where it fails, and anything else where we do.
         digests: of the case's module, its inputs and what is expected, as the columns of ``golden/tiers`` have them; ``-`` for what a
             case of this kind does not have.
-        show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has those of ``glsl``,
+        show: what ``cts show`` knows of a case beyond its id, values and requirements; the second argument has any of ``glsl``,
             ``spirv``, ``inputs`` and ``expected`` that were asked for.
         lines: what ``show`` gave as lines of text.
         reproduce: writes the folder of ``cts repro``. Raises CtsError where it cannot.

@@ -232,7 +232,7 @@ RULES: Mapping[Rule, PropertyRule] = MappingProxyType(
         "repeated": PropertyRule("every full query lists the same", f"{_ALL}, four times", _repeated),
         "values": PropertyRule("every member has a value that it may have", _ALL, _values),
         "power_of_two": PropertyRule("at least one combination has three powers of two as its sizes", _ALL, _power_of_two),
-        "scopes": PropertyRule("the scope is that of subgroups, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
+        "scopes": PropertyRule("the scope is subgroup, unless cooperativeMatrixWorkgroupScope is supported", _ALL, _scopes),
         "stages": PropertyRule(
             "cooperative matrices are for compute shaders alone",
             "vkGetPhysicalDeviceProperties2 with VkPhysicalDeviceCooperativeMatrixPropertiesKHR, instead of the command",

@@ -173,7 +173,7 @@ def _matrix(tensor: TensorMap, size: int, left: float, top: float, wrong: Collec
 
 @dataclass(frozen=True)
 class _Plane:
-    """A slice of the drawn coordinates along the last two dimensions, or a tensor of one dimension in lines: where it stands.
+    """A slice of the drawn coordinates along the last two dimensions, or a tensor of one dimension in lines: where it is.
 
     Attributes:
         outer: the coordinates of the dimensions before. ``rows``, ``columns``: of squares.

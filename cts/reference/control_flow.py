@@ -59,10 +59,10 @@ def leave(state: State, operation: Exit) -> None:
     """Return early: the instances for which the condition holds run the body and nothing after it.
 
     Raises:
-        GeneratorError: a break or continue stands outside of a loop's own body.
+        GeneratorError: a break or continue is outside of a loop's own body.
     """
     if operation.kind != "return":
-        raise GeneratorError(f"a {operation.kind} stands where it cannot: put it among a loop's own operations")
+        raise GeneratorError(f"a {operation.kind} is where it cannot be: put it among a loop's own operations")
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
 

@@ -19,7 +19,7 @@ from generators.types import ComponentType
 PRODUCT, ROUNDED_PRODUCT = Authority("KHR-MAD-03"), Authority("KHR-MAD-04")
 
 FACTORS, SUMS = "F-KHR-25", "F-KHR-26"
-"""Positions on which it rests that factors have all bits of their types, and sums those of C and Result."""
+"""Positions on which it rests that factors have all bits of their types, and sums the bits of C and Result."""
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType) -> MatrixValue:

@@ -56,7 +56,7 @@ def _saturated(
 ) -> tuple[np.ndarray, Range | None]:
     """Return ``a`` x ``b`` + ``c`` with the last addition saturating, in two's complement, uint64, and what is permitted, if that is more.
 
-    An implementation that clamps after each term, or after groups of them, may lose what lies beyond an end and come back from that end by
+    An implementation that clamps after each term, or after groups of them, may lose what is beyond an end and come back from that end by
     all terms of the other sign.
 
     Args:
@@ -81,7 +81,7 @@ def _saturated(
     else:
         exact_a, exact_b = _numbers(a, signed_a).astype(object), _numbers(b, signed_b).astype(object)
         product, total = exact_a @ exact_b, np.abs(exact_a) @ np.abs(exact_b)
-    # Some order of the summation reaches the sum of the positive products, some that of the negative ones.
+    # Some order of the summation reaches the sum of the positive products, some the sum of the negative ones.
     if product.size and (((product + total) // 2).max() > high or ((product - total) // 2).min() < low):
         raise GeneratorError("the product of a saturating multiply-add may overflow, which is undefined; make A or B smaller (KHR-MAD-10)")
     clamped = np.clip(product + addend, low, high)

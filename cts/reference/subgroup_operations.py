@@ -46,7 +46,7 @@ def of_subgroups(state: State, operation: SubgroupOperation) -> None:
     becomes a value of the instance.
 
     Raises:
-        GeneratorError: the scope instances are no subgroups of a known size, the result differs among the invocations of an instance, or
+        GeneratorError: the scope instances are not subgroups of a known size, the result differs among the invocations of an instance, or
             the specification leaves it undefined.
     """
     size = state.program.shape.subgroup_size
@@ -85,7 +85,7 @@ def _lane_numbers(state: State) -> np.ndarray:
 
 
 def _in_groups(state: State, function: Callable[[np.ndarray], Any], like: np.ndarray) -> np.ndarray:
-    """Return what ``function`` says of the positions of each group, a number or one for each of them; the dtype is that of ``like``."""
+    """Return what ``function`` says of the positions of each group, a number or one for each of them; the dtype is ``like``'s."""
     result = np.zeros(len(state.instances), like.dtype)
     for group in groups_of(state):
         result[group] = function(group)

@@ -89,7 +89,7 @@ def layout_set(state: State, operation: LayoutSet) -> None:
         raise GeneratorError(f"{name}: {operation.setting} of a layout of {rank} dimensions needs {needed} operands (TA-DIM-04, TA-SLI-03)")
     match operation.setting:
         case "dimension":
-            # Offsets become zero and strides those of adjacent blocks, ceiling and all (TA-DIM-01 to TA-DIM-03, F-TA-13).
+            # Offsets become zero and strides count adjacent blocks, ceiling and all (TA-DIM-01 to TA-DIM-03, F-TA-13).
             stride = row_major(-(-values // before.block_size))
             after = replace(before, dimension=values, span=values, offset=np.zeros_like(values), stride=stride)
         case "stride":

@@ -37,7 +37,7 @@ def addressed(state: State, operation: TensorLoad | TensorStore) -> Addresses:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies in its array.
+    """Where a tensor is in its array.
 
     Attributes:
         start: byte of its first element, int64, (instances,).
@@ -66,7 +66,7 @@ def _offsets(state: State, operation: TensorLoad | TensorStore, found: Addresses
     tensor's beginning.
 
     Raises:
-        GeneratorError: an element lies beyond the array.
+        GeneratorError: an element is beyond the array.
     """
     array, unit = operation.array, unit_bytes(operation)
     memory = state.memories[array.owner.name]
@@ -109,7 +109,7 @@ def load_at(state: State, operation: TensorLoad, found: Addresses, at: Place) ->
     if found.clipped.any():
         before = state.matrices.get(operation.before.name)
         if before is None:
-            raise GeneratorError(f"clipped elements of {operation.result.name} keep those of {operation.before.name}, which are undefined")
+            raise GeneratorError(f"clipped elements of {operation.result.name} keep {operation.before.name}, which is undefined")
         if not before.is_certain:
             raise GeneratorError(f"clipped elements of {operation.result.name} keep values that are not proved exact; use exact data")
         bits, computed = np.where(found.clipped, before.bits, bits), computed or before.computed

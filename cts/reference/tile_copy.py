@@ -17,7 +17,7 @@ def tile_copied(state: State, operation: TileCopied) -> None:
 
     Raises:
         GeneratorError: not all invocations execute it, its numbers differ in a workgroup, the arrays are not of one scalar type, or an
-            element lies beyond an array.
+            element is beyond an array.
     """
     if len(state.instances) < state.program.instances:
         raise GeneratorError(f"only some scope instances copy a tile to {operation.target.array.name}; copy outside of branches")

@@ -25,7 +25,7 @@ def copied(state: State, operation: Copied) -> None:
     """Copy every element of the source, to the same place in the target, or to the place as far from its end.
 
     Raises:
-        GeneratorError: not all invocations execute it, so elements stay behind.
+        GeneratorError: not all invocations execute it, so some elements are not copied.
     """
     if len(state.instances) < state.program.instances:
         raise GeneratorError(f"only some scope instances copy to {operation.target.name}; copy outside of branches")
@@ -36,7 +36,7 @@ def part_copied(state: State, operation: PartCopied) -> None:
     """Copy the elements of each executing subgroup.
 
     Raises:
-        GeneratorError: the pointees differ, an element lies beyond an array, or scope instances are no subgroups.
+        GeneratorError: the pointees differ, an element is beyond an array, or scope instances are not subgroups.
     """
     target, source = operation.target, operation.source
     if state.program.scope is not Scope.SUBGROUP or target.pointee != source.pointee:

@@ -95,7 +95,7 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
     """Return the device's exact property rows of subgroup scope as ``MxNxK.A.B.C.Result``, sorted, each once; and likewise its rows of
     flexible dimensions, with ``.flex`` or ``.wgN`` after them.
 
-    Without those of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
+    Without rows of which no text says what they compute: component types that the suite does not know, integers mixed with floats,
     and floats that saturate (F-KHR-7).
 
     None of the embedded device: it takes whatever a case may ask for, and nothing is learnt from asking for all of it.

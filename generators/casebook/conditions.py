@@ -1,4 +1,4 @@
-"""What the YAML of a family says of its parameters' labels: the conditions of constraints, and constraints as they stand there."""
+"""What the YAML of a family says of its parameters' labels: the conditions of constraints, and constraints as written there."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def compile_constraints(
 
     Args:
         constraints: as the family states them.
-        parameters: of its cases, then those of subcases.
+        parameters: of its cases, then of subcases.
         view: makes what predicates are given.
     """
     numbers = MappingProxyType({parameter.name: number for number, parameter in enumerate(parameters)})

@@ -62,7 +62,7 @@ class CompiledCover:
 
         Args:
             rules: of the family.
-            choices: for each parameter that ``assignment`` leaves open its labels. A case leaves open those of its
+            choices: for each parameter that ``assignment`` leaves open its labels. A case leaves open the labels of its
                 subcases, all of which run.
             assignment: what is known of the row.
         """

@@ -211,8 +211,8 @@ class Element:
 
 
 def _count(node: yaml.Node, path: Path, counts: dict[int, int]) -> int:
-    """Count how many values a node stands for, with those of the aliases in it. ``counts`` has those of the nodes that were seen; 0 for one
-    that is not done, and so contains itself.
+    """Count how many values a node stands for, with the values of the aliases in it. ``counts`` has the counts of the nodes that were seen;
+    0 for one that is not done, and so contains itself.
 
     Raises:
         CasebookError: there are too many, or a value contains itself.

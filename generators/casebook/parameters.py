@@ -123,7 +123,7 @@ def read_parameters(element: Element, declared: Mapping[str, Declaration], taken
 
     Args:
         element: of the document.
-        taken: parameters of the case, whose names those of a subcase cannot have.
+        taken: parameters of the case, whose names a subcase's parameters cannot have.
         declared: what the builder declares.
     """
     names = {parameter.name for parameter in taken}

@@ -144,7 +144,7 @@ class PinnedLabels:
 
     Attributes:
         nightly: in the order of the full tier.
-        smoke: those of them that are in the smoke tier.
+        smoke: the ones that are in the smoke tier.
     """
 
     nightly: tuple[tuple[str, ...], ...]

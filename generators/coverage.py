@@ -15,7 +15,7 @@ from generators.casebook.tiers import Tier
 
 
 class Status(enum.StrEnum):
-    """Where a requirement stands."""
+    """How far a requirement is covered."""
 
     COVERED = "covered"
     OPEN = "open"
@@ -28,7 +28,7 @@ class RequirementCoverage:
 
     Attributes:
         requirement: the statement.
-        cases: family -> how many cases of its nightly tier (which has those of smoke) exercise it; families that have one, in the
+        cases: family -> how many cases of its nightly tier (which contains the smoke tier) exercise it; families that have one, in the
             casebook's order.
         status: covered if there is such a case; else not_testable or open.
         reason: why no case can test it; empty unless not_testable.
@@ -150,7 +150,8 @@ def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
 
     Args:
         casebook: all families.
-        specification: requirements of this one alone; families that claim none of them are not expanded. Todo and labels are those of all.
+        specification: requirements of this one alone; families that claim none of them are not expanded. Todo and labels are of all
+            families.
     """
     requirements = {id_: entry for id_, entry in casebook.requirements.items() if specification in (None, entry.specification)}
     counts: dict[str, dict[str, int]] = {}

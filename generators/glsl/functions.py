@@ -30,8 +30,8 @@ def emit_call(shader: Shader, call: Call) -> None:
 
 
 def callback(shader: Shader, function: Function) -> str:
-    """Return the name of a function that an instruction calls, which is written the first time. Its parameters, and those of the functions
-    that it calls, are ``const in``.
+    """Return the name of a function that an instruction calls, which is written the first time. Its parameters, and the parameters of the
+    functions that it calls, are ``const in``.
 
     Raises:
         NotExpressible: the function has a control.

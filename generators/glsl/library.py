@@ -13,7 +13,7 @@ from functools import cache
 from generators.program.shape import LATEST, Version
 
 _NAMES = ("libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so")
-"""Debian's, and those of the Vulkan SDK."""
+"""Debian's, and the Vulkan SDK's."""
 
 _SHADER_KIND_COMPUTE = 2
 _TARGET_VULKAN = 0

@@ -24,7 +24,7 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
     """Write a multiply-add.
 
     Raises:
-        NotExpressible: Result's type is not C's, sizes come from different constants, or the signed flags are not those of the types.
+        NotExpressible: Result's type is not C's, sizes come from different constants, or the signed flags do not fit the types.
     """
     if operation.c.type != operation.result.type:
         raise NotExpressible("the result of coopMatMulAdd has the type of C in GLSL")

@@ -1,7 +1,7 @@
 """Operands of conversions: what each instruction may be given, and where its rounding, its limits and its reading of signs show.
 
-Every value lies where the result is defined: inside the range of an integer result after truncation (facts.md C11), finite (C30),
-and not minus zero (C16). What lies beyond the largest float of a result has patterns of its own.
+Every value is where the result is defined: inside the range of an integer result after truncation (facts.md C11), finite (C30),
+and not minus zero (C16). What is beyond the largest float of a result has patterns of its own.
 """
 
 from __future__ import annotations

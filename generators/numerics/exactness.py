@@ -25,7 +25,7 @@ FP8_ACCUMULATION = 14
 
 PERMITTED_PRECISION, PERMITTED_PRECISION_OF_BFLOAT16 = 11, 8
 """Bits of significand to which factors, products and sums of a multiply-add may be rounded: fewer than that nobody calls A x B + C. The
-second is for those of which A, B or Result is bf16."""
+second is for multiply-adds whose A, B or Result is bf16."""
 
 _LARGEST_BLOCK = 1 << 22
 """Terms for which quanta are computed one by one; beyond, one quantum serves a row of A and a column of B."""
@@ -134,7 +134,7 @@ def exactness(
         types: component types of A, B, C and Result, all floats.
         history: of a ``c`` that is itself the sum of earlier products, so the proof holds for the whole chain; its magnitude is
             at least |c|, its quantum divides c.
-        precision: bits of the accumulation; by default those of the narrowest plausible one.
+        precision: bits of the accumulation; by default the bits of the narrowest plausible one.
 
     Raises:
         GeneratorError: a value is NaN or infinite, for which the specification promises nothing (facts.md C30).

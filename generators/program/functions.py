@@ -17,7 +17,7 @@ class PointerParameter:
     """A parameter that is a pointer to a variable of the caller, or of the module.
 
     Attributes:
-        variable: what the body calls the variable, and its type. Its storage is that of the variables that are passed; it has no
+        variable: what the body calls the variable, and its type. It has the storage of the variables that are passed; it has no
             initializer.
         direction: what the body does with it, which decides how GLSL declares it: ``in`` reads only, ``out`` writes all of it before it
             reads. GLSL copies where SPIR-V passes a pointer, so the body must not use the caller's variable in another way.
@@ -46,11 +46,11 @@ class Function:
     Attributes:
         name: unique in the program.
         parameters: what the body calls its arguments.
-        body: uses parameters, literals, specialization constants, arrays in bindings, its variables and those of Private storage, but
+        body: uses parameters, literals, specialization constants, arrays in bindings, its variables and variables of Private storage, but
             no other value of its caller; its names are unique in the program.
         returned: what it returns at its end: a parameter or a value of its body; None for void.
         control: Inline for ``for``, DontInline for ``against``. It changes no result.
-        variables: those of Function storage that each call has anew.
+        variables: the variables of Function storage that each call has anew.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Function:
 @dataclass(frozen=True)
 class Call(Operation):
     """``result`` is what ``function`` returns for ``arguments``; None for void. A variable is the argument of a pointer; no variable
-    is that of two."""
+    belongs to two."""
 
     result: AnyValue | None
     function: Function

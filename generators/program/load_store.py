@@ -27,7 +27,7 @@ class MemoryOperand:
 @dataclass(frozen=True)
 class MatrixLoad(Operation):
     """``result`` is read from ``array``, beginning at element ``first`` and with ``stride`` between rows (columns), both counted in
-    the array's pointee. ``robust``: elements may lie beyond the array, a buffer; the kernel asks for bounds checks (KHR-MEM-02)."""
+    the array's pointee. ``robust``: elements may be beyond the array, a buffer; the kernel asks for bounds checks (KHR-MEM-02)."""
 
     result: Matrix
     array: Array

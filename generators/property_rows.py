@@ -50,7 +50,7 @@ class FlexibleRow:
 
     Attributes:
         granularity: ``m``, ``n`` and ``k`` are the granularities.
-        subgroups: at workgroup scope, those of the workgroup, which has as many invocations as the row names; None at subgroup scope.
+        subgroups: at workgroup scope, the workgroup's subgroups, which has as many invocations as the row names; None at subgroup scope.
     """
 
     granularity: PropertyRow
@@ -115,7 +115,7 @@ def check_property_row(label: str, flexible: bool = False) -> None:
 
 def by_likeness(label: str, labels: Iterable[str]) -> list[str]:
     """Sort rows by how much they are like the row ``label``: first those whose components are of the same kind (floats, signed or
-    unsigned integers, saturating or not), of them those with the same types, and of these those of the same sizes and scope."""
+    unsigned integers, saturating or not), then rows with the same types, then rows with the same sizes and scope, too."""
     wanted = _traits(label)
 
     def difference(other: str) -> tuple[int, ...]:

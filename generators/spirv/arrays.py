@@ -1,7 +1,7 @@
 """Single elements of arrays in memory.
 
 Under the Vulkan memory model an element written by one invocation is seen by another if both accesses are non-private and a release with an
-availability operation and an acquire with a visibility operation lie between them. By default the accesses here are NonPrivatePointer, and
+availability operation and an acquire with a visibility operation are between them. By default the accesses here are NonPrivatePointer, and
 the barrier does the rest (MakeAvailable, MakeVisible); with the handover ``access``, as in what glslang makes, the accesses have
 MakePointerAvailable and MakePointerVisible.
 """

@@ -1,4 +1,4 @@
-"""Functions and calls. A function is emitted where it is first called, and stands after the entry point in the module."""
+"""Functions and calls. A function is emitted where it is first called, and is after the entry point in the module."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _OPS = {int(op): op for op in Op}
 
 
 class NotSpirv(GeneratorError):
-    """Words that are no valid module. The message begins with the place.
+    """Words that are not a valid module. The message begins with the place.
 
     Attributes:
         word: the number of the word, from 0.

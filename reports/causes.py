@@ -71,7 +71,7 @@ def causes(results: Sequence[CaseResult]) -> list[Cause]:
 
 @dataclass(frozen=True)
 class _Key:
-    """What cases that failed in the same way share. ``words`` are those of a result without a code, which journals of older versions of
+    """What cases that failed in the same way share. ``words`` are the words of a result without a code, which journals of older versions of
     the suite have."""
 
     code: str

@@ -65,8 +65,8 @@ Level = Literal["bad", "unsure", "good"]
 
 @dataclass(frozen=True)
 class Headline:
-    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``. ``numbers`` are those of
-    the summary that stand apart."""
+    """``level`` is ``bad`` (the device failed), ``unsure`` (nothing was proven, or the suite failed) or ``good``. ``numbers`` are the ones
+    of the summary that are shown apart."""
 
     level: Level
     title: str

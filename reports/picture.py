@@ -100,7 +100,7 @@ class FailingArray:
 
 
 def failing_array(failure: Failure, place: int = 0) -> FailingArray:
-    """Return what a page shows of a failure; ``place`` counts those of the page."""
+    """Return what a page shows of a failure; ``place`` counts the failures of the page."""
     mismatch = failure.mismatch
     matrix = mismatch.matrix
     if matrix is None:

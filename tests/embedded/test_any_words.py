@@ -70,7 +70,7 @@ BODIES: dict[str, tuple[str, str]] = {
     "numbers of another width": ("%x = OpIAdd %u64 %u64_1 %u32_1", "an operand is a u32"),
     "a branch to nowhere": ("OpBranch %void\n%next = OpLabel", "is not a label of the function"),
     "a branch to the first block": ("OpBranch %entry\n%next = OpLabel", "leads to the first block"),
-    "an instruction after the end of a block": ("OpReturn\n%x = OpIAdd %u32 %lane %lane\n%n = OpLabel", "stands outside of a block"),
+    "an instruction after the end of a block": ("OpReturn\n%x = OpIAdd %u32 %lane %lane\n%n = OpLabel", "is outside of a block"),
     "a load of another type": ("%x = OpLoad %f32 %gl_SubgroupId", "a u32 is loaded as a f32"),
     "a pointer that is a number": ("%x = OpLoad %u32 %lane", "the pointer is a u32"),
     "a composite that has fewer parts": ("%x = OpCompositeExtract %u32 %workgroup 3", "constituent 3 of a vector of 3 u32"),
@@ -89,7 +89,7 @@ BODIES: dict[str, tuple[str, str]] = {
     "a phi without one of the ways": (
         "OpSelectionMerge %merge None\nOpBranchConditional %true %side %merge\n%side = OpLabel\nOpBranch %merge\n%merge = OpLabel\n"
         "%x = OpPhi %u32 %lane %side",
-        "are not those of the blocks",
+        "do not name the blocks",
     ),
     "a phi of its own later value": (
         "OpBranch %head\n%head = OpLabel\n%x = OpPhi %u32 %y %entry\n%y = OpIAdd %u32 %x %x",

@@ -390,8 +390,8 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
             if _is_square(operation):
                 yield wrong("operand_transposed", _transposed_operand(operand), operand=i)
         if isinstance(operand, VectorOperand):
-            turned = VectorOperand(operand.parts[::-1])
-            yield wrong("components_reversed", _given(i, turned), operand=i)
+            backwards = VectorOperand(operand.parts[::-1])
+            yield wrong("components_reversed", _given(i, backwards), operand=i)
         if isinstance(operand, StructOperand):
             types = [member.type for member in operand.parts]
             for first, second in combinations(range(len(types)), 2):

@@ -63,9 +63,9 @@ def _transposed(state: State, operation: MatrixArithmetic) -> None:
     right = state.matrices[operation.right.name]
     if right.bits.shape[1] != right.bits.shape[2]:
         raise GeneratorError("a matrix that is not square cannot take the place of its transpose")
-    turned = MatrixValue(right.component, np.ascontiguousarray(right.bits.transpose(0, 2, 1)))
+    transposed = MatrixValue(right.component, np.ascontiguousarray(right.bits.transpose(0, 2, 1)))
     left = state.matrices[operation.left.name]
-    state.matrices[operation.result.name] = combine(operation.operator, left, turned, modes=modes(state, left.component))
+    state.matrices[operation.result.name] = combine(operation.operator, left, transposed, modes=modes(state, left.component))
 
 
 def _numbers(value: MatrixValue, signed: bool) -> np.ndarray:

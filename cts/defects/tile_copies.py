@@ -52,7 +52,7 @@ def tile_copy_defects(program: Program) -> Iterator[Defect]:
     bounded = [copy for copy in copies if copy.source.limits is not None]
     yield from each_and_all(bounded, "tile.row_limit_ignored", "tile", _what, _one_limit(0))
     yield from each_and_all(bounded, "tile.column_limit_ignored", "tile", _what, _one_limit(1))
-    turned = [copy for copy in copies if copy.transposed]
-    yield from each_and_all(turned, "tile.not_transposed", "tile", _what, _not_transposed)
+    transposed = [copy for copy in copies if copy.transposed]
+    yield from each_and_all(transposed, "tile.not_transposed", "tile", _what, _not_transposed)
     yield from each_and_all(bounded, "tile.from_first_row", "tile", _what, _from_the_first_row)
     yield from each_and_all(bounded, "tile.from_first_column", "tile", _what, _from_the_first_column)

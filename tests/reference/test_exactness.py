@@ -1,4 +1,4 @@
-"""What is proved exact is the same under every order, grouping and direction of rounding; what is not lies in the envelope."""
+"""What is proved exact is the same under every order, grouping and direction of rounding; what is not is in the envelope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the instructions of tensor layouts set, and where elements then lie: worked out by hand from SPV_NV_tensor_addressing and
+"""What the instructions of tensor layouts set, and where elements then are: worked out by hand from SPV_NV_tensor_addressing and
 SPV_NV_cooperative_matrix2."""
 
 from __future__ import annotations

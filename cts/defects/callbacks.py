@@ -276,14 +276,14 @@ def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarra
 
 
 def _is_idempotent(function: Function) -> bool:
-    """Tell whether an element that counts twice changes nothing, or that cannot be told."""
+    """Tell whether an element that counts twice changes nothing; true where that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, samples)
     return found is None or bool((found == samples).all())
 
 
 def _ignores_zero(function: Function) -> bool:
-    """Tell whether 0 is neutral, or that cannot be told."""
+    """Tell whether 0 is neutral; true where that cannot be told."""
     samples = _samples(_component(function))
     found = _gives(function, samples, np.zeros_like(samples))
     return found is None or bool((found == samples).all())

@@ -167,7 +167,7 @@ def _tensor_strides(seen: Seen) -> Seen:
 
 
 def _without_end(seen: Seen) -> Seen:
-    """Return the view without the dimension that the outermost coordinate is taken modulo."""
+    """Return the view with an outermost dimension so large that no coordinate reaches it."""
     own = _with_own(seen)
     dimension = own.view.dimension.copy()
     dimension[:, seen.permutation[0]] = 1 << 20

@@ -35,7 +35,7 @@ def refused(done, *words: str) -> None:
         (["cts", "--case-list", ""], ["--case-list", "empty"]),
         (["cts", "--report-dir", ""], ["--report-dir", "empty"]),
         (["cts", "--tier", ""], ["--tier", "empty"]),
-        (["cts", "--tier", "smoke", "--rootdir", "/"], ["rootdir /", "no checkout"]),
+        (["cts", "--tier", "smoke", "--rootdir", "/"], ["rootdir /", "not a checkout"]),
         (["cts", "--validation"], ["--validation is for Vulkan devices", "Double"]),
         (["cts", "--resume"], ["--report-dir DIR"]),
         (["cts", "--case-list", "nonesuch.txt"], ["cannot read the case list", "nonesuch.txt", "No such file"]),

@@ -39,7 +39,7 @@ class Reading:
         return Place(array, [first * first_bytes for first in at.first], [stride * stride_bytes for stride in at.stride], at.layout)
 
     def line(self, layout: Layout) -> int:
-        """Bytes of a row (column)."""
+        """Return the bytes of a row (column)."""
         return (self.shape[1] if layout is Layout.ROW_MAJOR else self.shape[0]) * self.component.bytes
 
 
@@ -63,7 +63,7 @@ def _bent(bend: Bend) -> Substitute:
 
 
 def access_at(state: State, access: Access, at: Place) -> None:
-    """The load or store, at another place."""
+    """Load or store at another place."""
     if isinstance(access, MatrixLoad):
         load_from(state, access, at)
     else:
@@ -173,7 +173,7 @@ def _without_repetition(reading: Reading) -> Place:
 
 
 def _zero_as_count(reading: Reading) -> Place:
-    """Stride 0 is the number of elements in a line, counted in elements of the array."""
+    """Take the number of elements in a line for a stride of 0, counted in elements of the array."""
     count = reading.line(reading.at.layout) // reading.component.bytes
     return replace(reading.at, stride=[stride or count for stride in reading.at.stride])
 
@@ -187,7 +187,7 @@ def _line_earlier(reading: Reading) -> Place:
     at = reading.in_bytes
     first = [first - stride for first, stride in zip(at.first, at.stride, strict=True)]
     if min(first) < 0:
-        raise GeneratorError("no line lies before the first element of an array")
+        raise GeneratorError("no line is before the first element of an array")
     return replace(at, first=first)
 
 
@@ -231,7 +231,7 @@ def _transposed(state: State, operation: MatrixLoad) -> None:
 
 
 def _nothing(state: State, operation: MatrixStore) -> None:
-    """The store is left out."""
+    """Leave the store out."""
 
 
 _BENDS: tuple[tuple[Bend, str], ...] = (
@@ -280,7 +280,7 @@ def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]
 
 
 def address_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the loads and stores of ``program``, the likeliest first."""
+    """Yield defects of the loads and stores of ``program``, the likeliest first."""
     loads, stores = every(program.operations, MatrixLoad), every(program.operations, MatrixStore)
     accesses: list[Access] = [*loads, *stores]
     swap = _bent(_swapped)

@@ -48,7 +48,7 @@ _NO_ARM = 0xFFFFFFFF
 
 
 def function_body_defects(program: Program) -> Iterator[Defect]:
-    """Defects of the functions that instructions of ``program`` call."""
+    """Yield defects of the functions that instructions of ``program`` call."""
     callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
     callers += [load for load in every(program.operations, TensorLoad) if load.decode is not None]
     for name, change in _CHANGES.items():
@@ -79,7 +79,7 @@ def _function(caller: Caller) -> Mapping[str, ParameterValue]:
 
 
 def called(caller: Caller) -> Function:
-    """The function that an instruction calls."""
+    """Return the function that an instruction calls."""
     function = caller.decode if isinstance(caller, TensorLoad) else caller.function
     assert function is not None, "the instruction calls a function"
     return function
@@ -90,7 +90,7 @@ def _has(caller: Caller, holds: Callable[[Operation], bool]) -> bool:
 
 
 def _rewritten(caller: Caller, change: Change) -> Caller:
-    """The instruction, with a function that has changes."""
+    """Return the instruction, with a function that has changes."""
     function = called(caller)
     new = replace(function, body=changed(function.body, change))
     return replace(caller, decode=new) if isinstance(caller, TensorLoad) else replace(caller, function=new)
@@ -115,7 +115,7 @@ def _running(change: Change) -> Substitute:
 
 
 def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any], None]) -> Substitute:
-    """The instruction, whose function performs operations that are ``chosen`` in another way."""
+    """Build the instruction whose function performs operations that are ``chosen`` in another way."""
 
     def step(state: State, caller: Caller) -> None:
         right = state.perform
@@ -165,7 +165,7 @@ def _of_first_instance(tree: Tree) -> Tree:
 
 
 def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
-    """The instruction, where variables of the module have other contents."""
+    """Build the instruction where variables of the module have other contents."""
 
     def step(state: State, caller: Caller) -> None:
         before = dict(state.variables)
@@ -180,7 +180,7 @@ def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
 
 
 def _for_pairs(state: State, operation: PerElement) -> None:
-    """The function is called for even columns, and the next column has the same result."""
+    """Call the function for even columns; give the next column the same result."""
 
     def even(argument: Argument) -> Argument:
         if isinstance(argument, np.ndarray) and argument.ndim == 3 and argument.shape[2] > 1:
@@ -237,7 +237,7 @@ def _without_last(state: State, operation: PerElement) -> None:
 
 
 def _for_padding(state: State, operation: PerElement) -> None:
-    """A further row and a further column of zeros have calls, whose results nobody sees."""
+    """Call the function for a further row and a further column of zeros, too, whose results nobody sees."""
     rows, columns = operation.matrix.type.shape
     _, _, elements, *extra = arguments(state, operation)
     assert isinstance(elements, np.ndarray), "elements are numbers"
@@ -290,7 +290,7 @@ def _limited(trips: int, loop: Loop) -> Sequence[Operation]:
 
 
 def _other_operands(change: Callable[[Operand], Operand]) -> Change:
-    """Operations with other operands from outside; not the functions that they call, which have changes already."""
+    """Build a change of operations to other operands from outside; not of the functions that they call, which have changes already."""
 
     def value(part: Any) -> Any:
         if isinstance(part, Operand):
@@ -362,7 +362,7 @@ def _without_addend(fused: Extended) -> Sequence[Operation]:
 
 
 def _in_words(operation: Operation) -> Sequence[Operation]:
-    """Loads of parts of words take as many words' steps; those beyond the block begin again."""
+    """Let loads of parts of words take as many words' steps; those beyond the block begin again."""
     if not isinstance(operation, BlockLoad) or operation.index is None:
         return (operation,)
     block = operation.pointer.type

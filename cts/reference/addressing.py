@@ -1,4 +1,4 @@
-"""Where the elements of a matrix lie in memory (SPV_KHR_cooperative_matrix, Cooperative Matrix Layout)."""
+"""Where the elements of a matrix are in memory (SPV_KHR_cooperative_matrix, Cooperative Matrix Layout)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def element_offsets(
     layout: Layout,
     bounded: bool = True,
 ) -> np.ndarray:
-    """Byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
+    """Return the byte offset of every element from the start of the bytes that ``array`` has, int64, (instances, rows, columns).
 
-    Row r (column c for column major) lies in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
+    Row r (column c for column major) is in contiguous memory that begins at element ``first`` + r * ``stride`` of the array;
     both count elements of the array's pointee, whatever the matrix's component is (KHR-LOAD-03, KHR-LOAD-04, KHR-PTR-04), are not
     negative (F-KHR-1), and ignore an ArrayStride (KHR-PTR-03). Through untyped pointers ``stride`` counts bytes (UP-MAT-02).
 
     Args:
         first, stride: one for each scope instance.
-        bounded: whether elements must lie inside of the array.
+        bounded: whether elements must be inside of the array.
 
     Raises:
-        GeneratorError: an element lies outside of the array, or of the inner array that the pointer leads to; or the pointer leads to a
+        GeneratorError: an element is outside of the array, or of the inner array that the pointer leads to; or the pointer leads to a
             struct (KHR-PTR-02).
     """
     if array.pointee.block is not None:
@@ -55,7 +55,7 @@ def element_offsets(
 def leaving(
     array: Array, component: ComponentType, shape: tuple[int, int], first: Sequence[int], stride: Sequence[int], layout: Layout
 ) -> str:
-    """Return which element is outside of ``array``, in words; empty if all are inside. Arguments are those of element_offsets."""
+    """Return which element is outside of ``array``, in words; empty if all are inside. Takes the arguments of element_offsets."""
     rows, columns = shape
     lines, length = _lines(shape, layout)
     for f, s in zip(first, stride, strict=True):

@@ -12,14 +12,14 @@ from generators.types import Layout
 
 
 def emit_load(shader: Shader, load: MatrixLoad) -> None:
-    """Writes a load."""
+    """Write a load."""
     if load.result.name not in shader.variables:
         shader.line(f"{shader.assignee(load.result)};")
     shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load.array, load.first, load.stride, load.layout)});")
 
 
 def emit_store(shader: Shader, store: MatrixStore) -> None:
-    """Writes a store."""
+    """Write a store."""
     shader.line(f"coopMatStore({_arguments(shader, shader.text(store.matrix), store.array, store.first, store.stride, store.layout)});")
 
 
@@ -42,7 +42,7 @@ def call_arguments(
     """Return the arguments of coopMatLoad and coopMatStore.
 
     Raises:
-        NotExpressible: the first element or the stride is no uint, or the layout is no constant.
+        NotExpressible: the first element or the stride is not a uint, or the layout is not a constant.
     """
     element = _uint(shader, first, "first element")
     if inner is not None:
@@ -61,15 +61,15 @@ def call_arguments(
 
 
 def _uint(shader: Shader, value: ScalarValue, what: str) -> str:
-    """The parameters are uint. An int is the same bits; any other width would be converted, and the module would then not have what
-    the program says."""
+    """Return the value as uint, the type of the parameters. An int is the same bits; any other width would be converted, and the module
+    would then not have what the program says."""
     if value.type.is_float or value.type.bits != 32:
         raise NotExpressible(f"the {what} is a uint in GLSL, not {value.type}")
     return shader.text(value)
 
 
 def _layout(shader: Shader, layout: MemoryLayout) -> str:
-    """A specialization constant of type uint is converted, which is a constant instruction still."""
+    """Return the layout. A specialization constant of type uint is converted, which is a constant instruction still."""
     if isinstance(layout, Layout):
         return LAYOUTS[layout]
     if layout.source not in ("literal", "specialization"):

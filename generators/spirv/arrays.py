@@ -1,7 +1,7 @@
 """Single elements of arrays in memory.
 
 Under the Vulkan memory model an element written by one invocation is seen by another if both accesses are non-private and a release with an
-availability operation and an acquire with a visibility operation lie between them. By default the accesses here are NonPrivatePointer, and
+availability operation and an acquire with a visibility operation are between them. By default the accesses here are NonPrivatePointer, and
 the barrier does the rest (MakeAvailable, MakeVisible); with the handover ``access``, as in what glslang makes, the accesses have
 MakePointerAvailable and MakePointerVisible.
 """
@@ -47,7 +47,7 @@ def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
 
 
 def _memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:
-    """Memory Operands of an access to one element of ``array``; none if none are needed."""
+    """Return the Memory Operands of an access to one element of ``array``; none if none are needed."""
     mask, operands = 0, []
     if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER:
         mask |= MemoryAccess.ALIGNED

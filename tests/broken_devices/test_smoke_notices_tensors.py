@@ -30,7 +30,7 @@ USES = {Use.A: "a", Use.B: "b", Use.ACCUMULATOR: "acc"}
 
 
 def addressing(change: Callable) -> Faults:
-    """Tensor accesses take the layout and the view that ``change`` makes of (type of the matrix, layout, view, whether it is a store)."""
+    """Give tensor accesses the layout and the view that ``change`` makes of (type of the matrix, layout, view, whether it is a store)."""
 
     def fault(right):
         return lambda machine, matrix, layout, view, store: right(machine, matrix, *change(matrix, layout, view, store), store)
@@ -39,7 +39,7 @@ def addressing(change: Callable) -> Faults:
 
 
 def first_alone(right):
-    """Each scope instance takes the layout, or the view, of the first one."""
+    """Give each scope instance the layout, or the view, of the first one."""
 
     def broken(machine, scope, type_, value):
         found = right(machine, scope, type_, value)
@@ -49,7 +49,7 @@ def first_alone(right):
 
 
 def first_clamp_value(right):
-    """Each scope instance takes the clamp value of the first one."""
+    """Give each scope instance the clamp value of the first one."""
 
     def broken(machine, scope, type_, value):
         found = right(machine, scope, type_, value)
@@ -161,7 +161,7 @@ def test_what_a_matrix_had_lost_by_one_use(use):
 
 
 def arguments_of(op: Op, change: Callable) -> Faults:
-    """Functions that instructions ``op`` call get what ``change`` makes of the type of the matrix and the arguments."""
+    """Give functions that instructions ``op`` call what ``change`` makes of the type of the matrix and the arguments."""
 
     def fault(right):
         def broken(callback, lanes, arguments):
@@ -173,7 +173,7 @@ def arguments_of(op: Op, change: Callable) -> Faults:
 
 
 def element_places(change: Callable, use: Use | None = None) -> Faults:
-    """Functions called for each element get what ``change`` makes of its row and its column, in matrices of ``use`` (None: of all)."""
+    """Give functions called for each element what ``change`` makes of its row and its column, in matrices of ``use`` (None: of all)."""
 
     def changed(matrix, arguments):
         return [*change(*arguments[:2]), *arguments[2:]] if use in (None, matrix.use) else arguments
@@ -220,7 +220,7 @@ def test_row_numbers_of_8_signed_bits():
 
 
 def reductions(mode: int, change: Callable) -> Faults:
-    """Reductions of ``mode`` give what ``change`` makes of (values, words, types of result and operand, the right result)."""
+    """Let reductions of ``mode`` give what ``change`` makes of (values, words, types of result and operand, the right result)."""
 
     def fault(right):
         def handler(translation, words):

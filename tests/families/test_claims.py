@@ -35,7 +35,7 @@ Parts = list[Any]
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Every dataclass inside of ``value``."""
+    """Yield every dataclass inside of ``value``."""
     if isinstance(value, tuple | list):
         for item in value:
             yield from parts(item)
@@ -47,12 +47,12 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def has(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[Parts], bool]:
-    """Whether a program has a part of that kind for which something holds."""
+    """Tell whether a program has a part of that kind for which something holds."""
     return lambda found: any(isinstance(part, kind) and holds(part) for part in found)
 
 
 def clamps(access: Any, *modes: ClampMode) -> Callable[[Parts], bool]:
-    """Whether a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
+    """Tell whether a tensor is loaded or stored in one of the modes, which may be a specialization constant."""
 
     def mode(clamp: ClampMode | Operand) -> ClampMode:
         return clamp if isinstance(clamp, ClampMode) else ClampMode(clamp.value)
@@ -156,7 +156,7 @@ SUFFICIENT = ("CM2-RED", "CM2-TR", "CM2-CVT", "KHR-ARI-01", "KHR-ARI-05", "KHR-C
 
 @cache
 def parts_of_programs(name: str) -> list[tuple[Case, Parts]]:
-    """The cases of the smoke tier, and what their programs are made of."""
+    """Return the cases of the smoke tier, and what their programs are made of."""
     return [(case, list(parts(program))) for case, program in programs(name, "smoke")]
 
 

@@ -1,4 +1,4 @@
-"""Addresses equal those of a loop over single elements."""
+"""Addresses equal the addresses of a loop over single elements."""
 
 from __future__ import annotations
 

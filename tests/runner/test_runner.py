@@ -36,7 +36,7 @@ from .conftest import Scripted, holding
 
 @pytest.fixture
 def right(case) -> Callable[[Sequence[Dispatch]], list[Outcome]]:
-    """What a device does that is right."""
+    """Return what a correct device does."""
     built = build(case)
     program = built.program
     plan = arrange(built)

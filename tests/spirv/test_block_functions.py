@@ -32,7 +32,7 @@ def text(**options):
 
 
 def test_reads_promise_the_alignment_of_their_place_in_the_block():
-    """Scale, minimum, mask and codes lie at 0, 2, 4 and 8 of a block that is aligned to 8."""
+    """Scale, minimum, mask and codes are at 0, 2, 4 and 8 of a block that is aligned to 8."""
     loads = [int(found) for found in re.findall(r"OpLoad .* Aligned (\d+)", text())]
     assert sorted(loads) == [1, 2, 4, 8]
 
